@@ -46,6 +46,29 @@ try {
   };
 
   await page.goto(`${demo.url}#as=U0ALICE`);
+  await page.getByLabel('Choose a path').selectOption('Sign it');
+  const signer = await openWithPasskeys(browser);
+  const linkIn = async (text) => {
+    const link = page.getByRole('article').filter({ hasText: text }).last().getByRole('link').first();
+    return link.getAttribute('href');
+  };
+  /** What the guide marks as the next step. */
+  const clickNext = (text) => page.locator('.next').filter({ hasText: text }).click();
+  await be('U0BOB');
+  for (const step of ['/domain key', 'Send', 'Add a passkey']) await clickNext(step);
+  await signer.goto(await linkIn('Add a passkey here'));
+  await signer.getByRole('button', { name: 'Add this passkey' }).click();
+  await signer.getByRole('heading', { name: 'Added', exact: true }).waitFor();
+  await be('U0ADA');
+  for (const step of ['/domain key', 'Send', 'Vouch for it', 'Use Ada’s passkey']) await clickNext(step);
+  await be('U0CAROL');
+  for (const step of ['/domain renew menu.example', 'Send']) await clickNext(step);
+  await be('U0BOB');
+  await clickNext('Sign');
+  await signer.goto(await linkIn('Check what will be sent'));
+  await take('signing', [await crop(signer, signer.locator('main'))]);
+
+  await be('U0ALICE');
   await page.getByRole('button', { name: 'Close the guided path' }).click();
   await type('/domain link');
   await fillInAsAlice();
@@ -75,6 +98,10 @@ try {
   await type('/domain help');
   await page.getByRole('button', { name: 'All commands' }).waitFor();
   await take('help', [await crop(page, article('All commands'))]);
+  await type('/domain posture');
+  const posture = article(/names? (?:is|are) fine/);
+  await posture.waitFor();
+  await take('posture', [await crop(page, posture)]);
 
   await page.getByRole('button', { name: '+7 days' }).click();
   await page.getByRole('button', { name: 'domain-expiry' }).click();
@@ -104,6 +131,25 @@ try {
 if (problems.length > 0) {
   process.stderr.write(`${problems.join('\n')}\n`);
   process.exit(1);
+}
+
+/** A page of a person's own browser, with an authenticator that always agrees. */
+async function openWithPasskeys(browser) {
+  const context = await browser.newContext({ ...shot, viewport: NARROW });
+  const page = await context.newPage();
+  const devtools = await context.newCDPSession(page);
+  await devtools.send('WebAuthn.enable');
+  await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  return page;
 }
 
 async function crop(page, message) {
