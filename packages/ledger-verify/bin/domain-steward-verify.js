@@ -1,3 +1,3 @@
 #!/usr/bin/env node
-// Stands in the repository, so that npm links it before the sources are built.
+// Committed, so that npm links it before the sources are built.
 import '../dist/cli.js';
