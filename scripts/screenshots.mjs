@@ -52,7 +52,7 @@ try {
     const link = page.getByRole('article').filter({ hasText: text }).last().getByRole('link').first();
     return link.getAttribute('href');
   };
-  /** What the guide marks as the next step. */
+  /** Clicks the next step that the guide marks. */
   const clickNext = (text) => page.locator('.next').filter({ hasText: text }).click();
   await be('U0BOB');
   for (const step of ['/domain key', 'Send', 'Add a passkey']) await clickNext(step);
