@@ -376,6 +376,7 @@ test('there are no import cycles, types included', () => {
  */
 const READ_AS_SYSTEM = [
   'slack/bulk/bulk-messages.ts',
+  'slack/expiry/digest-notifications.ts',
   'slack/home/home.ts',
   'slack/mandates/mandate-day.ts',
   'slack/names/rules.ts',

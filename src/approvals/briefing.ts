@@ -11,7 +11,7 @@ import type { OrderImpact } from '../names/ports.ts';
 import { isPaused } from '../orders/bulk/waves.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import { FOLLOWED_TASKS, type Order } from '../orders/order.ts';
-import { budgetedItems } from '../orders/order-budget.ts';
+import { budgetedItems, budgetsFor } from '../orders/order-budget.ts';
 import type { OrderLogEntry } from '../orders/order-events.ts';
 import { readStatement } from '../orders/statement.ts';
 import type { Statement } from '../orders/statement-shape.ts';
@@ -73,7 +73,7 @@ export async function loadBriefing(
     isWaiting ? pendingDecision(orders, order) : undefined,
     isWaiting ? pricing : undefined,
     pricing && !isDemoContext(order.account.context)
-      ? orders.compareBudgets(budgetedItems(order), pricing)
+      ? budgetsFor(orders, order)(budgetedItems(order), pricing)
       : undefined,
     readTerm(expiry.findListed, order),
     isWaiting ? names.impacts.forCard(order) : ('none' as const),
@@ -90,8 +90,8 @@ export async function loadBriefing(
 
 /** The price of an order, or of the unsent part of a paused one, by the current price list. */
 export function currentCost({ priceOf }: OrdersContext, order: Order): Promise<OrderCost | undefined> {
-  const { task, input } = order;
-  return priceOf({ task, names: budgetedItems(order).items.map(({ name }) => name), input });
+  const { task, input, sendAfter } = order;
+  return priceOf({ task, names: budgetedItems(order).items.map(({ name }) => name), input, sendAfter });
 }
 
 function calledIn({ demand, standIns }: PendingDecision): readonly string[] {

@@ -67,7 +67,7 @@ function signersWith({ click: { userId }, signers, isSigned }: ApprovalContext):
 
 /** Drops approvals given before their approver saw a new finding or an open incident. */
 export function dropUnwarnedApprovals(
-  { warnedAt, incidents }: ApprovalContext,
+  { warnedAt, incidents }: Pick<ApprovalContext, 'warnedAt' | 'incidents'>,
   approvals: readonly Approval[],
 ): readonly Approval[] {
   return approvals.filter(({ userId, at }) => {

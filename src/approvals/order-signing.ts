@@ -50,6 +50,7 @@ export interface OrderSigningDeps {
 /** An approval is bound to these besides the statement. For a paused order: the state that resuming it creates. */
 function boundOf(order: Order): BoundTo {
   const { id, requesterId, earlierRequesters, account, retryOf, demand, bulk, items } = order;
+  const { approvalRound = 0 } = order;
   const waves = bulk !== undefined && isPaused(order) ? resumedBulk(items, bulk) : bulk;
   return {
     order: id,
@@ -58,6 +59,7 @@ function boundOf(order: Order): BoundTo {
     retryOf: retryOf ?? null,
     demand: hashOf(demand),
     from: waves?.judgedFrom ?? 1,
+    round: approvalRound,
   };
 }
 

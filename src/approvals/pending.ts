@@ -1,7 +1,7 @@
 import { type ChangeOutcome, changeOrder } from '../orders/change-order.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import { pendingDeadlines } from '../orders/deadlines.ts';
-import { isRequester, type Order } from '../orders/order.ts';
+import { chosenTime, isRequester, type Order } from '../orders/order.ts';
 import type { Refusal } from '../orders/refusal.ts';
 import { approversOf, refusalOfNonApprover } from './approvers.ts';
 import { currentRequirements } from './requirements.ts';
@@ -48,7 +48,7 @@ export function askRequester(
     if (refusal !== undefined) return { refusal };
     const firstExpiry = await context.firstExpiry(order.items.map(({ name }) => name));
     const { demand } = await currentRequirements(context, order);
-    const moments = pendingDeadlines(demand, context.now(), firstExpiry);
+    const moments = pendingDeadlines(demand, context.now(), firstExpiry, chosenTime(order));
     return { event: { type: 'asked', by: userId, question, ...moments } };
   });
 }

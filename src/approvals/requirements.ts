@@ -1,7 +1,7 @@
 import type { TeamSettings } from '../config/environment.ts';
 import { distinct } from '../lib/collections.ts';
 import { isPaused } from '../orders/bulk/waves.ts';
-import type { Order, OrderTaskName } from '../orders/order.ts';
+import { type Order, type OrderTaskName, waitsForTime } from '../orders/order.ts';
 import type { Directory, RuleFacts } from '../orders/ports.ts';
 import { taskNamed } from '../orders/tasks.ts';
 import {
@@ -306,7 +306,7 @@ export async function currentRequirements(
 
 /** Reads an order's requirements. One that isn't waiting is not evaluated again. */
 export async function readRequirements(deps: RequirementSources, order: Order): Promise<CurrentRequirements> {
-  if (isWaiting(order)) return currentRequirements(deps, order);
+  if (isWaiting(order) || waitsForTime(order)) return currentRequirements(deps, order);
   const settings = settingsFor(order, await deps.settings());
   const asked = requestedRequirements(order, settings);
   const { policyVersion } = order;

@@ -1,6 +1,6 @@
 import { CronExpressionParser } from 'cron-parser';
 import { MINUTE_MS } from '../lib/duration.ts';
-import { calendarDay, firstMomentOf, latestTimeShown } from '../zones/calendar-day.ts';
+import { calendarDay, firstMomentOf, latestTimeShown, localTime } from '../zones/calendar-day.ts';
 
 /**
  * The latest scheduled time up to now.
@@ -16,6 +16,15 @@ export function lastScheduled(cron: string, timeZone: string, now: Date): Date {
   for (;;) {
     const at = firstMomentOf(times.prev().toDate(), timeZone);
     if (at <= now) return at;
+  }
+}
+
+/** The first scheduled time after a moment. */
+export function nextScheduled(cron: string, timeZone: string, after: Date): Date {
+  const times = CronExpressionParser.parse(cron, { currentDate: localTime(after, timeZone), tz: 'UTC' });
+  for (;;) {
+    const at = firstMomentOf(times.next().toDate(), timeZone);
+    if (at > after) return at;
   }
 }
 

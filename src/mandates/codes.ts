@@ -56,6 +56,4 @@ export type MandateEnd = Readonly<z.output<typeof storedMandateEnd>>;
 
 export interface Mandated {
   readonly id: string;
-  /** Not sent before: at the earliest a day after its announcement. */
-  readonly sendAfter: Date;
 }

@@ -267,7 +267,7 @@ async function renewalsUnderWay(
   return orders.flatMap((order) => {
     if (order?.mandated === undefined || !(order.state === 'APPROVED' || order.state === 'EXECUTING'))
       return [];
-    const at = new Date(Math.max(order.mandated.sendAfter.getTime(), now().getTime()));
+    const at = new Date(Math.max((order.sendAfter ?? now()).getTime(), now().getTime()));
     return order.items.map(({ name }) => [name, at] as const);
   });
 }

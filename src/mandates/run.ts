@@ -131,7 +131,8 @@ async function orderFor(deps: OrdersContext, planned: PlannedAct): Promise<HeldC
   const request = {
     ...(await renewalRequest(deps, mandate, name.name)),
     account,
-    mandated: { id: mandate.id, sendAfter: plan.sendAfter },
+    mandated: { id: mandate.id },
+    sendAfter: plan.sendAfter,
     // One act is saved per expiry of a name. Its order may be stopped and made again.
     deliveryId: `mandate:${randomUUID()}`,
   };
@@ -140,7 +141,7 @@ async function orderFor(deps: OrdersContext, planned: PlannedAct): Promise<HeldC
   const at = deps.now();
   const created = newOrder(
     {
-      ...{ now: at, id: newOrderId(), request, account, checked },
+      ...{ now: at, id: newOrderId(), request, account, checked, schedule: undefined },
       evaluated: known.evaluated,
       price: known.cost,
       firstExpiry: name.expiresAt,

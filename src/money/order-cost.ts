@@ -9,6 +9,8 @@ export interface PricedOrder {
   /** In ASCII. */
   readonly names: readonly string[];
   readonly input: unknown;
+  /** The prices of this day apply, if it is later than today. */
+  readonly sendAfter?: Date | undefined;
 }
 
 /** One period for all names, or one per name. */
@@ -17,7 +19,7 @@ const periodOf = z
   .catch({});
 
 /**
- * Today's cost (UTC).
+ * The cost on the day (UTC) on which it is sent, which is today without a chosen time.
  * @returns undefined for a task without prices, or one that may be free and isn't listed
  */
 export type PriceOrder = (order: PricedOrder) => Promise<OrderCost | undefined>;
@@ -29,12 +31,14 @@ export function createOrderPricer({
   readonly prices: PriceStore;
   readonly now: () => Date;
 }): PriceOrder {
-  return async ({ task, names, input }) => {
+  return async ({ task, names, input, sendAfter }) => {
     if (!isPricedTask(task)) return undefined;
     const { period, periods } = periodOf.parse(input);
     const list = await prices.listOf([...new Set(names.map(zoneOf))]);
     const order = { task, names, period, ...(periods === undefined ? {} : { periods }) };
-    const cost = costOf(list, order, utcDay(now()));
+    const at = now();
+    const day = utcDay(sendAfter !== undefined && sendAfter > at ? sendAfter : at);
+    const cost = costOf(list, order, day);
     return isCharged(task) || cost.sums.length > 0 ? cost : undefined;
   };
 }

@@ -3,7 +3,7 @@ import { accountName } from '../accounts/account.ts';
 import type { Decision } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
 import { contradictionOf } from './log-limits.ts';
-import type { Order } from './order.ts';
+import { chosenTime, type Order } from './order.ts';
 import type { OrderLogEntry } from './order-events.ts';
 import { type ServicePlaces, verifiedStatement } from './statement.ts';
 import type { StatementPart } from './summary.ts';
@@ -32,9 +32,10 @@ export function isSameRequest(order: Order, verified: Order): boolean {
   return isDeepStrictEqual(requestOf(order), requestOf(verified));
 }
 
-function requestOf({ task, account, input, secretHash, statementHash, items }: Order) {
+function requestOf(order: Order) {
+  const { task, account, input, secretHash, statementHash, items } = order;
   return [
-    ...[task, account, input, secretHash, statementHash],
+    ...[task, account, input, secretHash, statementHash, chosenTime(order)],
     ...items.map((item) => [item.n, item.name, item.ctid, item.input, item.secretHash]),
   ];
 }
@@ -76,7 +77,9 @@ export function changedParts(
     task: asked.task !== order.task,
     account: asked.account !== accountName(order.account),
     names: asked.names === undefined ? asked.rows !== names.length : !isDeepStrictEqual(asked.names, names),
+    time: asked.notBefore?.getTime() !== chosenTime(order)?.getTime(),
     input: asked.names !== undefined && !isDeepStrictEqual(asked.input, order.input),
   };
-  return (['hash', 'service', 'task', 'account', 'names', 'input'] as const).filter((part) => differs[part]);
+  const parts = ['hash', 'service', 'task', 'time', 'account', 'names', 'input'] as const;
+  return parts.filter((part) => differs[part]);
 }

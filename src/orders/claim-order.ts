@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type Sealed, UnknownKeyError, type Vault, VaultError } from '../accounts/vault.ts';
+import { lookAtTime, UNCHANGED } from '../approvals/at-time.ts';
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
 import type { Log } from '../lib/log.ts';
 import type { HeldCode } from '../mandates/codes.ts';
@@ -11,7 +12,7 @@ import { commitDecision } from './change-order.ts';
 import { changedParts, StatementChangedError } from './check-statement.ts';
 import type { SendingContext } from './context.ts';
 import { decideClaim, decideSending, type SendingDecision, type SendingFacts } from './decide-sending.ts';
-import { type Order, pendingItems } from './order.ts';
+import { type Order, pendingItems, waitsForTime } from './order.ts';
 import { checkMembers, type Party, partiesOf } from './parties.ts';
 import type { MandatedSending } from './ports.ts';
 import { inputOwner, itemInputOwner, unsaltSecret } from './salted-secret.ts';
@@ -91,6 +92,9 @@ async function tryToClaim(
   const extra = decision.kind === 'claim' ? { leaseMs: context.leaseMs } : {};
   const saved = await commitDecision(context, order, { event: decision.event, extra }, isFresh);
   if (saved === undefined) return undefined;
+  // Its thread tells the approvers, so their next click counts.
+  if (saved.ok && decision.event.type === 'reopened' && decision.event.reasons.includes('impact'))
+    await context.impactTold(order.id);
   return saved.ok && decision.kind === 'claim' && loaded !== undefined
     ? { ...loaded, order: saved.order }
     : NOT_CLAIMED;
@@ -142,14 +146,16 @@ async function load(
   // A database that loses commits gives the same version twice: versions don't distinguish two claims, ids do.
   const workerId = `${context.workerId}/${randomUUID()}`;
   const clearance = order.mandated === undefined ? undefined : await clearForMandate(context, order);
-  const [{ people }, prepared] = await Promise.all([
+  const [{ people }, prepared, atTime] = await Promise.all([
     partiesOf(context.findAccount, order),
     prepare(context, order, statement),
+    waitsForTime(order) ? lookAtTime(context, order) : UNCHANGED,
   ]);
   return {
     workerId,
     clearance,
     people,
+    atTime,
     members: await checkMembers(context.directory, people),
     mandated: clearance?.kind === 'clear' ? clearance.sending : undefined,
     prepared,

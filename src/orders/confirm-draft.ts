@@ -3,7 +3,7 @@ import { changeOrder, type Decision } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
 import { pendingDeadlines } from './deadlines.ts';
 import { decisionOf } from './decide-request.ts';
-import type { Order } from './order.ts';
+import { chosenTime, type Order } from './order.ts';
 import { type BudgetUse, budgetedItems, checkBudgets } from './order-budget.ts';
 import type { Refusal } from './refusal.ts';
 
@@ -38,14 +38,15 @@ interface DraftTerms {
 }
 
 async function loadTerms(context: OrdersContext, order: Order): Promise<DraftTerms> {
-  const { task, input, account } = order;
+  const { task, input, sendAfter } = order;
   const names = order.items.map(({ name }) => name);
   const [evaluated, firstExpiry] = await Promise.all([
     evaluateOrder(context, decidedOrder(order)),
     context.firstExpiry(names),
   ]);
-  const cost = evaluated.demand.outcome === 'free' ? context.priceOf({ task, names, input }) : undefined;
-  const budgets = await checkBudgets(context, account, budgetedItems(order), cost);
+  const cost =
+    evaluated.demand.outcome === 'free' ? context.priceOf({ task, names, input, sendAfter }) : undefined;
+  const budgets = await checkBudgets(context, order, budgetedItems(order), cost);
   return { evaluated, budgets, firstExpiry };
 }
 
@@ -53,12 +54,18 @@ async function loadTerms(context: OrdersContext, order: Order): Promise<DraftTer
 function refusalToConfirm(order: Order, userId: string, now: Date): Refusal | undefined {
   if (order.state === 'DRAFT' && order.expiresAt !== undefined && order.expiresAt <= now) return FORGOTTEN;
   if (order.requesterId !== userId) return { code: 'not_the_requester', wanted: 'confirm' };
+  const time = chosenTime(order);
+  if (time !== undefined && time <= now) return { code: 'send_at', issue: 'past' };
   return order.state === 'DRAFT'
     ? undefined
     : { code: 'wrong_state', wanted: 'confirmed', state: order.state };
 }
 
-function decideConfirmation({ evaluated, budgets, firstExpiry }: DraftTerms, now: Date): Decision {
+function decideConfirmation(
+  { evaluated, budgets, firstExpiry }: DraftTerms,
+  now: Date,
+  time: Date | undefined,
+): Decision {
   const { demand } = evaluated;
   if (demand.outcome === 'refuse') return { refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
   const decision = decisionOf(evaluated);
@@ -68,7 +75,7 @@ function decideConfirmation({ evaluated, budgets, firstExpiry }: DraftTerms, now
     event: {
       type: 'confirmed',
       needsApproval: demand.outcome !== 'free' || isOver,
-      ...pendingDeadlines(demand, now, firstExpiry),
+      ...pendingDeadlines(demand, now, firstExpiry, time),
       decision: isOver ? { ...decision, approvalsRequired: 0 } : decision,
     },
   };
@@ -82,7 +89,9 @@ export async function confirmOrder(
 ): Promise<ConfirmOutcome> {
   const outcome = await changeOrder(deps, orderId, async (order) => {
     const refusal = refusalToConfirm(order, userId, deps.now());
-    return refusal === undefined ? decideConfirmation(await loadTerms(deps, order), deps.now()) : { refusal };
+    return refusal === undefined
+      ? decideConfirmation(await loadTerms(deps, order), deps.now(), chosenTime(order))
+      : { refusal };
   });
   if (outcome.ok) return { kind: 'confirmed', order: outcome.order };
   const { refusal } = outcome;

@@ -20,13 +20,18 @@ export type Waits = Pick<Requirements, 'ttlMs' | 'remindAfterMs' | 'escalateAfte
 /**
  * The deadlines of an order that starts waiting now.
  * @param firstExpiry earliest known expiry of its names
+ * @param time when it is to be sent; it has to be approved before, unless it was reopened then
  */
-export function pendingDeadlines(waits: Waits, now: Date, firstExpiry?: Date): PendingDeadlines {
+export function pendingDeadlines(waits: Waits, now: Date, firstExpiry?: Date, time?: Date): PendingDeadlines {
   const after = (ms: number) => new Date(now.getTime() + ms);
+  const sent = time !== undefined && time > now ? time : undefined;
+  const soonest =
+    sent !== undefined && (firstExpiry === undefined || sent < firstExpiry) ? sent : firstExpiry;
+  const end = after(waits.ttlMs);
   return {
-    expiresAt: after(waits.ttlMs),
-    remindAt: after(shortenedWait(waits.remindAfterMs, now, firstExpiry)),
-    escalateAt: after(shortenedWait(waits.escalateAfterMs, now, firstExpiry)),
+    expiresAt: sent !== undefined && sent < end ? sent : end,
+    remindAt: after(shortenedWait(waits.remindAfterMs, now, soonest)),
+    escalateAt: after(shortenedWait(waits.escalateAfterMs, now, soonest)),
   };
 }
 

@@ -34,12 +34,28 @@ export function decideRequest(context: RequestContext): RequestDecision {
   const { demand } = context.evaluated;
   if (demand.outcome === 'refuse')
     return { kind: 'refused', refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
+  const untimely = refusalOfTime(context);
+  if (untimely !== undefined) return { kind: 'refused', refusal: untimely };
   const start = startOf(context);
   const created = newOrder(context, start);
   if ('issue' in created) return { kind: 'unsupported', issue: created.issue };
   // Only an order that nobody has to confirm or approve is reserved now.
   const reservation = start.state === 'APPROVED' ? context.budgets.reservation : undefined;
   return { kind: 'create', ...created, reservation };
+}
+
+/** Why a request can't be sent at its chosen time. */
+function refusalOfTime({ schedule, request, firstExpiry }: RequestContext): Refusal | undefined {
+  if (schedule === undefined) return undefined;
+  if (typeof schedule === 'string') return { code: 'send_at', issue: schedule };
+  const isRegistered = request.task !== 'create' && request.task !== 'restore';
+  return isRegistered && firstExpiry !== undefined && firstExpiry <= schedule.at
+    ? { code: 'send_at_after_expiry', expiresAt: firstExpiry }
+    : undefined;
+}
+
+function timeOf({ schedule, request }: RequestContext): Date | undefined {
+  return typeof schedule === 'object' ? schedule.at : request.sendAfter;
 }
 
 /** How a new order starts. */
@@ -49,13 +65,14 @@ export interface Start {
   readonly moments: Partial<PendingDeadlines> | undefined;
 }
 
-function startOf({ now, request, checked, evaluated, budgets, firstExpiry }: RequestContext): Start {
+function startOf(context: RequestContext): Start {
+  const { now, request, checked, evaluated, budgets, firstExpiry } = context;
   const { demand } = evaluated;
   if (startsAsDraft(checked, request))
     return { state: 'DRAFT', moments: { expiresAt: new Date(now.getTime() + DRAFT_LIFE_MS) } };
   if (demand.outcome === 'free' && budgets.over.length === 0)
     return { state: 'APPROVED', moments: undefined };
-  return { state: 'PENDING', moments: pendingDeadlines(demand, now, firstExpiry) };
+  return { state: 'PENDING', moments: pendingDeadlines(demand, now, firstExpiry, timeOf(context)) };
 }
 
 /** @returns the issue if the request can't be sent as it is */
@@ -96,15 +113,23 @@ export function newOrder(context: RequestContext, start: Start): NewOrder | { re
     ...(budgets.over.length === 0 ? {} : { overBudget: budgets.over }),
     ...(retries === undefined ? {} : { retryOf: retries.id, accountOwner: accountOwner(order) }),
     ...(order.mandated === undefined ? {} : { mandate: order.mandated.id }),
+    ...loggedSchedule(context.schedule),
   };
   return { order, entry };
 }
 
+function loggedSchedule(schedule: RequestContext['schedule']) {
+  if (typeof schedule !== 'object') return {};
+  const { at: notBefore, comesTwice } = schedule;
+  return { notBefore, ...(comesTwice ? { comesTwice } : {}) };
+}
+
 function unstatedOrder(
-  { now, id, request, account, checked, budgets, secrets }: RequestContext,
+  context: RequestContext,
   { state, moments }: Start,
   decision: DecisionByPolicy,
 ): Omit<Order, 'statementHash'> {
+  const { now, id, request, account, checked, budgets, secrets } = context;
   const { bulk, retries } = request;
   const { task, names, input } = checked;
   return {
@@ -149,6 +174,7 @@ function unstatedOrder(
     retryOf: retries?.id,
     earlierRequesters:
       retries === undefined ? [] : [...new Set([...retries.earlierRequesters, retries.requesterId])],
+    sendAfter: timeOf(context),
     mandated: request.mandated,
     deliveryId: request.deliveryId,
     createdAt: now,

@@ -50,9 +50,7 @@ export function dueAt(order: Order, at: Date): Date | undefined {
     case 'APPROVED':
       // It waits for a person.
       if (isPaused(order)) return order.expiresAt;
-      return (
-        earliest(nextItems(order).map(({ notBefore }) => notBefore ?? order.mandated?.sendAfter ?? at)) ?? at
-      );
+      return earliest(nextItems(order).map(({ notBefore }) => notBefore ?? order.sendAfter ?? at)) ?? at;
     case 'EXECUTING':
       // Its lease, by the database's clock, keeps others away while its worker lives.
       return at;
@@ -77,7 +75,8 @@ export function notificationDueAt(order: Order, at: Date): Date | undefined {
   if (order.state === 'EXECUTING')
     return new Date(at.getTime() + (order.bulk === undefined ? UNDER_WAY_MS : WAVES_UNDER_WAY_MS));
   const isUntried = order.items.every(({ attempts }) => attempts === 0);
-  const beginsSoon = order.state === 'APPROVED' && order.approvals.length > 0 && isUntried;
+  const isForLater = order.sendAfter !== undefined && order.sendAfter > at;
+  const beginsSoon = order.state === 'APPROVED' && order.approvals.length > 0 && isUntried && !isForLater;
   return beginsSoon ? new Date(at.getTime() + APPROVED_MS) : at;
 }
 

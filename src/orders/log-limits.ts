@@ -43,6 +43,7 @@ export function witnessedBy(witness: Witness | undefined): IsWitnessed {
 
 /** Kinds of events that limit what an item may still send. Indexed. */
 export const LIMIT_KINDS: readonly OrderLogEntry['kind'][] = [
+  'reopened',
   'sending',
   'retry_scheduled',
   'answered',
@@ -130,7 +131,8 @@ export function limitOf(
   isWitnessed: IsWitnessed,
 ): LogDifference | undefined {
   // A request with an older version would look repeatable.
-  if (history.some(({ version }) => version > order.version)) return 'older';
+  if (history.some(({ version }) => version > order.version) || isOfEarlierRound(order, history))
+    return 'older';
   const { state } = itemInLog(history, item, isWitnessed(order.id));
   const expected = item.state === 'SENT' ? 'sent' : 'unsent';
   if (state === expected) return undefined;
@@ -151,6 +153,7 @@ export function differenceFromLog(
   if (newest === undefined) return 'missing';
   if (newest.version > order.version) return 'older';
   if (newest.version === order.version && newest.state !== order.state) return 'older';
+  if (isOfEarlierRound(order, history)) return 'older';
   if (order.task === 'mandate') return mandateDifference(order, history);
   for (const item of order.items) {
     if (item.state !== 'WAITING' && item.state !== 'SENT') continue;
@@ -160,6 +163,11 @@ export function differenceFromLog(
     if (limit !== undefined && !(limit === 'missing' && order.bulk !== undefined)) return limit;
   }
   return undefined;
+}
+
+/** Approvals of a row that hides a reopening don't count. */
+function isOfEarlierRound({ approvalRound = 0 }: Order, history: readonly OrderLogEntry[]): boolean {
+  return history.filter(({ kind }) => kind === 'reopened').length > approvalRound;
 }
 
 /** Events after which a mandate is not in force. Coming into force is the end of its order. */

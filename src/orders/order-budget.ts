@@ -1,10 +1,11 @@
 import { isDemoContext } from '../accounts/account.ts';
 import { isAgreedTo, type MissingAmount, type Reservation } from '../money/budget.ts';
-import type { BudgetedItems } from '../money/budget-comparison.ts';
+import type { BudgetedItems, CompareBudgets } from '../money/budget-comparison.ts';
 import type { OrderCost } from '../money/prices.ts';
+import { utcDay } from '../zones/calendar-day.ts';
 import { isPaused } from './bulk/waves.ts';
 import type { OrdersContext } from './context.ts';
-import { type Approval, isRequester, type Order, pendingItems } from './order.ts';
+import { type Approval, chosenTime, isRequester, type Order, pendingItems, waitsForTime } from './order.ts';
 
 /**
  * Checks an order against the team's budgets. An order that exceeds one needs an admin's approval, besides all
@@ -19,9 +20,9 @@ export interface BudgetUse {
   readonly reservation: Reservation | undefined;
 }
 
-/** All items count, or the unsent ones of a paused order. */
+/** All items count, or the unsent ones of an order that has reserved them. */
 export function budgetedItems(order: Order): BudgetedItems {
-  return isPaused(order)
+  return isPaused(order) || waitsForTime(order)
     ? { items: pendingItems(order), resumed: order.id }
     : { items: order.items, resumed: undefined };
 }
@@ -29,19 +30,34 @@ export function budgetedItems(order: Order): BudgetedItems {
 export function lookUpBudgets(context: OrdersContext, order: Order): Promise<BudgetUse> {
   const taken = budgetedItems(order);
   const names = taken.items.map(({ name }) => name);
-  const price = context.priceOf({ task: order.task, names, input: order.input });
-  return checkBudgets(context, order.account, taken, price);
+  const { task, input, sendAfter } = order;
+  const price = context.priceOf({ task, names, input, sendAfter });
+  return checkBudgets(context, order, taken, price);
+}
+
+type Budgeted = Pick<Order, 'sendAfter' | 'mandated'> & {
+  readonly account: Pick<Order['account'], 'context'>;
+};
+
+/** The budgets of the day on which an order is sent. */
+export function budgetsFor(context: OrdersContext, order: Budgeted): CompareBudgets {
+  const time = chosenTime(order);
+  return time === undefined || time <= context.now()
+    ? context.compareBudgets
+    : context.budgetsOn(utcDay(time));
 }
 
 /** @param cost of these items; the budgets are read meanwhile. Demo systems cost nothing. */
 export async function checkBudgets(
-  { compareBudgets }: OrdersContext,
-  account: Order['account'],
+  context: OrdersContext,
+  order: Budgeted,
   taken: BudgetedItems,
   cost: OrderCost | undefined | Promise<OrderCost | undefined>,
 ): Promise<BudgetUse> {
   const look =
-    cost === undefined || isDemoContext(account.context) ? undefined : await compareBudgets(taken, cost);
+    cost === undefined || isDemoContext(order.account.context)
+      ? undefined
+      : await budgetsFor(context, order)(taken, cost);
   return { price: await cost, over: look?.over ?? [], reservation: look?.reservation };
 }
 

@@ -16,7 +16,7 @@ import {
   storedOwnership,
 } from './order.ts';
 import { recordFinding } from './record-finding.ts';
-import { itemSummary, LOG_DIFFERENCES, retryReason } from './summary.ts';
+import { itemSummary, LOG_DIFFERENCES, REOPEN_REASONS, retryReason } from './summary.ts';
 
 /** The events of an order, as schemas: the store parses rows with them. */
 
@@ -98,6 +98,10 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
     accountOwner: z.string().exactOptional(),
     /** The order of the mandate that made it. */
     mandate: z.string().exactOptional(),
+    /** The time its requester chose. */
+    notBefore: at.exactOptional(),
+    /** Local clocks show that time twice; it is the first. */
+    comesTwice: z.literal(true).exactOptional(),
   }),
   orderEvent('confirmed', { policyVersion: z.int().exactOptional(), decidedBy: rules.exactOptional() }),
   orderEvent('approved', {
@@ -124,6 +128,12 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
   orderEvent('expired', { names: texts.exactOptional(), summary: itemSummary.exactOptional() }),
   orderEvent('reminded', {}),
   orderEvent('escalated', { to: texts, toAdmins: z.boolean() }),
+  orderEvent('reopened', {
+    reasons: z.array(z.enum(REOPEN_REASONS)).readonly(),
+    price,
+    policyVersion: z.int(),
+    decidedBy: rules,
+  }),
   orderEvent('asked', { question: z.string() }),
   orderEvent('claimed', { worker: z.string() }),
   orderEvent('sending', {

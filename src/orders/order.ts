@@ -11,7 +11,13 @@ import type { RuleReference } from '../policy/policy.ts';
 import type { Bulk, PauseReason } from './bulk/stored-bulk.ts';
 import type { PendingDeadlines } from './deadlines.ts';
 import { type RecordProof, recordFinding } from './record-finding.ts';
-import { itemSummary, type LogDifference, type PlainSummary, type RetryReason } from './summary.ts';
+import {
+  itemSummary,
+  type LogDifference,
+  type PlainSummary,
+  type ReopenReason,
+  type RetryReason,
+} from './summary.ts';
 
 /**
  * The order and its events; `state-machine.ts` defines the transitions.
@@ -249,6 +255,10 @@ export interface Order {
   readonly retryOf: string | undefined;
   /** Requesters of the orders it retries, first one first; empty when it retries none. */
   readonly earlierRequesters: readonly string[];
+  /** Not sent before: the time its requester chose, or at the earliest a day after its mandate's announcement. */
+  readonly sendAfter?: Date | undefined;
+  /** How often it was reopened. Approvals are for one round. */
+  readonly approvalRound?: number | undefined;
   /** The mandate that made it; undefined for a person's order. */
   readonly mandated?: Mandated | undefined;
   /** How a mandate ended. */
@@ -354,6 +364,13 @@ export type OrderEvent =
     }
   /** Another admin has reviewed an emergency approval. */
   | { readonly type: 'signed_off'; readonly by: string }
+  /** At its time something had changed since its approval: it needs approval again. */
+  | ({
+      readonly type: 'reopened';
+      readonly reasons: readonly ReopenReason[];
+      readonly price: OrderCost | undefined;
+      readonly decision: DecisionByPolicy;
+    } & PendingDeadlines)
   /** An approver asks a question: the time limit starts again. */
   | ({ readonly type: 'asked'; readonly by: string; readonly question: string } & PendingDeadlines)
   | {
@@ -423,6 +440,8 @@ export type OrderEvent =
       readonly summary: PlainSummary;
       /** The person, if any. An order with nothing sent is then `CANCELLED`, not `FAILED`. */
       readonly by?: string;
+      /** The policy refuses it at its time: it is `CANCELLED` too. */
+      readonly cancels?: true;
       /** Only these items; default: all waiting ones. */
       readonly only?: readonly number[];
       /** The earlier order that turned out to be carried out. */
@@ -559,6 +578,31 @@ export function accountOwner(order: Order): string {
 /** Approved by one admin in an emergency, and not yet reviewed by another. */
 export function isReviewOpen(order: Order): boolean {
   return order.emergencyApprovedBy !== undefined && order.signedOffBy === undefined;
+}
+
+/** The time a requester chose; undefined for an order without one. */
+export function chosenTime({ sendAfter, mandated }: Pick<Order, 'sendAfter' | 'mandated'>): Date | undefined {
+  return mandated === undefined ? sendAfter : undefined;
+}
+
+/** Approved for a chosen time, and nothing of it was tried yet. */
+export function waitsForTime(order: Order): boolean {
+  const time = chosenTime(order);
+  return (
+    order.state === 'APPROVED' &&
+    time !== undefined &&
+    order.approvals.every(({ at }) => at < time) &&
+    order.items.every(({ state, attempts }) => state === 'WAITING' && attempts === 0)
+  );
+}
+
+/** Orders for a chosen time first, in order of time. */
+export function scheduledFirst(orders: readonly Order[]): readonly Order[] {
+  const timeOf = (order: Order) =>
+    order.state === 'PENDING' || waitsForTime(order) ? chosenTime(order)?.getTime() : undefined;
+  return orders.toSorted(
+    (a, b) => (timeOf(a) ?? Number.MAX_SAFE_INTEGER) - (timeOf(b) ?? Number.MAX_SAFE_INTEGER),
+  );
 }
 
 /** Items waiting to be sent or resent. */

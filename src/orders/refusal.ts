@@ -2,6 +2,7 @@ import type { HeldCode } from '../mandates/codes.ts';
 import type { MissingAmount } from '../money/budget.ts';
 import type { RuleReference } from '../policy/policy.ts';
 import type { ApprovalsGiven, OrderEvent, OrderState } from './order.ts';
+import type { ScheduleIssue } from './schedule.ts';
 import type { SendingDifference } from './summary.ts';
 
 export interface ShownIncident {
@@ -35,6 +36,9 @@ export type Refusal =
   /** Another order for the same task and name is open. */
   | { readonly code: 'open_already'; readonly orderId: string }
   | { readonly code: 'time_is_over' }
+  /** It can't be sent at the chosen time. */
+  | { readonly code: 'send_at'; readonly issue: ScheduleIssue }
+  | { readonly code: 'send_at_after_expiry'; readonly expiresAt: Date }
   | { readonly code: 'approved_already' }
   /** A rule requires a signature: no click replaces it. */
   | { readonly code: 'signature_needed' }

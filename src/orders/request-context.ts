@@ -13,6 +13,7 @@ import type { Order, OrderTaskName, Ownership } from './order.ts';
 import { type BudgetUse, checkBudgets } from './order-budget.ts';
 import type { OrderTask } from './order-task.ts';
 import { type SealedSecrets, sealSecrets } from './salted-secret.ts';
+import { readSchedule, type Schedule, type ScheduleIssue, type WantedTime } from './schedule.ts';
 import type { ServicePlaces } from './statement.ts';
 import { taskNamed } from './tasks.ts';
 
@@ -37,6 +38,10 @@ export interface OrderRequest {
   /** A mandate holds it, so it always waits for approval. */
   readonly isHeld?: boolean;
   readonly mandated?: Mandated;
+  /** When a mandate's order is sent. */
+  readonly sendAfter?: Date;
+  /** When a person wants it sent. */
+  readonly sendAt?: WantedTime | undefined;
   /** The retried order. */
   readonly retries?: Order;
   /** Identifies the command, form or click. Delivered again, it is the same order. */
@@ -62,6 +67,8 @@ export interface RequestContext {
   readonly request: OrderRequest;
   readonly account: Account;
   readonly checked: CheckedRequest;
+  /** The chosen time, or why it can't be that time. */
+  readonly schedule: Schedule | ScheduleIssue | undefined;
   readonly evaluated: EvaluatedOrder;
   /** Undefined if the price list has no price. */
   readonly price: OrderCost | undefined;
@@ -83,9 +90,12 @@ export async function loadRequest(
   if (checked.kind !== 'checked') return checked;
   const { names, input } = checked;
   const asked = { task: request.task, names, requesterId, input };
+  const now = context.now();
+  const schedule = request.sendAt && readSchedule(request.sendAt, request.task, now);
+  const sendAfter = typeof schedule === 'object' ? schedule.at : undefined;
   const [evaluated, price, firstExpiry] = await Promise.all([
     evaluateOrder(context, { ...asked, usesTeamAccount: isTeamAccount(account), isHeld }),
-    context.priceOf(asked),
+    context.priceOf({ ...asked, sendAfter }),
     context.firstExpiry(names),
     // Fails now, not after the approval, if the account's credential can't be opened.
     context.clientFor(account.id),
@@ -93,10 +103,11 @@ export async function loadRequest(
   const isSentAtOnce = evaluated.demand.outcome === 'free' && !startsAsDraft(checked, request);
   const items = names.map((name, index) => ({ n: index + 1, name }));
   const budgeted = { items, resumed: undefined };
-  const budgets = await checkBudgets(context, account, budgeted, isSentAtOnce ? price : undefined);
+  const cost = isSentAtOnce ? price : undefined;
+  const budgets = await checkBudgets(context, { account, sendAfter }, budgeted, cost);
   const id = newOrderId();
   return {
-    ...{ now: context.now(), id, request, account, checked },
+    ...{ now, id, request, account, checked, schedule },
     ...{ evaluated, price, firstExpiry, budgets },
     secrets: sealSecrets(context.vault, { id, requesterId, items }, request),
     servicePlaces: context.servicePlaces,

@@ -75,6 +75,8 @@ export interface GuardContext extends OrdersContext {
 
 /** Interval between heartbeats. */
 const BEAT_MS = 15_000;
+/** Longer than a process works without a heartbeat. */
+const HEARTBEATS_MS = 4 * BEAT_MS;
 const RETRY_MS = 1_000;
 /**
  * After a server restart, other processes may have seen later commits than this one. They notice within this time,
@@ -100,20 +102,30 @@ export interface Known {
  */
 export async function markUnsentUnknown(deps: GuardContext): Promise<Known> {
   const seen = await deps.heartbeat.look();
-  const why = restoreSignAtStart(seen, deps.now());
-  if (why !== undefined) await invalidateUnsent(deps, why, seen.last?.seenAt);
+  const sign = restoreSignAtStart(seen, deps.now());
+  if (sign !== undefined) await invalidateUnsent(deps, sign, seen.last?.seenAt);
   return verify(deps, seen, false);
 }
 
-/** Why a database may have been restored while no bot ran, for the log. */
-function restoreSignAtStart({ database, server, last }: Sighting, now: Date): string | undefined {
+/** A sign that a database may hold less than was committed. */
+interface RestoreSign {
+  /** For the log. */
+  readonly why: string;
+  /** Other bots may have sent orders since the last heartbeat it shows. */
+  readonly isCopy: boolean;
+}
+
+/** Why a database may have been restored while no bot ran. */
+function restoreSignAtStart({ database, server, last }: Sighting, now: Date): RestoreSign | undefined {
   if (last === undefined) return undefined;
-  if (last.database !== database) return 'another database, or a server that was promoted';
-  if (!last.isOriginal) return 'its heartbeat was loaded from a dump';
-  if (now.getTime() - last.seenAt.getTime() > ASLEEP_MS) return 'no bot was running for a long time';
+  if (last.database !== database)
+    return { why: 'another database, or a server that was promoted', isCopy: true };
+  if (!last.isOriginal) return { why: 'its heartbeat was loaded from a dump', isCopy: true };
+  if (now.getTime() - last.seenAt.getTime() > ASLEEP_MS)
+    return { why: 'no bot was running for a long time', isCopy: false };
   // A restored data folder looks the same as a machine that lost power.
   if (last.atWork.length > 0 && last.server !== server)
-    return 'the server was started after a bot was killed';
+    return { why: 'the server was started after a bot was killed', isCopy: false };
   return undefined;
 }
 
@@ -134,11 +146,17 @@ async function verify(deps: GuardContext, seen: Sighting, isLast: boolean): Prom
 }
 
 /** @param lastSeen until when the database is known to be complete; undefined: unknown */
-async function invalidateUnsent(deps: GuardContext, why: string, lastSeen: Date | undefined): Promise<void> {
+async function invalidateUnsent(
+  deps: GuardContext,
+  { why, isCopy }: RestoreSign,
+  lastSeen: Date | undefined,
+): Promise<void> {
   const now = deps.now();
+  // Without heartbeats nothing is claimed, so an order whose time came later wasn't sent.
+  const trustedUntil = isCopy || lastSeen === undefined ? now : new Date(lastSeen.getTime() + HEARTBEATS_MS);
   for (const orderId of await deps.store.unsent()) {
     const outcome = await changeOrder(deps, orderId, (order) =>
-      (order.state === 'APPROVED' || order.state === 'EXECUTING') && !isForLater(order, now)
+      (order.state === 'APPROVED' || order.state === 'EXECUTING') && !isForLater(order, trustedUntil)
         ? { event: { type: 'invalidated', summary: { code: 'database_restored' } } }
         : { refusal: { code: 'not_due' } },
     );
@@ -149,9 +167,9 @@ async function invalidateUnsent(deps: GuardContext, why: string, lastSeen: Date 
     await endAfterRestore(deps);
 }
 
-/** Whether an order can't have been sent before this moment: a mandate's order waits for a day. */
-function isForLater({ state, mandated }: Order, now: Date): boolean {
-  return state === 'APPROVED' && mandated !== undefined && mandated.sendAfter > now;
+/** Whether an order can't have been sent up to this moment: it wasn't due. */
+function isForLater({ state, sendAfter }: Order, at: Date): boolean {
+  return state === 'APPROVED' && sendAfter !== undefined && sendAfter > at;
 }
 
 export interface RunningHeartbeat {
@@ -185,7 +203,7 @@ export function startHeartbeat(deps: GuardContext, start: Known): RunningHeartbe
     if (why !== undefined) {
       heartbeat.suspend();
       log.error({ why }, 'the database went back: orders shown as unsent become unknown');
-      await invalidateUnsent(deps, why, seen.last?.seenAt);
+      await invalidateUnsent(deps, { why, isCopy: true }, seen.last?.seenAt);
     } else if (seen.server !== known.server) leaveTimeToOthers(seen);
     known = await verify(deps, seen, isLast);
   };

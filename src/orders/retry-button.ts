@@ -28,7 +28,7 @@ export type RetryOutcome =
 /** The re-entered secret, or the plan of failed rows. */
 export type RetryInput = Pick<
   OrderRequest,
-  'input' | 'secret' | 'reason' | 'ownership' | 'account' | 'deliveryId' | 'bulk'
+  'input' | 'secret' | 'reason' | 'ownership' | 'account' | 'deliveryId' | 'bulk' | 'sendAt'
 >;
 
 /**

@@ -15,6 +15,7 @@ import {
   type OrderState,
   outcomeOf,
   pendingItems,
+  waitsForTime,
 } from './order.ts';
 import type { OrderLogEntry } from './order-events.ts';
 import type { Refusal } from './refusal.ts';
@@ -58,6 +59,7 @@ const EVENTS: { readonly [Type in OrderEvent['type']]: Row<Type> } = {
   reminded: { from: ['PENDING'], apply: reminded },
   escalated: { from: ['PENDING'], apply: escalated },
   asked: { from: ['PENDING'], apply: asked },
+  reopened: { from: ['APPROVED'], apply: reopened },
   claimed: { from: ['APPROVED'], apply: claimed },
   sending: { from: ['EXECUTING'], apply: sending },
   retry_scheduled: { from: ['EXECUTING'], apply: retryScheduled },
@@ -267,6 +269,24 @@ function asked(order: Order, event: EventOf<'asked'>, now: Date): Transition {
   );
 }
 
+/** Earlier approvals no longer count. */
+function reopened(order: Order, event: EventOf<'reopened'>, now: Date): Transition | undefined {
+  const { type, reasons, price, decision, ...deadlines } = event;
+  if (!waitsForTime(order)) return undefined;
+  const { decidedBy, ...needs } = decision;
+  const { policyVersion } = decision;
+  const entry = { kind: type, reasons, policyVersion, decidedBy, ...(price === undefined ? {} : { price }) };
+  return changedOrder(order, now, entry, {
+    ...deadlines,
+    ...needs,
+    state: 'PENDING',
+    approvals: [],
+    emergencyApprovedBy: undefined,
+    signedOffBy: undefined,
+    approvalRound: (order.approvalRound ?? 0) + 1,
+  });
+}
+
 function claimed(order: Order, event: EventOf<'claimed'>, now: Date): Transition | undefined {
   const { workerId } = event;
   if (order.bulk?.pause !== undefined) return undefined;
@@ -373,7 +393,7 @@ function stopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition
     ...(doneIn === undefined ? {} : { doneIn }),
     ...(by === undefined ? {} : { actor: by }),
   };
-  if (by !== undefined && order.items.every(isUnsent)) {
+  if ((by !== undefined || event.cancels === true) && order.items.every(isUnsent)) {
     return changedOrder(order, now, entry, closedOrder('CANCELLED', now));
   }
   const items = order.items.map((item) => {

@@ -5,7 +5,7 @@ import { isWireList, type WireObject, type WireValue } from '../service/codec/wi
 import { credentialInterfaces } from '../service/interfaces.ts';
 import { Secret, type SecretCommitment } from '../service/secret.ts';
 import type { RequestDescription } from '../service/task.ts';
-import { inputOfItem, type Order } from './order.ts';
+import { chosenTime, inputOfItem, type Order } from './order.ts';
 import type {
   StatedObject,
   StatedRequest,
@@ -60,6 +60,7 @@ export function readStatement(order: StatableOrder, places: ServicePlaces): Stat
 export function statementOf(order: StatableOrder, { jsonUrl, xmlUrl, replyTo }: ServicePlaces): Statement {
   const { id, task, account } = order;
   if (jsonUrl === undefined) throw new InvalidInputError('no domain service is connected');
+  const time = chosenTime(order);
   const interfaces = credentialInterfaces(account.method, xmlUrl !== undefined);
   const items = order.items.map((item): StatementItem => {
     const { n, name, ctid } = item;
@@ -74,6 +75,7 @@ export function statementOf(order: StatableOrder, { jsonUrl, xmlUrl, replyTo }: 
     version: 1,
     order: id,
     task,
+    ...(time === undefined ? {} : { notBefore: time.toISOString() }),
     service: hasJson || xmlUrl === undefined ? jsonUrl : xmlUrl,
     ...(hasJson && replyTo !== undefined ? { replyTo } : {}),
     account: {

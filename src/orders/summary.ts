@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { SIGNATURE_DIFFERENCES } from '../approvals/signing/difference.ts';
 import { heldCode } from '../mandates/codes.ts';
+import { storedRule } from '../policy/stored-requirements.ts';
 import { requestIssue } from '../service/request-issue.ts';
 import { inputIssue } from './input-issue.ts';
 
@@ -42,7 +43,16 @@ const PLAIN_CODES = [
 ] as const;
 
 /** Parts of a statement that can differ from the request. */
-export const STATEMENT_PARTS = ['account', 'hash', 'input', 'names', 'secret', 'service', 'task'] as const;
+export const STATEMENT_PARTS = [
+  'account',
+  'hash',
+  'input',
+  'names',
+  'secret',
+  'service',
+  'task',
+  'time',
+] as const;
 export type StatementPart = (typeof STATEMENT_PARTS)[number];
 
 /** How an order's approvals fail at sending. */
@@ -65,6 +75,8 @@ const PLAIN = [
   z.object({ code: z.literal('earlier_order'), orderId: z.string(), found: z.enum(['done', 'open']) }),
   z.object({ code: z.literal('request_invalid'), issue: requestIssue }),
   z.object({ code: z.literal('rules_changed'), issues: z.array(inputIssue) }),
+  /** At its time the policy refuses it. */
+  z.object({ code: z.literal('policy_refuses'), rules: z.array(storedRule) }),
   /** Its mandate now holds it. */
   z.object({ code: z.literal('mandate_held'), because: heldCode }),
   /** Its rows no longer match the statement that people saw. */
@@ -95,6 +107,18 @@ export const itemSummary = z.discriminatedUnion('code', [...PLAIN, EARLIER_UNANS
 export type PlainSummary = z.output<typeof plainSummary>;
 export type RequestSummary = z.output<typeof requestSummary>;
 export type ItemSummary = z.output<typeof itemSummary>;
+
+/** Why a scheduled order needs approval again. */
+export const REOPEN_REASONS = [
+  'late',
+  'price',
+  'requirements',
+  'approvals',
+  'budget',
+  'impact',
+  'incident',
+] as const;
+export type ReopenReason = (typeof REOPEN_REASONS)[number];
 
 const RETRY_REASONS = [
   'busy',

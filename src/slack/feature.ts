@@ -49,6 +49,8 @@ export interface CommandCall extends Interaction {
   readonly channelId: string;
   readonly words: readonly string[];
   readonly reason: string | undefined;
+  /** Text after `at`, for commands that take a time. */
+  readonly sendAt?: string | undefined;
 }
 
 export interface ActionCall extends Interaction {
@@ -93,6 +95,8 @@ export interface Command {
   /** Starts with a verb, no full stop. */
   readonly summary: string;
   readonly example: string;
+  /** Takes `at TIME` at its end. */
+  readonly takesTime?: true;
   run(call: CommandCall): Promise<void>;
 }
 

@@ -78,7 +78,11 @@ export async function openFromLine(
 ): Promise<void> {
   const refusal = await feature.refusal?.(call, values);
   if (refusal !== undefined) return call.respond(refusal);
-  const given = { ...values, ...(call.reason === undefined ? {} : { reason: call.reason }) };
+  const given = {
+    ...values,
+    ...(call.reason === undefined ? {} : { reason: call.reason }),
+    ...(call.sendAt === undefined ? {} : { send_at: call.sendAt }),
+  };
   const view = await renderForm(feature, call, { channelId: call.channelId }, given);
   // The subcommand is the first word.
   const problems = words.length > used ? [unusedWords(used + 2, words.length + 1)] : [];

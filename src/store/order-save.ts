@@ -68,6 +68,7 @@ export async function updateOrders(run: RunStatement, commits: readonly OrderCom
     ),
     markOrderPlans(run, saved),
     updateItems(run, saved),
+    dropApprovals(run, saved),
     saveApprovals(run, saved.flatMap(newApprovals)),
     saveReservations(run, saved.flatMap(newReservations)),
     insertRows(run, 'order_answers', saved.flatMap(newAnswers)),
@@ -113,8 +114,9 @@ function swapOrder({ before, after, leaseMs, at }: Change): Statement {
     failedAttempts: 0,
     workerId: workerId ?? null,
     leaseUntil: workerId === undefined ? null : lease,
-    emergencyApprovedBy: after.emergencyApprovedBy,
-    signedOffBy: after.signedOffBy,
+    emergencyApprovedBy: after.emergencyApprovedBy ?? null,
+    signedOffBy: after.signedOffBy ?? null,
+    approvalRound: after.approvalRound ?? 0,
     mandateEnd: after.mandateEnd && JSON.stringify(after.mandateEnd),
     bulk: after.bulk === before.bulk ? undefined : jsonOf(after.bulk),
     ...(isDecidedAgain && {
@@ -192,7 +194,8 @@ function insertOrderRow(
     bulk: jsonOf(order.bulk),
     draftEvents,
     mandateId: order.mandated?.id,
-    sendAfter: order.mandated?.sendAfter,
+    sendAfter: order.sendAfter,
+    approvalRound: order.approvalRound ?? 0,
     mandateEnd: jsonOf(order.mandateEnd),
   };
   return Prisma.sql`
@@ -289,6 +292,16 @@ function changedItems(before: Order, after: Order): readonly OrderItem[] {
   const wipes =
     after.bulk !== undefined && STATES_WITH_INPUT.has(before.state) && !STATES_WITH_INPUT.has(after.state);
   return after.items.filter((item, index) => opensOrCloses || wipes || item !== before.items[index]);
+}
+
+/** A reopened order has no approvals and reserves nothing. */
+async function dropApprovals(run: RunStatement, saved: readonly SavedChange[]): Promise<void> {
+  const ids = saved.flatMap(({ before, after }) =>
+    after.approvalRound === before.approvalRound ? [] : after.id,
+  );
+  if (ids.length === 0) return;
+  await run(Prisma.sql`DELETE FROM approvals WHERE order_id = ANY(${ids})`);
+  await run(Prisma.sql`DELETE FROM budget_reservations WHERE order_id = ANY(${ids})`);
 }
 
 const newApprovals = ({ before, after }: Change) =>

@@ -62,7 +62,7 @@ export function createOrderWork({ run }: Database) {
 }
 
 /**
- * Except for orders that wait for people, nothing is due later: a later time is from a clock that was set back since.
+ * Except for orders that wait for people or their time, nothing is due later: a later time is from a clock that was set back since.
  */
 const FARTHEST_DUE_MS: Readonly<Record<DueLane, number>> = {
   deadlines: FARTHEST_MS,
@@ -86,7 +86,7 @@ function claimDueOrders(
       WITH due AS (
         SELECT id AS due_id, due_at AS since FROM orders
         WHERE due_at IS NOT NULL AND state IN (${Prisma.raw(DUE_LANES[lane].map((state) => `'${state}'`).join(', '))})
-          AND (due_at <= ${until} OR (due_at > ${farthest} AND expires_at IS NULL))
+          AND (due_at <= ${until} OR (due_at > ${farthest} AND expires_at IS NULL AND due_at IS DISTINCT FROM send_after))
           AND ${isLeaseExpired(Prisma.sql`lease_until`)} AND id <> ALL(${except})
         ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
       ), claimed AS (

@@ -77,6 +77,7 @@ export const orderColumns = z.object({
   earlier_requesters: z.array(z.string()),
   mandate_id: optionalText,
   send_after: optionalMoment,
+  approval_round: z.number(),
   mandate_end: optional(storedMandateEnd),
   delivery_id: z.string(),
   expires_at: optionalMoment,
@@ -138,10 +139,9 @@ export function orderOf(row: z.output<typeof orderColumns>): Order {
     claim: row.worker_id === null ? undefined : { workerId: row.worker_id },
     retryOf: row.retry_of,
     earlierRequesters: row.earlier_requesters,
-    mandated:
-      row.mandate_id === undefined || row.send_after === undefined
-        ? undefined
-        : { id: row.mandate_id, sendAfter: row.send_after },
+    sendAfter: row.send_after,
+    approvalRound: row.approval_round === 0 ? undefined : row.approval_round,
+    mandated: row.mandate_id === undefined ? undefined : { id: row.mandate_id },
     mandateEnd: row.mandate_end,
     deliveryId: row.delivery_id,
     createdAt: row.created_at,
@@ -162,7 +162,7 @@ export const ORDER_COLUMNS = Prisma.sql`
   o.approvals_required, o.policy_version,
   o.demand, o.retry_of,
   o.earlier_requesters,
-  o.mandate_id, o.send_after, o.mandate_end, o.delivery_id, o.expires_at, o.remind_at, o.escalate_at, o.is_private, o.shown_excess,
+  o.mandate_id, o.send_after, o.approval_round, o.mandate_end, o.delivery_id, o.expires_at, o.remind_at, o.escalate_at, o.is_private, o.shown_excess,
   o.emergency_approved_by, o.signed_off_by, o.worker_id, o.created_at, o.closed_at,
   (
     SELECT json_agg(json_build_object(

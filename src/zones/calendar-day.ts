@@ -38,6 +38,11 @@ export function latestTimeShown(moment: Date, timeZone: string): Date {
   return new Date(zoneNamed(timeZone).latestTimeShown(moment.getTime()));
 }
 
+/** The local time at a moment, written as UTC. @throws RangeError for an unknown time zone. */
+export function localTime(moment: Date, timeZone: string): Date {
+  return new Date(zoneNamed(timeZone).localTime(moment.getTime()));
+}
+
 function zoneNamed(timeZone: string): TimeZone {
   return remembered(zones, timeZone, () => new TimeZone(timeZone));
 }
@@ -114,6 +119,10 @@ class TimeZone {
   latestTimeShown(moment: number): number {
     const earlier = this.#offsetAt(Math.floor(moment / DAY_MS) - 1);
     return moment + Math.max(earlier, this.#offsetNow(Math.floor(moment / SECOND_MS) * SECOND_MS));
+  }
+
+  localTime(moment: number): number {
+    return moment + this.#offsetNow(Math.floor(moment / SECOND_MS) * SECOND_MS);
   }
 
   #offsetAt(utcDay: number): number {

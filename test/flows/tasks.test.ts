@@ -38,7 +38,7 @@ beforeAll(async () => {
   await linkApplication(t.workspace, t.ada);
 });
 
-const REST = 'reason';
+const REST = ['reason', 'send_at'];
 
 describe('redirect', () => {
   test('over JSON: the fields and values of that interface, sent as documented', async () => {
@@ -66,7 +66,7 @@ describe('redirect', () => {
 
   test('over XML: title and backup too, frame or single', async () => {
     const view = await openForm(t.workspace, t.carol, '/domain redirect shop.cafe.rest');
-    expect(fieldsOf(view)).toEqual(['source', 'target', 'type', 'mode', 'title', 'backup', REST]);
+    expect(fieldsOf(view)).toEqual(['source', 'target', 'type', 'mode', 'title', 'backup', ...REST]);
     expect(choicesOf(view, 'type')).toEqual(['domain', 'email']);
     expect(choicesOf(view, 'mode')).toEqual(['frame', 'single']);
 
@@ -119,7 +119,7 @@ describe('ssl-contact', () => {
     const view = await openForm(t.workspace, t.alice, '/domain ssl-contact 501');
     expect(fieldsOf(view)).toEqual([
       ...['id', 'fname', 'lname', 'title', 'organization', 'address', 'pcode', 'city', 'country', 'state'],
-      ...['phone', 'fax', 'email', 'interface', REST],
+      ...['phone', 'fax', 'email', 'interface', ...REST],
     ]);
     expect(await t.alice.submit(view, { country: 'Germany', phone: '030 555' })).toMatchObject({
       errors: { country: expect.any(String), phone: expect.stringContaining('+49') },

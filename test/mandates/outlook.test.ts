@@ -34,7 +34,7 @@ test('a mandate renews the names it has acted or will act for, on the announced 
   const order = await rig.read((await on.actFor('soon.rest')).orderId ?? 'none');
   const after = await outlook('soon.rest', 'later.rest', 'other.example');
   expect(after).toEqual(before);
-  expect(after.renewals.get('soon.rest')).toEqual(order.mandated?.sendAfter);
+  expect(after.renewals.get('soon.rest')).toEqual(order.sendAfter);
 });
 
 test('blocked or stopped names are left to people', async () => {

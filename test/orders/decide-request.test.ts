@@ -51,6 +51,7 @@ function newRequest({ demand = NEEDED, request: changes, ...rest }: Given): Requ
     request,
     account: ALICE,
     checked: checkedOf(request),
+    schedule: undefined,
     evaluated: { settings: newTeamSettings(), policyVersion: 3, demand, decidedBy: [RULE] },
     price: undefined,
     firstExpiry: undefined,

@@ -18,7 +18,7 @@ function approved(changes: Partial<Order> = {}, ...items: Partial<OrderItem>[]):
 }
 
 const NOT_DUE = { kind: 'not_due' };
-const mandated = (sendAfter: Date) => ({ mandated: { id: 'mandate', sendAfter } });
+const mandated = (sendAfter: Date) => ({ mandated: { id: 'mandate' }, sendAfter });
 const soon = new Date(START.getTime() + 1_000);
 const failed = { state: 'FAILED', answeredAt: START, sentAt: START } as const;
 const pause = { code: 'refusals' as const, names: ['0.rest', '1.rest', '2.rest'] };
@@ -127,7 +127,10 @@ describe('an order that its row allows', () => {
     ],
     ['is left to a replica that knows the key', { isKeyUnknown: true }, { kind: 'leave_to_others' }],
   ])('%s', (_what, changes, expected) => {
-    const facts = { workerId: 'worker-1', clearance: undefined, members: member, isKeyUnknown: false };
+    const facts = {
+      ...{ workerId: 'worker-1', clearance: undefined, members: member, isKeyUnknown: false },
+      atTime: { kind: 'unchanged' } as const,
+    };
     expect(decideSending({ ...facts, ...changes })).toMatchObject(expected);
   });
 });

@@ -71,6 +71,7 @@ CREATE TABLE "orders" (
     "earlier_requesters" TEXT[] DEFAULT ARRAY[]::TEXT[],
     "mandate_id" TEXT,
     "send_after" TIMESTAMPTZ(3),
+    "approval_round" INTEGER NOT NULL DEFAULT 0,
     "mandate_end" JSONB,
     "delivery_id" TEXT NOT NULL,
     "expires_at" TIMESTAMPTZ(3),
@@ -771,7 +772,7 @@ CREATE INDEX "domains_due" ON "domains" ("urgent" DESC, LEAST("next_dns_at", "ne
 CREATE INDEX "incidents_open" ON "incidents" ("team_id", "opened_at") WHERE "state" IN ('open', 'raised');
 -- The sending transaction reads from the log what items may still send and what mandates have spent.
 CREATE INDEX "events_of_items" ON "events" ("subject_id", (coalesce("data"->>'n', '')))
-  WHERE "subject_kind" = 'order' AND "kind" IN ('sending', 'retry_scheduled', 'answered', 'answered_late', 'stopped', 'denied',
+  WHERE "subject_kind" = 'order' AND "kind" IN ('reopened', 'sending', 'retry_scheduled', 'answered', 'answered_late', 'stopped', 'denied',
     'cancelled', 'expired', 'released', 'resolved', 'invalidated', 'contradicted', 'finished');
 CREATE INDEX "events_of_mandates" ON "events" ("team_id") WHERE "kind" = 'sending' AND "data" ? 'mandate';
 CREATE INDEX "mandate_acts_to_be_asked" ON "mandate_acts" ("team_id", "ask_at") WHERE "ask_at" IS NOT NULL;

@@ -47,9 +47,14 @@ export function isRuled({
   return requirements.length > 1 || requirements.some(({ rule }) => rule.kind === 'rule');
 }
 
+/** Without what was approved before the order was reopened. */
+function thisRound(history: readonly HistoryEvent[]): readonly HistoryEvent[] {
+  return history.slice(history.findLastIndex(({ kind }) => kind === 'reopened') + 1);
+}
+
 /** As of the last approval; undefined before the first. */
 export function lastProgress(history: readonly HistoryEvent[]): ApprovalsGiven | undefined {
-  return history.findLast((event) => event.kind === 'approved')?.progress;
+  return thisRound(history).findLast((event) => event.kind === 'approved')?.progress;
 }
 
 /** By the log, because rows can be changed. Excludes admins who only agreed to exceed a budget. */
@@ -64,7 +69,7 @@ export function countedApprovers(history: readonly HistoryEvent[]): readonly str
 /** By the log. Includes admins who only agreed to exceed a budget. */
 export function loggedApprovers(history: readonly HistoryEvent[]): readonly string[] {
   return withoutLapsed(
-    history.flatMap((event) => (event.kind === 'approved' ? event.actor : [])),
+    thisRound(history).flatMap((event) => (event.kind === 'approved' ? event.actor : [])),
     history,
   );
 }

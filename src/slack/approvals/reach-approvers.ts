@@ -95,9 +95,9 @@ export async function remindPeople(
   const called = new Map<number, CalledPeople>();
   if (order.state !== 'PENDING') return called;
   for (const entry of history) {
-    if (entry.kind !== 'reminded' && entry.kind !== 'escalated') continue;
+    if (entry.kind !== 'reminded' && entry.kind !== 'escalated' && entry.kind !== 'reopened') continue;
     const notice =
-      entry.kind === 'reminded' ? reminderNotice(order) : escalationNotice(order, awaited.approvers);
+      entry.kind === 'escalated' ? escalationNotice(order, awaited.approvers) : reminderNotice(order);
     const results: CalledPerson[] = [];
     for (const { to, thread } of await recipients(context, waiting, awaited, entry)) {
       const isOfPerson = thread === undefined || isDirectMessage(thread.channelId);
@@ -143,10 +143,10 @@ async function recipients(
   context: SlackContext,
   { order, history, card, standing }: Waiting,
   { isForAdmins }: Awaited,
-  event: Extract<OrderLogEntry, { readonly kind: 'reminded' | 'escalated' }>,
+  event: Extract<OrderLogEntry, { readonly kind: 'reminded' | 'escalated' | 'reopened' }>,
 ): Promise<readonly Recipient[]> {
   const admins = await context.adminsToNotify();
-  if (event.kind === 'reminded') {
+  if (event.kind !== 'escalated') {
     // A card in a channel reminds its readers in the thread.
     const copies = (prefix: string) =>
       [...standing]

@@ -10,8 +10,8 @@ import { ruleNames } from '../approvals/decision.view.ts';
 import { type Interaction, viewerOf } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
-import type { FormOrigin } from '../kit/form.ts';
-import { notPlacedMessage } from '../orders/order-reply.ts';
+import type { FieldErrors, FormOrigin } from '../kit/form.ts';
+import { notPlacedMessage, timeErrors } from '../orders/order-reply.ts';
 import { placeFromForm } from '../orders/ordering.ts';
 import { sendFile } from '../send-file.ts';
 import { leftOutCells, planMessage, plannedAlreadyText } from './bulk.view.ts';
@@ -23,7 +23,10 @@ interface AskedRows {
   readonly rows: readonly BulkRow[];
   readonly bad: readonly BadRow[];
   readonly reason: string | undefined;
+  readonly sendAt?: string | undefined;
 }
+
+type Placed = { readonly say: Message } | { readonly errors: FieldErrors };
 
 const UNKNOWN_NAME: RowFacts = { isWatched: false, isLetGo: false };
 
@@ -73,7 +76,7 @@ async function factsOf(
 }
 
 /** Keeps valid rows as a draft and reports both valid and skipped rows. */
-export async function placePlan(call: Interaction, origin: FormOrigin, asked: AskedRows): Promise<Message> {
+export async function placePlan(call: Interaction, origin: FormOrigin, asked: AskedRows): Promise<Placed> {
   const { context } = call;
   const { task } = asked;
   const facts = await factsOf(call, task, asked.rows);
@@ -87,16 +90,20 @@ export async function placePlan(call: Interaction, origin: FormOrigin, asked: As
     });
   }
   const sums = sumByCurrency(rows.flatMap(({ name }) => facts.get(name)?.price ?? []));
-  if (rows.length === 0) return planMessage(plan, undefined, sums);
+  if (rows.length === 0) return { say: planMessage(plan, undefined, sums) };
   const outcome = await placeFromForm(call, origin, {
     task,
     input: {},
     bulk: { rows, findings, leftOut: leftOut.length },
     reason: asked.reason,
+    sendAt: asked.sendAt,
   });
-  if (outcome.kind !== 'accepted') return notPlacedMessage(call, outcome);
+  if (outcome.kind !== 'accepted')
+    return timeErrors(outcome) ?? { say: await notPlacedMessage(call, outcome) };
   const { order } = outcome;
-  return order.state === 'DRAFT' && order.requesterId === call.person.id
-    ? planMessage(plan, order, sums)
-    : textMessage(plannedAlreadyText(order));
+  const say =
+    order.state === 'DRAFT' && order.requesterId === call.person.id
+      ? planMessage(plan, order, sums)
+      : textMessage(plannedAlreadyText(order));
+  return { say };
 }

@@ -6,7 +6,7 @@ import { dropDraft } from '../../orders/confirm-draft.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { attachedCsv, csvFields } from '../attached-text.ts';
 import type { ActionCall, CommandCall, Feature, FormFeature, Submitted } from '../feature.ts';
-import { choiceField, fieldsOf, readForm, reasonField } from '../kit/form.ts';
+import { choiceField, fieldsOf, readForm, reasonField, sendAtField } from '../kit/form.ts';
 import { nearest } from '../kit/parse.ts';
 import { openForm } from '../open-form.ts';
 import { changing } from '../orders/order-buttons.ts';
@@ -31,6 +31,7 @@ const planned = z.object({
     hint: 'A header and one row per name. Columns besides “name”: “period”, “nameservers”, “ownerc”, “adminc”, “techc”, “auth”. You’ll see the plan before anything is requested.',
   }),
   reason: reasonField('Shown to the approvers.'),
+  send_at: sendAtField,
 });
 
 const bulkForm: FormFeature<'bulk'> = {
@@ -45,7 +46,7 @@ const bulkForm: FormFeature<'bulk'> = {
   async submit(call): Promise<Submitted> {
     const form = readForm(planned, call.values);
     if ('errors' in form) return form;
-    const { task, reason } = form.value;
+    const { task, reason, send_at: sendAt } = form.value;
     const given = await attachedCsv(call);
     if ('errors' in given) return given;
     const { text, field } = given;
@@ -53,8 +54,7 @@ const bulkForm: FormFeature<'bulk'> = {
     if (refusal !== undefined) return { say: refusal };
     const read = await readBulkFile(task, text);
     if (!read.ok) return { errors: { [field]: fileIssues(read.issues, task, nearest) } };
-    const say = await placePlan(call, call.origin, { task, ...read, reason });
-    return { say };
+    return placePlan(call, call.origin, { task, ...read, reason, sendAt });
   },
 };
 
@@ -67,6 +67,7 @@ async function runBulk(call: CommandCall): Promise<void> {
   const values = {
     ...(task === undefined ? {} : { task }),
     ...(call.reason === undefined ? {} : { reason: call.reason }),
+    ...(call.sendAt === undefined ? {} : { send_at: call.sendAt }),
   };
   await openForm(call, bulkForm, { channelId: call.channelId }, values);
 }
@@ -84,6 +85,7 @@ export const bulk = {
       usage: 'bulk [TASK]',
       summary: 'One task for up to 2,000 names, from a CSV',
       example: '/domain bulk renew',
+      takesTime: true,
       run: runBulk,
     },
   ],

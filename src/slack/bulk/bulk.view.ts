@@ -1,4 +1,5 @@
 import type { SectionBlock } from '@slack/types';
+import { present } from '../../lib/collections.ts';
 import type { Amount } from '../../money/amount.ts';
 import type { BulkPlan, LeftOutRow, PlanIssue } from '../../orders/bulk/bulk.ts';
 import { BULK_COLUMNS, BULK_TASKS, type BulkTask } from '../../orders/bulk/columns.ts';
@@ -33,7 +34,7 @@ import { amountsText } from '../money/price.view.ts';
 import { namesOf } from '../orders/impact.view.ts';
 import { issueText, NO_AUTH_CODE } from '../orders/input-issue.view.ts';
 import { shortHash } from '../orders/order.view.ts';
-import { statedFields } from '../orders/statement.view.ts';
+import { statedFields, timeText } from '../orders/statement.view.ts';
 
 /* Bulk orders: issues of the file, the plan, and the order's progress. */
 
@@ -147,12 +148,13 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
   }
   const price = sums.length === 0 ? '' : `, about ${amountsText(sums)}`;
   const lead = `${words.verb} ${count(fine, 'name')}: ${fine} of ${rows} ${fine === 1 ? 'is' : 'are'} OK${price}`;
-  const said = [
+  const said = present([
     `*${escapeText(lead)}*`,
     whoDecides(order),
+    order.sendAfter && timeText(order.sendAfter),
     ...findingLines(plan),
     ...leftOutLines(plan.leftOut, SHOWN_BESIDE_A_PLAN),
-  ];
+  ]);
   return message(`${lead}.`, [
     ...lines(fitLines(said, PLAN_LINES)),
     ...actions(`plan_${order.id}`, [

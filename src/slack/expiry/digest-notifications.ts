@@ -13,16 +13,18 @@ import {
   type PlannedReminder,
   type WatchedReminder,
 } from '../../expiry/ports.ts';
-import { lastScheduled } from '../../expiry/schedule.ts';
+import { lastScheduled, nextScheduled } from '../../expiry/schedule.ts';
 import { present } from '../../lib/collections.ts';
 import { MINUTE_MS } from '../../lib/duration.ts';
 import { outlookOf } from '../../mandates/overview.ts';
+import { chosenTime, scheduledFirst } from '../../orders/order.ts';
 import type { ClaimedSubject, MessagePlace, PostedMessage } from '../../outbox/notifications.ts';
-import { calendarDay } from '../../zones/calendar-day.ts';
+import { calendarDay, dayNumber } from '../../zones/calendar-day.ts';
 import { renewalDays, waitingCosts } from '../approvals/waiting.ts';
 import type { SlackContext } from '../context.ts';
 import type { Message } from '../kit/blocks.ts';
 import { newFaultsMessage } from '../names/delegation.view.ts';
+import { scheduledMessage } from '../orders/order-list.view.ts';
 import {
   type NotificationPlanner,
   ONCE,
@@ -71,6 +73,7 @@ export function createDigestPlanner(
     const batch = await nextBatch(context.reminders, claim.id, options, settings.reminderChannel);
     if (batch === undefined || batch instanceof Date) {
       await tellNewFaults(context, settings, claim, send);
+      await tellScheduled(context, settings, claim, send);
       return { again: batch };
     }
     const channelId = settings.reminderChannel;
@@ -104,16 +107,43 @@ async function tellNewFaults(
     records.newlyUnrecorded(since, until),
   ]);
   if (names.length + registries.length === 0 || reminderChannel === undefined) return;
-  const head = claim.notifications.find(({ purpose }) => purpose.startsWith(`${COMMON}:`))?.message;
   await send({
     purpose: 'delegations',
     version: ONCE,
     since: until,
-    places: [
-      async () => ({ channelId: head?.channelId ?? reminderChannel, ...(head && { threadTs: head.ts }) }),
-    ],
+    places: [afterHead(claim, reminderChannel)],
     message: () => newFaultsMessage(names, registries),
   });
+}
+
+/** In the thread of the due names, if there are any. */
+function afterHead({ notifications }: ClaimedSubject, channelId: string) {
+  const head = notifications.find(({ purpose }) => purpose.startsWith(`${COMMON}:`))?.message;
+  return async () => ({ channelId: head?.channelId ?? channelId, ...(head && { threadTs: head.ts }) });
+}
+
+/** Posts the orders that are sent from tomorrow until the day of the next digest. */
+async function tellScheduled(
+  { orders }: SlackContext,
+  { reminderChannel, reminderCron, reminderTimezone: timeZone }: TeamSettings,
+  claim: ClaimedSubject,
+  send: SendNotification,
+): Promise<void> {
+  if (reminderChannel === undefined) return;
+  const since = new Date(claim.id);
+  const today = calendarDay(since, timeZone);
+  const last = calendarDay(nextScheduled(reminderCron, timeZone, since), timeZone);
+  const open = await orders.store.list({ viewer: 'system', states: ['PENDING', 'APPROVED'], limit: 1_000 });
+  const ahead = scheduledFirst(open).filter((order) => {
+    const time = chosenTime(order);
+    const day = time && calendarDay(time, timeZone);
+    return day !== undefined && day > today && day <= last && !order.isPrivate;
+  });
+  if (ahead.length === 0) return;
+  const places = [afterHead(claim, reminderChannel)];
+  const until = dayNumber(last) === dayNumber(today) + 1 ? 'tomorrow' : 'next_digest';
+  const message = () => scheduledMessage(ahead, until);
+  await send({ purpose: 'scheduled', version: ONCE, since, places, message });
 }
 
 /** @returns the state of the first message that couldn't be posted */

@@ -27,6 +27,7 @@ import {
   neededReason,
   readForm,
   reasonField,
+  sendAtField,
   typedField,
 } from '../kit/form.ts';
 import { isDirectMessage } from '../kit/mrkdwn.ts';
@@ -36,7 +37,7 @@ import { openAlreadyAtFieldText } from '../orders/asking.view.ts';
 import { renewForm, restoreForm } from '../orders/domains.ts';
 import { fieldProblems } from '../orders/input-issue.view.ts';
 import { errorsByField } from '../orders/order-form.ts';
-import { outcomeMessage } from '../orders/order-reply.ts';
+import { outcomeMessage, timeErrors } from '../orders/order-reply.ts';
 import { placeOrder } from '../orders/ordering.ts';
 import { confirmProposal } from '../proposals/proposals.ts';
 import { knownOfLapse } from '../proposals/views.ts';
@@ -151,6 +152,7 @@ const renewed = z.object({
   names: field({ label: 'Names', kind: 'picks' }, z.array(z.string(), 'Tick at least one name.')),
   period: typedField('Period in years', { kind: 'number' }, GIVEN),
   reason: reasonField('Shown to the approvers.'),
+  send_at: sendAtField,
 });
 const renewManyFields: Form<'renew_many'> = {
   name: 'renew_many',
@@ -192,8 +194,11 @@ export const renewManyForm: FormFeature<'renew_many'> = {
     if ('errors' in read) return read;
     const { subject } = call.origin;
     const origin = subject === undefined ? call.origin : await cardOrigin(call, channelOfPlace(subject));
-    const { names, period, reason } = read.value;
-    const outcome = await placeOrder(call, origin, { task: 'renew', input: { names, period }, reason });
+    const { names, period, reason, send_at: sendAt } = read.value;
+    const wish = { task: 'renew', input: { names, period }, reason, sendAt } as const;
+    const outcome = await placeOrder(call, origin, wish);
+    const untimely = timeErrors(outcome);
+    if (untimely !== undefined) return untimely;
     if (outcome.kind === 'invalid') {
       return { errors: errorsByField(fieldProblems(outcome.issues)) };
     }

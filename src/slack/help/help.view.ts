@@ -15,7 +15,7 @@ import { NOT_STATED } from '../names/rules.view.ts';
 
 /* Help, and the answer to an unknown subcommand. */
 
-type Described = Pick<NamedCommand, 'name' | 'usage' | 'summary' | 'example' | 'needs'>;
+type Described = Pick<NamedCommand, 'name' | 'usage' | 'summary' | 'example' | 'needs' | 'takesTime'>;
 
 /** Decides which subcommands the reader can use. */
 export interface HelpReader extends Capability {
@@ -148,9 +148,15 @@ const NEEDS: Readonly<Record<NamedCommand['needs'], string>> = {
   linked_if_service: '',
 };
 
-export function helpFor({ usage, summary, example, needs }: Described): Message {
+const TIMED = 'To send it later, end the line with a time: `at 2026-12-06 02:00`.';
+
+export function helpFor({ usage, summary, example, needs, takesTime }: Described): Message {
   return textMessage(
-    [`*\`/domain ${usage}\`*`, `${summary}.`, `For example: \`${example}\``, NEEDS[needs]]
+    [
+      ...[`*\`/domain ${usage}\`*`, `${summary}.`, `For example: \`${example}\``],
+      takesTime === true ? TIMED : '',
+      NEEDS[needs],
+    ]
       .filter((line) => line !== '')
       .join('\n'),
   );

@@ -4,7 +4,7 @@ import { loadBriefing } from '../../approvals/briefing.ts';
 import { newReference } from '../../lib/log.ts';
 import { mandatesOfPerson } from '../../mandates/overview.ts';
 import { readSpan, spendOf } from '../../money/spend.ts';
-import { isRequester } from '../../orders/order.ts';
+import { isRequester, scheduledFirst } from '../../orders/order.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import { renewalDaysOf } from '../approvals/waiting.ts';
 import type { SlackContext } from '../context.ts';
@@ -63,7 +63,7 @@ async function homeData(context: SlackContext, userId: string, admin: boolean): 
       teamAccount,
       isAdmin: admin,
       incidents,
-      open,
+      open: scheduledFirst(open),
       months,
       money,
       mandates,

@@ -10,7 +10,7 @@ import { ACTIONS, COMMANDS, FORMS, TASK_MENU } from '../index.ts';
 import { chosenInMenu, type Message } from '../kit/blocks.ts';
 import { createLimiter } from '../kit/limiter.ts';
 import { isDirectMessage } from '../kit/mrkdwn.ts';
-import { likelyLine, parseCommandLine } from '../kit/parse.ts';
+import { likelyLine, parseCommandLine, splitTime } from '../kit/parse.ts';
 import { openForm } from '../open-form.ts';
 import { orderOfCardBlock } from '../orders/card.view.ts';
 import { permalinkOf } from '../outbound/post-message.ts';
@@ -169,7 +169,8 @@ const runCommand: Runner<void> = async (handleLimited, body, acknowledgement) =>
       const names = offered.map(({ name }) => name);
       await call.respond(unknownCommand(line.subcommand, likelyLine(line, names)));
     } else {
-      await command.run({ ...call, channelId: delivery.channelId, words: line.words, reason: line.reason });
+      const timed = command.takesTime === true ? splitTime(line.words) : { words: line.words };
+      await command.run({ ...call, channelId: delivery.channelId, reason: line.reason, ...timed });
     }
   });
 };

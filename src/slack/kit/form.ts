@@ -122,6 +122,12 @@ export function reasonField(hint: string, label = REASON.label) {
   return field({ ...REASON, label, hint }, reason);
 }
 
+/** Read in the requester's time zone when the order is placed. */
+export const sendAtField = typedField('Send at', {
+  placeholder: '2026-12-06 02:00',
+  hint: 'Day and time in your time zone, up to 90 days ahead. Empty: as soon as it’s approved.',
+});
+
 export function neededReason(hint: string, label = REASON.label) {
   return field({ ...REASON, label, hint }, givenReason);
 }

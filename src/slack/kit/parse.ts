@@ -12,6 +12,17 @@ export interface CommandLine {
   readonly reason: string | undefined;
 }
 
+/** Splits the time off the end of a line's words: `cafe.rest 2 at 2026-12-06 02:00`. */
+export function splitTime(words: readonly string[]): {
+  readonly words: readonly string[];
+  readonly sendAt: string | undefined;
+} {
+  const at = words.findLastIndex((word) => word.toLowerCase() === 'at');
+  return at === -1
+    ? { words, sendAt: undefined }
+    : { words: words.slice(0, at), sendAt: words.slice(at + 1).join(' ') };
+}
+
 /** Separator before a reason. Phones and Macs turn two hyphens into a dash. */
 const REASON = /(?:^|\s)(?:--|—|–)(?:\s+|$)/;
 

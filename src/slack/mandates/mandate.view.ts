@@ -254,10 +254,10 @@ function actRow({ name, amount: price, expiresAt }: MandateAct, order: Order | u
     : block;
 }
 
-function stateText({ state, id, mandated }: Order): string {
+function stateText({ state, id, sendAfter }: Order): string {
   switch (state) {
     case 'APPROVED':
-      return `will be sent ${mandated === undefined ? 'now' : moment(mandated.sendAfter)}, order ${code(id)}`;
+      return `will be sent ${sendAfter === undefined ? 'now' : moment(sendAfter)}, order ${code(id)}`;
     case 'CANCELLED':
       return 'stopped';
     case 'SUCCEEDED':

@@ -6,7 +6,15 @@ import { present } from '../../lib/collections.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { compareImpacts } from '../../names/impact.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
-import { accountOwner, isFinal, type Order, type OrderItem, pendingItems } from '../../orders/order.ts';
+import {
+  accountOwner,
+  chosenTime,
+  isFinal,
+  type Order,
+  type OrderItem,
+  pendingItems,
+  waitsForTime,
+} from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { FormerNameServers } from '../../orders/undo.ts';
 import { needsSignatures, silentOf, takesClicks } from '../../policy/policy.ts';
@@ -80,6 +88,7 @@ import {
   formatLapsed,
   formatPart,
   type HistoryEvent,
+  type HistoryEventOf,
   hintLines,
   isOnlyAccepted,
   itemName,
@@ -99,8 +108,8 @@ import {
   stateText,
   stopButtons,
 } from './order.view.ts';
-import { commonFacts, isOverXml, showWhole } from './statement.view.ts';
-import { retryReasonText } from './summary.view.ts';
+import { commonFacts, isOverXml, showWhole, timeText } from './statement.view.ts';
+import { reopenReasonText, retryReasonText, summaryText } from './summary.view.ts';
 import { formatTaskNote } from './task-notes.view.ts';
 
 /* An order's card, for approvers. */
@@ -155,6 +164,7 @@ function waitingCard(order: Order, briefing: CardBriefing, isWhole: boolean): Me
     section(
       ...waitingLines(order, briefing),
       askedLine(order),
+      ...timeLines(order, history),
       ...questionLines(history),
       ...contentLines(order, briefing),
     ),
@@ -193,6 +203,7 @@ function standingCard(order: Order, briefing: CardBriefing): Message {
   ]);
   const all = present([
     stateLine(order, history),
+    ...(waitsForTime(order) ? timeLines(order, history) : []),
     isPaused(order) && order.expiresAt && `Resume by ${moment(order.expiresAt)}`,
     ...(isUnknown ? [...knownLines(order), ...sentLines(order), NOT_AGAIN, ...hintLines(order)] : []),
     briefing.undo && undoText(briefing.undo),
@@ -201,7 +212,7 @@ function standingCard(order: Order, briefing: CardBriefing): Message {
   const room = MOST_LINES.endedCard - phoneLines(head.text.text) - phoneLines(last);
   const said = section(...(isFinal(order.state) ? fitLines(all, Math.max(room, 1)) : all));
   const hasRow = open.length > 0;
-  return message(`${escapeText(title)}: ${formatStateShort(order, history).toLowerCase()}`, [
+  return message(`${escapeText(title)}: ${uncapitalized(formatStateShort(order, history))}`, [
     head,
     hasRow ? said : withMenu(said, cardBlockId(order.id), menuOfCard),
     ...(hasRow ? actions(cardBlockId(order.id), [...open, menuOfCard]) : []),
@@ -318,6 +329,22 @@ function contentLines(order: Order, briefing: Briefing): string[] {
       (names.join(', ').length <= CONTENT_LENGTH ? names.join(', ') : firstOf(names, SHOWN_NAMES)),
     asked !== '' && (asked.length <= CONTENT_LENGTH ? asked : 'Press *Details* to see what will be sent'),
   ]);
+}
+
+/** Unusual facts about an order with a chosen time. */
+function timeLines({ state }: Order, history: readonly HistoryEvent[]): string[] {
+  const isTwice = history.some((event) => event.kind === 'requested' && event.comesTwice === true);
+  const reopened = history.findLast((event) => event.kind === 'reopened');
+  return present([
+    isTwice && ':warning: Local clocks show that time twice: the first one counts',
+    state === 'PENDING' &&
+      reopened !== undefined &&
+      `:warning: Needs approval again: ${reopenReasonText(reopened.reasons)}`,
+  ]);
+}
+
+function uncapitalized(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
 const SHOWN_NAMES = 5;
@@ -477,7 +504,12 @@ export function impactBlocks({ impact }: Briefing): SectionBlock[] {
 function formatSending(order: Order, { decision, statement }: Briefing): string {
   const approval = (approvalsNeeded(order, decision) ?? 2) > 1 ? 'The last approval' : 'Approving';
   const what = order.items.length === 1 ? 'the request' : `${order.items.length} requests, one per name,`;
-  const when = order.bulk === undefined ? 'at once' : `in waves of ${order.bulk.waveSize}`;
+  const time = order.approvalRound === undefined ? chosenTime(order) : undefined;
+  const start = time === undefined ? 'at once' : moment(time);
+  const when =
+    order.bulk === undefined
+      ? start
+      : `${start === 'at once' ? '' : `${start}, `}in waves of ${order.bulk.waveSize}`;
   const over = isOverXml(statement) ? ', over the service’s XML interface' : '';
   return `${approval} sends ${what} ${when}${over}. Everything that will be sent is shown here.`;
 }
@@ -577,13 +609,20 @@ function partsOf(
     }
     case 'CANCELLED': {
       const stop = stopOf(history);
-      return [state, stop === undefined ? asked : `${asked}, ${mention(stop.actor)} stopped it`];
+      return [state, stop === undefined ? asked : `${asked}, ${stoppedText(stop)}`];
     }
     case 'FAILED':
       return [state, people, ...failureOf(order)];
     default:
       return [state, people, ...formatWait(order, history)];
   }
+}
+
+/** By a person, or by the policy at its time. */
+function stoppedText(stop: HistoryEventOf<'stopped'>): string {
+  return stop.actor === 'system'
+    ? ownSentence(summaryText(stop.summary))
+    : `${mention(stop.actor)} stopped it`;
 }
 
 function knownLines({ items }: Order): string[] {
@@ -605,6 +644,7 @@ function formatStateShort(order: Order, history: readonly HistoryEvent[]): strin
   const paused = pausedText(order);
   if (paused !== undefined) return paused;
   if (order.state === 'APPROVED' && waitsUntil(order) !== undefined) return 'Waiting for a retry';
+  if (waitsForTime(order) && order.sendAfter !== undefined) return timeText(order.sendAfter);
   if (order.state !== 'CANCELLED' || stopOf(history) === undefined) return stateWords(order);
   // A request refused for load was still sent.
   return order.items.some(({ attempts }) => attempts > 0)
@@ -613,8 +653,9 @@ function formatStateShort(order: Order, history: readonly HistoryEvent[]): strin
 }
 
 /** Set if a person stopped the order before anything was carried out. */
-function stopOf(history: readonly HistoryEvent[]): HistoryEvent | undefined {
-  return history.findLast(({ kind, state }) => kind === 'stopped' && state === 'CANCELLED');
+function stopOf(history: readonly HistoryEvent[]): HistoryEventOf<'stopped'> | undefined {
+  const stop = history.findLast((event) => event.kind === 'stopped');
+  return stop?.state === 'CANCELLED' ? stop : undefined;
 }
 
 function formatApproved(order: Order, history: readonly HistoryEvent[]): string[] {

@@ -260,7 +260,7 @@ const TASKS: readonly DomainTask[] = Object.values(ORDER_TASKS)
   .map((task) => OWN_FORMS[task.name] ?? oneName(task));
 
 export const domains = {
-  commands: TASKS.map(({ command }) => command),
+  commands: TASKS.map(({ command }) => ({ ...command, takesTime: true as const })),
   forms: TASKS.map(({ form }) => form),
 } as const satisfies Feature;
 

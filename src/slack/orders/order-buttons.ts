@@ -255,7 +255,8 @@ async function retryRows(call: ActionCall, order: Order, rows: readonly BulkRow[
   const task = BULK_TASKS.find((each) => each === order.task);
   if (task === undefined) throw new Error(`order ${order.id} has rows, and ${order.task} takes none`);
   const origin = { channelId: order.channelId, threadTs: order.threadTs, retryOf: order.id };
-  await call.respond(await placePlan(call, origin, { task, rows, bad: [], reason: order.reason }));
+  const placed = await placePlan(call, origin, { task, rows, bad: [], reason: order.reason });
+  if ('say' in placed) await call.respond(placed.say);
 }
 
 async function reveal(call: ActionCall): Promise<void> {

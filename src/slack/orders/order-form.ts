@@ -19,6 +19,7 @@ import {
   linesIn,
   readForm,
   reasonField,
+  sendAtField,
   TYPED,
 } from '../kit/form.ts';
 import { noteField, ownerField } from '../names/owner-fields.ts';
@@ -27,7 +28,7 @@ import { ownersIssueText } from '../names/portfolio.view.ts';
 import { accountChangedText, retriedMessage } from './asking.view.ts';
 import { type FieldProblem, fieldProblems, issueText, notOfferedText } from './input-issue.view.ts';
 import { interfaceNote, TIES } from './interface.view.ts';
-import { outcomeMessage } from './order-reply.ts';
+import { outcomeMessage, timeErrors } from './order-reply.ts';
 import { placeFromForm, refusalOfAccount, refusalOfPolicy } from './ordering.ts';
 
 /* The form of a task's order. Filled from the line and the person's last order, with field errors on submission. */
@@ -36,7 +37,7 @@ const BOTH: AvailableInterfaces = { json: true, xml: true };
 
 export interface OrderFormDeclaration {
   readonly task: OrderTaskName;
-  /** Fields for an account's interfaces; `reason` is added. They accept any input: the task validates it. */
+  /** Fields for an account's interfaces; `reason` and `send_at` are added. They accept any input: the task validates it. */
   readonly fields: z.ZodObject | ((reach: AvailableInterfaces) => z.ZodObject);
   readonly interfaces?: {
     /** XML-only features, as the start of a sentence. */
@@ -87,6 +88,10 @@ const OWNED = z.object({
 
 /** Never part of a task's input. */
 const REASONED = z.object({ reason: reasonField('Shown to the approvers.') });
+const TIMED = REASONED.extend({ send_at: sendAtField });
+
+/** An auth code can't be requested ahead. */
+const extrasOf = (task: OrderTaskName) => (task === 'authcode' ? REASONED : TIMED);
 
 /** Shown if the account supports both interfaces and no other field decides. */
 function interfaceField(hint: string) {
@@ -152,7 +157,7 @@ function fieldsFor(
   return [
     ...fieldsOf(declaredFor(options, reach, values)),
     ...(options.asksOwner ? fieldsOf(OWNED) : []),
-    ...fieldsOf(REASONED),
+    ...fieldsOf(extrasOf(options.task)),
   ];
 }
 
@@ -246,7 +251,7 @@ async function placeTyped(
   if (problems.length > 0) {
     return { errors: errorsByField([...problems, ...otherProblems(options, values, problems)]) };
   }
-  const reasoned = readForm(REASONED, values);
+  const reasoned = readForm(TIMED, values);
   if ('errors' in reasoned) return reasoned;
   const owned = await readOwnership(options, call, values);
   if ('errors' in owned) return owned;
@@ -254,10 +259,13 @@ async function placeTyped(
     task: options.task,
     input: inputOf(options, values),
     reason: reasoned.value.reason,
+    sendAt: reasoned.value.send_at,
     ...owned,
     ...(secret === undefined ? {} : { secret }),
   });
   if (outcome.kind === 'invalid') return { errors: errorsByField(fieldProblems(outcome.issues)) };
+  const untimely = timeErrors(outcome);
+  if (untimely !== undefined) return untimely;
   const isRetry = call.origin.retryOf !== undefined && outcome.kind === 'accepted';
   const message =
     (await outcomeMessage(call, outcome)) ?? (isRetry ? retriedMessage(outcome.order) : undefined);

@@ -1,7 +1,7 @@
 import type { Order } from '../../orders/order.ts';
-import { code, context, type Message, message, plain } from '../kit/blocks.ts';
+import { code, context, count, lines, type Message, message, plain, section } from '../kit/blocks.ts';
 import { type Page, pageControls } from '../kit/pages.ts';
-import { ordersTable } from './order.view.ts';
+import { ordersTable, ownOrderLine } from './order.view.ts';
 
 /* Lists of orders. */
 
@@ -36,6 +36,17 @@ export function ordersMessage(title: string, page: Page<Order>, of: string): Mes
     ordersTable(plain(title), page.shown),
     ...pageControls('orders', page, ORDERS_SHOWN, of),
     context('One order with its history: `/domain order ID`.'),
+  ]);
+}
+
+/** Part of the digest: orders that are sent soon, in order of time. */
+export function scheduledMessage(orders: readonly Order[], until: 'tomorrow' | 'next_digest'): Message {
+  const when = until === 'tomorrow' ? 'Tomorrow' : 'Until the next digest';
+  const title = `${when}: ${count(orders.length, 'scheduled order')}`;
+  return message(title, [
+    section(`*${title}*`),
+    ...lines(orders.map((order) => `• ${ownOrderLine(order)}`)),
+    context('An approver or the requester can stop them on their cards.'),
   ]);
 }
 

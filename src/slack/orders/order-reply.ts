@@ -3,9 +3,11 @@ import type { RetryOutcome } from '../../orders/retry-button.ts';
 import { maySee } from '../../orders/visibility.ts';
 import { type Interaction, viewerOf } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
+import type { FieldErrors } from '../kit/form.ts';
 import { notRequestedMessage } from './asking.view.ts';
 import { confirmMessage } from './confirm.view.ts';
 import { waitForCard } from './order-posts.ts';
+import { refusalText } from './refusal.view.ts';
 
 /* Answers a person who asked for an order. */
 
@@ -18,6 +20,14 @@ export async function outcomeMessage(call: Interaction, outcome: RetryOutcome): 
     loadDraftBriefing(call.context.orders, outcome.order),
   ]);
   return confirmMessage(outcome.order, briefing, impact);
+}
+
+/** At the form's field: it can't be sent at the chosen time. */
+export function timeErrors(outcome: RetryOutcome): { readonly errors: FieldErrors } | undefined {
+  const isTimely =
+    outcome.kind !== 'refused' ||
+    (outcome.refusal.code !== 'send_at' && outcome.refusal.code !== 'send_at_after_expiry');
+  return isTimely ? undefined : { errors: { send_at: refusalText(outcome.refusal) } };
 }
 
 /** Why nothing was asked for. */

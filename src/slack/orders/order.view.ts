@@ -5,6 +5,7 @@ import { DAY_MS } from '../../lib/duration.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
 import {
   accountOwner,
+  chosenTime,
   hasRowSecrets,
   type ItemResult,
   isRetryExpired,
@@ -14,6 +15,7 @@ import {
   pendingItems,
   periodOf,
   retryableItems,
+  waitsForTime,
 } from '../../orders/order.ts';
 import type { OrderLogEntry } from '../../orders/order-events.ts';
 import type { NextStep } from '../../orders/order-task.ts';
@@ -423,6 +425,7 @@ export function seenInRecords(order: Order): string[] {
 
 function listState(order: Order): string {
   if (isPaused(order)) return 'paused until someone resumes or stops it';
+  if (waitsForTime(order)) return 'approved and scheduled';
   if (order.task === 'mandate' && order.state === 'SUCCEEDED') return stateText(order).toLowerCase();
   return isOnlyAccepted(order, order.state) ? 'accepted' : STATES[order.state].words;
 }
@@ -435,19 +438,28 @@ export function orderLine(order: Order): string {
 export function ownOrderLine(order: Order): string {
   const { state, expiresAt } = order;
   const until = state === 'PENDING' && expiresAt !== undefined ? ` · open until ${moment(expiresAt)}` : '';
-  return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${listState(order)}${until}`;
+  const time = state === 'PENDING' || waitsForTime(order) ? chosenTime(order) : undefined;
+  const sent = time === undefined ? '' : ` · sends ${moment(time)}`;
+  return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${listState(order)}${sent}${until}`;
 }
 
+const timeCell = (order: Order) => {
+  const time = chosenTime(order);
+  return time === undefined ? '' : { moment: time };
+};
+
 export function ordersTable(caption: string, orders: readonly Order[]): DataTableBlock {
+  const isTimed = orders.some((order) => chosenTime(order) !== undefined);
   return table({
     caption,
-    columns: ['Order', 'What', 'State', 'Requested by', 'When'],
+    columns: ['Order', 'What', 'State', 'Requested by', 'When', ...(isTimed ? ['Sends'] : [])],
     rows: orders.map((order) => [
       order.id,
       orderTitle(order),
       listState(order),
       { person: order.requesterId },
       { moment: order.createdAt },
+      ...(isTimed ? [timeCell(order)] : []),
     ]),
   });
 }

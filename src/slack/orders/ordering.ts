@@ -22,6 +22,8 @@ export interface OrderInput {
   readonly secret?: Secret;
   readonly reason: string | undefined;
   readonly ownership?: Ownership;
+  /** As typed, in the person's time zone. */
+  readonly sendAt?: string | undefined;
   /** The rows of a file; `input` is then empty. */
   readonly bulk?: BulkRequest;
 }
@@ -30,14 +32,19 @@ export interface OrderInput {
 export async function placeOrder(
   call: Interaction,
   { channelId, threadTs }: FormOrigin,
-  { secret, ...wish }: OrderInput,
+  { secret, sendAt, ...wish }: OrderInput,
 ): Promise<RequestOutcome> {
   return requestOrder(call.context.orders, {
     ...{ ...wish, secret, channelId, threadTs, requesterId: call.person.id, deliveryId: call.deliveryId },
     account: await call.orderAccount(),
+    sendAt: await wantedTime(call, sendAt),
     // Slack's ids of direct messages begin with a D.
     isPrivate: isDirectMessage(channelId),
   });
+}
+
+async function wantedTime({ context, person }: Interaction, text: string | undefined) {
+  return text === undefined ? undefined : { text, timeZone: await context.directory.timeZoneOf(person.id) };
 }
 
 /** Places the order of a form, which may retry an earlier one. */
@@ -47,12 +54,12 @@ export async function placeFromForm(
   wish: OrderInput,
 ): Promise<RetryOutcome> {
   if (origin.retryOf === undefined) return placeOrder(call, origin, wish);
-  const { task: _, secret, ...given } = wish;
+  const { task: _, secret, sendAt, ...given } = wish;
   const { deliveryId } = call;
   const account = await call.orderAccount();
   return retryOrder(call.context.orders, origin.retryOf, call.person.id, {
     ...given,
-    ...{ secret, account, deliveryId },
+    ...{ secret, account, deliveryId, sendAt: await wantedTime(call, sendAt) },
   });
 }
 
@@ -94,8 +101,8 @@ export async function refusalOfPolicy(
 export async function orderFromLine(call: CommandCall, task: OrderTaskName, input: unknown): Promise<void> {
   const refusal = await refusalOfAccount(call, task);
   if (refusal !== undefined) return call.respond(refusal);
-  const { channelId, reason } = call;
-  const outcome = await placeOrder(call, { channelId }, { task, input, reason });
+  const { channelId, reason, sendAt } = call;
+  const outcome = await placeOrder(call, { channelId }, { task, input, reason, sendAt });
   const message = await outcomeMessage(call, outcome);
   if (message !== undefined) await call.respond(message);
   else if (outcome.kind === 'accepted') await call.respondIfLate(requestedMessage(outcome.order));

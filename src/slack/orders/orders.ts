@@ -1,7 +1,7 @@
 import type { PendingDecision } from '../../approvals/approvers.ts';
 import { loadBriefing } from '../../approvals/briefing.ts';
 import { present } from '../../lib/collections.ts';
-import type { Order } from '../../orders/order.ts';
+import { type Order, scheduledFirst } from '../../orders/order.ts';
 import type { OrderFilter } from '../../orders/ports.ts';
 import { loadVisible, visibleOrders } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
@@ -42,7 +42,9 @@ async function ordersPage(call: Interaction, { of, offset }: Turn): Promise<Mess
   const { filter, title, none } = filterFor(of === '' ? undefined : of, call.person.id);
   const wanted = { ...filter, limit: MAX_LISTED };
   const found = await visibleOrders(call.context.orders, viewerOf(call), wanted);
-  return found.length === 0 ? none : ordersMessage(title, pageOf(found, offset, ORDERS_SHOWN), of);
+  return found.length === 0
+    ? none
+    : ordersMessage(title, pageOf(scheduledFirst(found), offset, ORDERS_SHOWN), of);
 }
 
 /** More than anyone pages through. */

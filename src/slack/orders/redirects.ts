@@ -86,6 +86,7 @@ export const redirects = {
       usage: 'redirect [SOURCE]',
       summary: taskNamed('redirect').words.summary,
       example: '/domain redirect www.cafe.rest',
+      takesTime: true,
       run: (call) => {
         const [word] = call.words;
         const values = word === undefined ? {} : { source: word };

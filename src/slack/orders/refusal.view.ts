@@ -1,6 +1,9 @@
 import type { OrderEvent, OrderState } from '../../orders/order.ts';
 import type { ApproverRight, Refusal } from '../../orders/refusal.ts';
+import type { ScheduleIssue } from '../../orders/schedule.ts';
+import { utcDay } from '../../zones/calendar-day.ts';
 import { missingLines, ruleNames } from '../approvals/decision.view.ts';
+import { formatDay } from '../expiry/expiry.view.ts';
 import { mentionApprover } from '../kit/mrkdwn.ts';
 import { overBudgetText } from '../money/budget.view.ts';
 import { STATES } from './order.view.ts';
@@ -20,6 +23,7 @@ const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
   reminded: 'reminded',
   escalated: 'escalated',
   asked: 'asked about',
+  reopened: 'reopened',
   claimed: 'carried out',
   sending: 'sent',
   retry_scheduled: 'paused',
@@ -140,6 +144,16 @@ const PLAIN = {
     'This can’t be decrypted: its key is missing, or it was changed. Your operator can restore the key within the hour. Otherwise, request it again.',
 };
 
+const SCHEDULE_ISSUES: Readonly<Record<ScheduleIssue, string>> = {
+  unreadable: 'Write the time as a day and an hour, such as 2026-12-06 02:00.',
+  no_such_time: 'Your clocks skip that time on that day. Choose another time.',
+  past: 'That time is over. Choose a time at least 5 minutes ahead.',
+  too_soon: 'That’s too soon. Choose a time at least 5 minutes ahead, or leave it out.',
+  too_late: 'That’s too far ahead. Choose a time within 90 days.',
+  time_zone_unknown: 'Slack didn’t return your time zone. Try again in a minute.',
+  not_for_task: 'This can’t be scheduled. Request it without a time.',
+};
+
 /** With markup. */
 export function refusalText(refusal: Refusal): string {
   switch (refusal.code) {
@@ -189,6 +203,10 @@ export function refusalText(refusal: Refusal): string {
       return `Its secret wasn’t kept. Only its requester, <@${refusal.ownerId}>, can retry and enter it again.`;
     case 'secret_answer_of':
       return `Its result is a secret of <@${refusal.ownerId}>, so only they can retry. Request your own with \`/domain\`.`;
+    case 'send_at':
+      return SCHEDULE_ISSUES[refusal.issue];
+    case 'send_at_after_expiry':
+      return `A name expires before that time, on ${formatDay(utcDay(refusal.expiresAt))}. Choose an earlier time.`;
     case 'mandate_held':
       return summaryText({ code: 'mandate_held', because: refusal.because });
     case 'nothing_waits':

@@ -60,6 +60,7 @@ export const sslContacts = {
       usage: 'ssl-contact [ID]',
       summary: taskNamed('ssl-contact').words.summary,
       example: '/domain ssl-contact 501',
+      takesTime: true,
       run: (call) => {
         const [id, ...more] = call.words;
         if (more.length > 0) return call.respond(noContactIdText(call.words.join(' ')));

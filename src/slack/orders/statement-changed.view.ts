@@ -11,6 +11,7 @@ const PARTS: Readonly<Record<StatementPart, string>> = {
   secret: 'the sealed secret',
   service: 'the service’s address (`SERVICE_JSON_URL`, `SERVICE_XML_URL`, `SERVICE_REPLY_TO`)',
   task: 'the task',
+  time: 'the time',
 };
 
 export function changedStatementOf({ items }: Order): readonly StatementPart[] | undefined {

@@ -1,4 +1,4 @@
-import type { ItemSummary, PlainSummary, RetryReason } from '../../orders/summary.ts';
+import type { ItemSummary, PlainSummary, ReopenReason, RetryReason } from '../../orders/summary.ts';
 import { heldText } from '../mandates/held.view.ts';
 import { issueText } from './input-issue.view.ts';
 import { requestIssueText } from './request-issue.view.ts';
@@ -11,6 +11,7 @@ type PlainCode = Exclude<
   | 'earlier_order'
   | 'mandate_held'
   | 'not_signed'
+  | 'policy_refuses'
   | 'request_invalid'
   | 'rules_changed'
   | 'settled'
@@ -72,6 +73,10 @@ export function doubtText({ code }: ItemSummary): string | undefined {
   }
 }
 
+function refusingRules(rules: Extract<PlainSummary, { code: 'policy_refuses' }>['rules']): string {
+  return rules.map((rule) => (rule.kind === 'rule' ? `rule “${rule.name}”` : 'the settings')).join(', ');
+}
+
 /** An item's result, or why it was stopped. Not escaped yet. */
 export function summaryText(summary: ItemSummary): string {
   switch (summary.code) {
@@ -92,6 +97,8 @@ export function summaryText(summary: ItemSummary): string {
         'The rules changed since it was requested, so nothing was sent.',
         ...summary.issues.map(issueText),
       ].join(' ');
+    case 'policy_refuses':
+      return `At its time the policy didn’t allow it: ${refusingRules(summary.rules)}. Nothing was sent.`;
     case 'not_signed':
       return 'It no longer has the required signatures, so nothing was sent. Request it again if you still need it.';
     case 'statement_changed':
@@ -118,6 +125,21 @@ const RETRY_REASONS: Readonly<Record<RetryReason, string>> = {
   session_ended: 'The service refused the previous request because the session had ended.',
   token_used: 'The current one-time token is already used.',
 };
+
+/** Why a scheduled order needs approval again. */
+const REOPEN_REASONS: Readonly<Record<ReopenReason, string>> = {
+  late: 'I was down for more than an hour at its time',
+  price: 'the price changed',
+  requirements: 'it now needs more approvals',
+  approvals: 'an earlier approval no longer counts',
+  budget: 'it now exceeds a budget',
+  impact: 'its impact changed',
+  incident: 'a name has an unexplained change',
+};
+
+export function reopenReasonText(reasons: readonly ReopenReason[]): string {
+  return reasons.map((reason) => REOPEN_REASONS[reason]).join(', ');
+}
 
 export function retryReasonText({ code }: { readonly code: RetryReason }): string {
   return RETRY_REASONS[code];

@@ -65,7 +65,7 @@ import {
   saidUntil,
 } from './order.view.ts';
 import { recordFindingText } from './record-finding.view.ts';
-import { doubtText, retryReasonText, summaryText } from './summary.view.ts';
+import { doubtText, reopenReasonText, retryReasonText, summaryText } from './summary.view.ts';
 
 /* Replies in an order's thread, and its history. */
 
@@ -88,6 +88,13 @@ export function orderReply(
       return signedOffReply(order, event);
     case 'asked':
       return askedReply(order, event);
+    case 'reopened':
+      return reply(
+        order,
+        ':hourglass_flowing_sand:',
+        `it wasn’t sent at its time, because ${reopenReasonText(event.reasons)}. Earlier approvals no longer count. ${approverList(approvers)}: check the card and approve it again.`,
+        order.requesterId,
+      );
     case 'escalated':
       return escalatedReply(order, event, approvers, called);
     case 'denied':
@@ -182,6 +189,8 @@ function stoppedReply(order: Order, event: HistoryEventOf<'stopped'>): Message |
   const which = names.length < order.items.length ? ` Not sent: ${formatNames(order, names)}.` : '';
   const by = `${mention(event.actor)} stopped it.`;
   const told = (said: string) => reply(order, STATES.CANCELLED.icon, said, order.requesterId);
+  if (event.state === 'CANCELLED' && event.actor === SYSTEM)
+    return told(ownSentence(summaryText(event.summary)));
   if (event.state === 'CANCELLED')
     return told(
       order.items.some(({ attempts }) => attempts > 0)
@@ -565,6 +574,7 @@ const EVENT_WORDS: Readonly<Record<OrderLogEntry['kind'], string>> = {
   reminded: 'approvers reminded',
   escalated: 'escalated',
   asked: 'question asked',
+  reopened: 'not sent at its time, waiting for approval again',
   claimed: 'being carried out',
   sending: 'request sent',
   retry_scheduled: 'not carried out, waiting for a retry',
@@ -630,12 +640,13 @@ function endWords(
 
 function historyLine(task: Order['task'], entry: OrderLogEntry): string {
   const who = entry.actor === SYSTEM ? '' : ` by ${nameOfActor(entry.actor)}`;
-  const { ctid, question, reason, seen, hint, why }: AnyOrderLogEntry = entry;
+  const { ctid, question, reason, reasons, seen, hint, why }: AnyOrderLogEntry = entry;
   const said = reason ?? (seen && recordFindingText(seen)) ?? question ?? (hint && recordFindingText(hint));
   const more = [
     ctid && code(ctid),
     endWords(task, entry),
     said && `“${quote(said)}”`,
+    reasons && `(${reopenReasonText(reasons)})`,
     why && `(${escapeText(retryReasonText(why))})`,
   ].filter(Boolean);
   return `${moment(entry.at)}: ${eventWords(entry)}${who}${more.length === 0 ? '' : ` ${more.join(' ')}`}`;

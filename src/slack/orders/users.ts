@@ -78,6 +78,7 @@ export const users = {
       usage: 'user',
       summary: taskNamed('user').words.summary,
       example: '/domain user',
+      takesTime: true,
       run: (call) => openFromLine(call, userForm, {}, { words: call.words, used: 0 }),
     },
   ],

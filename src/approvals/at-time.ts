@@ -1,0 +1,35 @@
+import type { OrdersContext } from '../orders/context.ts';
+import type { Order } from '../orders/order.ts';
+import { lookUpBudgets } from '../orders/order-budget.ts';
+import { taskNamed } from '../orders/tasks.ts';
+import { needsSignatures } from '../policy/policy.ts';
+import { loadDecisionContext } from './approvers.ts';
+import { decideAtTime, type TimeDecision } from './decide-at-time.ts';
+
+/** Looks at a scheduled order again, like at an approval, when its time has come. */
+
+export const UNCHANGED: TimeDecision = { kind: 'unchanged' };
+
+export async function lookAtTime(context: OrdersContext, order: Order): Promise<TimeDecision> {
+  const { approvals, items, task } = order;
+  const userIds = approvals.map(({ userId }) => userId);
+  const isWarned = approvals.length > 0 && taskNamed(task).risk !== 'none';
+  const [decision, history, budgets, incidents, impact, firstExpiry, areAdmins] = await Promise.all([
+    loadDecisionContext(context, order, userIds),
+    context.store.history(order.id, 'system'),
+    lookUpBudgets(context, order),
+    context.incidents.known(order),
+    isWarned ? context.impactAtApproval(order, context.now()) : ('none' as const),
+    context.firstExpiry(items.map(({ name }) => name)),
+    Promise.all(userIds.map((userId) => context.isAdmin(userId))),
+  ]);
+  const { demand, policyVersion } = decision.requirements;
+  const [warnedAt, signers] = await Promise.all([
+    isWarned ? context.impactWarnedAt(order) : undefined,
+    needsSignatures(demand) ? context.signing.signersOf(order, policyVersion) : new Set<string>(),
+  ]);
+  const admins = new Set(userIds.filter((_, index) => areAdmins[index]));
+  return decideAtTime({
+    ...{ ...decision, history, budgets, incidents, impact, firstExpiry, warnedAt, signers, admins },
+  });
+}

@@ -1,0 +1,107 @@
+import { HOUR_MS } from '../lib/duration.ts';
+import { isSameCost } from '../money/prices.ts';
+import { pendingDeadlines } from '../orders/deadlines.ts';
+import { chosenTime, type OrderEvent } from '../orders/order.ts';
+import { type BudgetUse, consentToExcess } from '../orders/order-budget.ts';
+import type { OrderLogEntry } from '../orders/order-events.ts';
+import type { ImpactAtApproval, KnownIncidents } from '../orders/ports.ts';
+import type { ReopenReason } from '../orders/summary.ts';
+import type { DecisionContext } from './approvers.ts';
+import { countApprovals, dropUnwarnedApprovals } from './count-approvals.ts';
+import { approvalsRequiredBy } from './requirements.ts';
+
+/** Decides whether a scheduled order is sent when its time has come. Pure. */
+
+/** Later than this, it needs approval again. */
+const LATE_MS = HOUR_MS;
+/** Delay while Slack can't look up approvers. */
+const UNCLEAR_MS = 20_000;
+
+/** Current facts for approvers. */
+export interface TimeContext extends DecisionContext {
+  readonly history: readonly OrderLogEntry[];
+  readonly signers: ReadonlySet<string>;
+  readonly budgets: BudgetUse;
+  /** Admins among those who approved. */
+  readonly admins: ReadonlySet<string>;
+  readonly warnedAt: Date | undefined;
+  readonly incidents: KnownIncidents | undefined;
+  readonly impact: ImpactAtApproval;
+  readonly firstExpiry: Date | undefined;
+}
+
+export type TimeDecision =
+  | { readonly kind: 'unchanged' }
+  /** Slack can't look up approvers. */
+  | { readonly kind: 'unclear'; readonly until: Date }
+  | {
+      readonly kind: 'changed';
+      readonly event: Extract<OrderEvent, { readonly type: 'reopened' | 'stopped' }>;
+    };
+
+export function decideAtTime(loaded: TimeContext): TimeDecision {
+  const { now, budgets, requirements, firstExpiry } = loaded;
+  const { demand, settings, policyVersion, decidedBy } = requirements;
+  if (demand.outcome === 'refuse') {
+    const summary = { code: 'policy_refuses' as const, rules: [...demand.refusedBy] };
+    return { kind: 'changed', event: { type: 'stopped', summary, cancels: true } };
+  }
+  const isApproved = hasApprovals(loaded);
+  const reasons = [...changesSinceApproval(loaded), ...(isApproved === false ? [reasonOf(loaded)] : [])];
+  if (reasons.length === 0)
+    return isApproved === 'unclear'
+      ? { kind: 'unclear', until: new Date(now.getTime() + UNCLEAR_MS) }
+      : { kind: 'unchanged' };
+  const approvalsRequired = budgets.over.length > 0 ? 0 : approvalsRequiredBy(demand, settings);
+  return {
+    kind: 'changed',
+    event: {
+      type: 'reopened',
+      reasons,
+      price: budgets.price,
+      decision: { policyVersion, demand, decidedBy, approvalsRequired },
+      ...pendingDeadlines(demand, now, firstExpiry),
+    },
+  };
+}
+
+function changesSinceApproval(loaded: TimeContext): ReopenReason[] {
+  const { order, now, history, budgets, impact, incidents, warnedAt, admins } = loaded;
+  const { approvals } = order;
+  const lateMs = now.getTime() - (chosenTime(order) ?? now).getTime();
+  const late: ReopenReason[] = lateMs > LATE_MS ? ['late'] : [];
+  const { over, price } = budgets;
+  const isAgreed = over.length === 0 || consentToExcess(order, budgets, admins, approvals).admins.length > 0;
+  const budget: ReopenReason[] = isAgreed ? [] : ['budget'];
+  // An order that needed no approval has no approver to inform.
+  if (approvals.length === 0) return [...late, ...budget];
+  const last = history.findLast(({ kind }) => kind === 'approved' || kind === 'emergency_approved');
+  const shown = last !== undefined && 'price' in last ? last.price : undefined;
+  const isSamePrice = shown === undefined || price === undefined ? shown === price : isSameCost(shown, price);
+  const informed = (known: Pick<TimeContext, 'incidents' | 'warnedAt'>) =>
+    dropUnwarnedApprovals(known, approvals).length === approvals.length;
+  return [
+    ...late,
+    ...(isSamePrice ? [] : (['price'] as const)),
+    ...budget,
+    ...(impact !== 'changed' && informed({ incidents: undefined, warnedAt }) ? [] : (['impact'] as const)),
+    ...(informed({ incidents, warnedAt: undefined }) ? [] : (['incident'] as const)),
+  ];
+}
+
+/** Whether its approvals still suffice. An emergency approval does while the rules and the admin's right last. */
+function hasApprovals(loaded: TimeContext): boolean | 'unclear' {
+  const { order, requirements, signers, admins, people } = loaded;
+  const { emergencyApprovedBy, approvals } = order;
+  const { demand, isStricter } = requirements;
+  if (emergencyApprovedBy !== undefined)
+    return demand.breakGlass && !isStricter && admins.has(emergencyApprovedBy);
+  const counted = countApprovals(loaded, approvals, '', signers);
+  if ('refusal' in counted) return 'unclear';
+  if (counted.progress.isApproved) return true;
+  return people.unreadableGroups.length > 0 ? 'unclear' : false;
+}
+
+function reasonOf({ requirements, order }: TimeContext): ReopenReason {
+  return requirements.isStricter || order.approvals.length === 0 ? 'requirements' : 'approvals';
+}

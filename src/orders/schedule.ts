@@ -1,0 +1,71 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
+import { firstMomentOf, isCalendarDay, localTime } from '../zones/calendar-day.ts';
+import type { OrderTaskName } from './order.ts';
+
+/** The time at which a person wants an order sent. Pure. */
+
+/** As typed, in the person's time zone; undefined if Slack doesn't say which. */
+export interface WantedTime {
+  readonly text: string;
+  readonly timeZone: string | undefined;
+}
+
+export interface Schedule {
+  readonly at: Date;
+  /** Local clocks show this time twice; it is the first. */
+  readonly comesTwice: boolean;
+}
+
+export type ScheduleIssue =
+  | 'unreadable'
+  /** Local clocks skip it. */
+  | 'no_such_time'
+  | 'past'
+  | 'too_soon'
+  | 'too_late'
+  | 'time_zone_unknown'
+  | 'not_for_task';
+
+const SOONEST_MS = 5 * MINUTE_MS;
+const LATEST_MS = 90 * DAY_MS;
+/** Longer than any change of local clocks. */
+const CLOCK_CHANGE_MS = 4 * HOUR_MS;
+
+export function readSchedule(
+  { text, timeZone }: WantedTime,
+  task: OrderTaskName,
+  now: Date,
+): Schedule | ScheduleIssue {
+  // An auth code is shown for an hour, and a mandate sends nothing itself.
+  if (task === 'authcode' || task === 'mandate') return 'not_for_task';
+  const local = readLocalTime(text);
+  if (local === undefined) return 'unreadable';
+  if (timeZone === undefined) return 'time_zone_unknown';
+  const schedule = scheduleAt(local, timeZone);
+  if (typeof schedule === 'string') return schedule;
+  const aheadMs = schedule.at.getTime() - now.getTime();
+  if (aheadMs <= 0) return 'past';
+  if (aheadMs < SOONEST_MS) return 'too_soon';
+  return aheadMs > LATEST_MS ? 'too_late' : schedule;
+}
+
+/** `2026-12-06 02:00`, written as UTC. */
+function readLocalTime(text: string): Date | undefined {
+  const [, day = '', hour = '', minute = ''] =
+    /^(\d{4}-\d{2}-\d{2})[ T]+(\d{1,2}):(\d{2})$/.exec(text.trim()) ?? [];
+  const isTime = hour !== '' && Number(hour) < 24 && Number(minute) < 60;
+  return isTime && isCalendarDay(day) ? new Date(`${day}T${hour.padStart(2, '0')}:${minute}:00Z`) : undefined;
+}
+
+function scheduleAt(local: Date, timeZone: string): Schedule | ScheduleIssue {
+  try {
+    const at = firstMomentOf(local, timeZone);
+    if (localTime(at, timeZone).getTime() !== local.getTime()) return 'no_such_time';
+    const later = new Date(at.getTime() + CLOCK_CHANGE_MS);
+    const again = new Date(local.getTime() - localTime(later, timeZone).getTime() + later.getTime());
+    return { at, comesTwice: again > at && localTime(again, timeZone).getTime() === local.getTime() };
+  } catch (error) {
+    if (error instanceof RangeError) return 'time_zone_unknown';
+    throw error;
+  }
+}

@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'vitest';
+import { decideAtTime, type TimeContext } from '../../src/approvals/decide-at-time.ts';
+import type { OrderLogEntry } from '../../src/orders/order-events.ts';
+import { hoursLater, newDemand, START } from '../orders/sample.ts';
+import { approvedBy, type Given, newApproval, OVER, requiring, ruled } from './decision-sample.ts';
+
+/* Whether a scheduled order is sent when its time has come. */
+
+const TIME = hoursLater(10);
+
+const costOf = (minor: number) => ({
+  names: [
+    {
+      name: 'cafe.rest',
+      quote: { amount: { currency: 'EUR', minor }, validFrom: '2026-01-01', source: '', times: 1 },
+    },
+  ],
+  sums: [{ currency: 'EUR', minor }],
+  ...{ unknown: 0, mayCostMore: false, days: ['2026-01-01'], sources: [] },
+});
+
+const approved = (price: ReturnType<typeof costOf> | undefined): OrderLogEntry => ({
+  ...{ kind: 'approved', actor: 'U0BOB', at: START, state: 'APPROVED', version: 2 },
+  ...{ standing: 1, lapsed: [], required: 1, statement: '' },
+  ...(price === undefined ? {} : { price }),
+});
+
+/** Alice's renewal at its time, as Bob approved it, with what a test changes. */
+function atTime({
+  impact = 'none',
+  ...given
+}: Given & Partial<Pick<TimeContext, 'impact'>> = {}): TimeContext {
+  const { click: _, ...context } = newApproval({
+    now: TIME,
+    history: [approved(costOf(1_800))],
+    budgets: { price: costOf(1_800), over: [], reservation: undefined },
+    ...given,
+    order: { state: 'APPROVED', sendAfter: TIME, approvals: [approvedBy('U0BOB')], ...given.order },
+  });
+  return { ...context, impact, firstExpiry: undefined };
+}
+
+const INCIDENT = { shown: [], informedSince: new Map() };
+const free = { ...newDemand(['cafe.rest']), outcome: 'free', requirements: [] } as const;
+const GONE = {
+  people: {
+    people: { groups: new Map(), membership: new Map([['U0BOB', 'left']] as const), standIns: new Map() },
+    unreadableGroups: [],
+    unconfirmed: new Set<string>(),
+  },
+};
+
+describe('it is sent', () => {
+  test.each<[what: string, given: Parameters<typeof atTime>[0]]>([
+    ['when nothing changed', {}],
+    ['an hour late', { now: hoursLater(11) }],
+    [
+      'when its unknown price is still unknown',
+      { history: [approved(undefined)], budgets: { price: undefined, over: [], reservation: undefined } },
+    ],
+    ['when what couldn’t be seen is unchanged', { impact: 'unknown' }],
+    [
+      'when an admin agreed to the same excess',
+      {
+        budgets: { price: costOf(1_800), over: [...OVER], reservation: undefined },
+        admins: new Set(['U0BOB']),
+        order: { approvals: [approvedBy('U0BOB', { agreedExcess: [...OVER] })] },
+      },
+    ],
+    [
+      'without approvals where none is needed',
+      {
+        requirements: { demand: free },
+        order: { approvals: [] },
+        budgets: { price: costOf(9), over: [], reservation: undefined },
+      },
+    ],
+    [
+      'when one admin approved it and the rule still allows that',
+      {
+        requirements: { demand: ruled('U0NINA') },
+        admins: new Set(['U0ADA']),
+        order: { emergencyApprovedBy: 'U0ADA', approvals: [approvedBy('U0ADA')] },
+      },
+    ],
+  ])('%s', (_what, given) => {
+    expect(decideAtTime(atTime(given))).toEqual({ kind: 'unchanged' });
+  });
+});
+
+describe('it needs approval again', () => {
+  test.each<[what: string, given: Parameters<typeof atTime>[0], reasons: readonly string[]]>([
+    ['more than an hour late', { now: new Date(hoursLater(11).getTime() + 1) }, ['late']],
+    ['at another price', { budgets: { price: costOf(1_801), over: [], reservation: undefined } }, ['price']],
+    [
+      'at a price that is no longer known',
+      { budgets: { price: undefined, over: [], reservation: undefined } },
+      ['price'],
+    ],
+    [
+      'over a budget',
+      { budgets: { price: costOf(1_800), over: [...OVER], reservation: undefined } },
+      ['budget'],
+    ],
+    ['with another impact', { impact: 'changed' }, ['impact']],
+    ['with a finding since its approval', { warnedAt: hoursLater(2) }, ['impact']],
+    ['with an open incident', { incidents: INCIDENT }, ['incident']],
+    ['when its approver left', GONE, ['approvals']],
+    [
+      'when it needs more',
+      { requirements: { demand: requiring(newDemand(['cafe.rest']), { needed: 2 }), isStricter: true } },
+      ['requirements'],
+    ],
+    ['when it was free and no longer is', { order: { approvals: [] } }, ['requirements']],
+    [
+      'late, although it is free',
+      { now: hoursLater(12), requirements: { demand: free }, order: { approvals: [] } },
+      ['late'],
+    ],
+    [
+      'when break glass is no longer allowed',
+      {
+        requirements: { demand: newDemand(['cafe.rest']) },
+        admins: new Set(['U0ADA']),
+        order: { emergencyApprovedBy: 'U0ADA', approvals: [approvedBy('U0ADA')] },
+      },
+      ['approvals'],
+    ],
+    [
+      'when its admin no longer is one',
+      {
+        requirements: { demand: ruled('U0NINA') },
+        order: { emergencyApprovedBy: 'U0ADA', approvals: [approvedBy('U0ADA')] },
+      },
+      ['approvals'],
+    ],
+    ['for several reasons', { now: hoursLater(12), impact: 'changed' }, ['late', 'impact']],
+  ])('%s', (_what, given, reasons) => {
+    const loaded = atTime(given);
+    expect(decideAtTime(loaded)).toMatchObject({
+      kind: 'changed',
+      event: { type: 'reopened', reasons, expiresAt: new Date(loaded.now.getTime() + 72 * 3_600_000) },
+    });
+  });
+});
+
+test('it is cancelled where the policy refuses it by then', () => {
+  const refusedBy = [{ kind: 'rule', version: 2, index: 0, name: 'no renewals' }] as const;
+  const demand = { ...free, outcome: 'refuse' as const, refusedBy };
+  expect(decideAtTime(atTime({ requirements: { demand } }))).toEqual({
+    kind: 'changed',
+    event: { type: 'stopped', cancels: true, summary: { code: 'policy_refuses', rules: refusedBy } },
+  });
+});
+
+test.each([
+  ['an approver', { unconfirmed: new Set(['U0BOB']) }],
+  ['a group', { unreadableGroups: ['S0LEADS'] }],
+])('it waits while Slack cannot look up %s, but not for an hour', (_what, unclear) => {
+  const people = { ...GONE.people, people: { ...GONE.people.people, membership: new Map() }, ...unclear };
+  expect(decideAtTime(atTime({ people }))).toMatchObject({ kind: 'unclear' });
+  expect(decideAtTime(atTime({ people, now: hoursLater(12) }))).toMatchObject({ kind: 'changed' });
+});

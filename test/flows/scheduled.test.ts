@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+import { answerTo, openedAfter, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { ask } from '../support/orders.ts';
+
+/* An order that is approved now and sent at a chosen time. */
+
+const t = useTestDemo({ settings: { REMINDER_CRON: '0 9 * * *', REMINDER_TIMEZONE: 'UTC' } });
+
+const HOUR_MS = 3_600_000;
+let passedMs = 0;
+
+async function pass(ms: number): Promise<void> {
+  passedMs += ms;
+  await t.demo.moveTime(ms);
+  await t.demo.bot.catchUp();
+}
+
+/** The whole minute so far from the bot's clock, as Alice types it in her zone. */
+function ahead(ms: number): { readonly typed: string; readonly at: Date } {
+  const at = new Date(Math.ceil((Date.now() + passedMs + ms) / 60_000) * 60_000);
+  return { at, typed: new Date(at).toLocaleString('sv-SE', { timeZone: t.alice.user.tz }).slice(0, 16) };
+}
+const token = (at: Date) => `<!date^${at.getTime() / 1_000}^`;
+
+describe('an order with a time', () => {
+  test('shows the time, is listed, is announced the day before, and is sent at its time', async () => {
+    const { typed, at } = ahead(48 * HOUR_MS);
+    const order = await ask(
+      t.workspace,
+      t.alice,
+      `/domain renew catering.rest 2 at ${typed} -- the campaign`,
+    );
+    expect(textOf(order.card)).toContain(`Will be sent: ${token(at)}`);
+    const details = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_look'));
+    expect(textOf(details)).toContain(`*Will be sent*: ${token(at)}`);
+    await t.bob.click(order.card, 'order_approve');
+    await t.workspace.waitFor(() => textOf(order.card).includes(`Will be sent ${token(at)}`) || undefined, {
+      what: 'the time on the card',
+    });
+    expect(await answerTo(t.workspace, t.alice, '/domain orders mine')).toMatch(/approved and scheduled/);
+
+    const nineTheDayBefore = Date.parse(`${at.toISOString().slice(0, 10)}T09:01:00Z`) - 24 * HOUR_MS;
+    await pass(nineTheDayBefore - Date.now() - passedMs);
+    const digest = await t.workspace.waitFor(
+      () =>
+        t.workspace.messages('C0EXPIRY').find((each) => textOf(each).includes('Tomorrow: 1 scheduled order')),
+      { what: 'tomorrow’s order in the digest' },
+    );
+    expect(textOf(digest)).toContain('Renew catering.rest for 2 years');
+    expect(order.state).toBe('APPROVED');
+    await pass(at.getTime() - Date.now() - passedMs);
+    await order.ends('SUCCEEDED');
+  });
+
+  test('is stopped before its time', async () => {
+    const { typed } = ahead(HOUR_MS);
+    const order = await ask(t.workspace, t.alice, `/domain renew chef.rest at ${typed}`);
+    await t.bob.click(order.card, 'order_approve');
+    await t.workspace.waitFor(() => textOf(order.card).includes('Will be sent <') || undefined, {
+      what: 'the time on the card',
+    });
+    await t.alice.click(order.card, 'order_stop');
+    await order.ends('CANCELLED');
+  });
+
+  test('needs approval again when the bot was down at its time', async () => {
+    const { typed } = ahead(HOUR_MS);
+    const order = await ask(t.workspace, t.alice, `/domain renew menu.example at ${typed}`);
+    await t.bob.click(order.card, 'order_approve');
+    await t.workspace.waitFor(() => textOf(order.card).includes('Will be sent <') || undefined, {
+      what: 'the time on the card',
+    });
+    await pass(3 * HOUR_MS);
+    await t.workspace.waitFor(() => textOf(order.card).includes('Needs approval again') || undefined, {
+      what: 'the reason on the card',
+    });
+    const reply = order.replies().find((each) => textOf(each).includes('Earlier approvals no longer count'));
+    expect(reply?.notifies).toEqual(expect.arrayContaining(['U0ALICE', 'U0BOB']));
+    await t.bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+  });
+});
+
+describe('a time that cannot be', () => {
+  test.each([
+    ['/domain renew bar.rest at tomorrow', 'Write the time as a day and an hour'],
+    ['/domain renew bar.rest at 2020-01-01 10:00', 'That time is over'],
+    ['/domain renew bar.rest at 2099-01-01 10:00', 'within 90 days'],
+    ['/domain authcode bar.rest at 2099-01-01 10:00', 'can’t be scheduled'],
+  ])('is refused: %s', async (line, said) => {
+    expect(await answerTo(t.workspace, t.alice, line)).toContain(said);
+  });
+
+  test('is said at the form’s field, which the line fills', async () => {
+    const { typed } = ahead(HOUR_MS);
+    const form = await openForm(t.workspace, t.alice, `/domain create newplace.rest at ${typed}`);
+    expect(form.state.values['send_at']?.['send_at']).toMatchObject({ value: typed });
+    const values = {
+      ownerc: '501',
+      adminc: '501',
+      techc: '501',
+      nameServers: 'ns1.example.net\nns2.example.net',
+    };
+    expect(await t.alice.submit(form, { ...values, send_at: '2020-01-01 10:00' })).toMatchObject({
+      errors: { send_at: expect.stringContaining('That time is over') },
+    });
+    await toldAfter(t.workspace, t.alice, () => t.alice.command('C0GENERAL', '/domain help'));
+  });
+});

@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest';
+import { readSchedule, type ScheduleIssue } from '../../src/orders/schedule.ts';
+
+/* The time at which a person wants an order sent. */
+
+const NOW = new Date('2026-03-01T09:00:00Z');
+const BERLIN = 'Europe/Berlin';
+
+function read(text: string, { timeZone = BERLIN, now = NOW, task = 'renew' as const } = {}) {
+  const found = readSchedule({ text, timeZone }, task, now);
+  return typeof found === 'string' ? found : `${found.at.toISOString()}${found.comesTwice ? ' twice' : ''}`;
+}
+
+describe('a time in the person’s zone', () => {
+  test.each<[text: string, timeZone: string, now: string, at: string]>([
+    ['2026-03-06 02:00', BERLIN, '2026-03-01', '2026-03-06T01:00:00.000Z'],
+    ['2026-05-06 2:00', BERLIN, '2026-03-01', '2026-05-06T00:00:00.000Z'],
+    ['2026-03-06T02:00', 'America/New_York', '2026-03-01', '2026-03-06T07:00:00.000Z'],
+    ['2026-03-06 00:15', 'Asia/Kathmandu', '2026-03-01', '2026-03-05T18:30:00.000Z'],
+    ['2026-03-29 01:59', BERLIN, '2026-03-01', '2026-03-29T00:59:00.000Z'],
+    ['2026-03-29 02:00', BERLIN, '2026-03-01', 'no_such_time'],
+    ['2026-03-29 02:59', BERLIN, '2026-03-01', 'no_such_time'],
+    ['2026-03-29 03:00', BERLIN, '2026-03-01', '2026-03-29T01:00:00.000Z'],
+    ['2026-10-25 01:59', BERLIN, '2026-10-01', '2026-10-24T23:59:00.000Z'],
+    ['2026-10-25 02:00', BERLIN, '2026-10-01', '2026-10-25T00:00:00.000Z twice'],
+    ['2026-10-25 02:59', BERLIN, '2026-10-01', '2026-10-25T00:59:00.000Z twice'],
+    ['2026-10-25 03:00', BERLIN, '2026-10-01', '2026-10-25T02:00:00.000Z'],
+    // Half an hour.
+    ['2026-04-05 01:45', 'Australia/Lord_Howe', '2026-03-01', '2026-04-04T14:45:00.000Z twice'],
+    ['2026-10-04 02:15', 'Australia/Lord_Howe', '2026-09-01', 'no_such_time'],
+    // A day that was skipped.
+    ['2011-12-30 12:00', 'Pacific/Apia', '2011-12-01', 'no_such_time'],
+    ['2026-03-06 02:00', 'Mars/Olympus', '2026-03-01', 'time_zone_unknown'],
+  ])('%s in %s, read on %s', (text, timeZone, now, at) => {
+    expect(read(text, { timeZone, now: new Date(`${now}T00:00:00Z`) })).toBe(at);
+  });
+});
+
+describe('limits', () => {
+  test.each<[text: string, expected: ScheduleIssue | string]>([
+    ['2026-03-01 09:00', 'past'],
+    ['2026-02-28 23:00', 'past'],
+    ['2026-03-01 09:04', 'too_soon'],
+    ['2026-03-01 09:05', '2026-03-01T09:05:00.000Z'],
+    ['2026-05-30 09:00', '2026-05-30T09:00:00.000Z'],
+    ['2026-05-30 09:01', 'too_late'],
+    ['', 'unreadable'],
+    ['tomorrow', 'unreadable'],
+    ['2026-03-06', 'unreadable'],
+    ['2026-02-30 10:00', 'unreadable'],
+    ['2026-03-06 24:00', 'unreadable'],
+    ['2026-03-06 10:60', 'unreadable'],
+    ['06.03.2026 10:00', 'unreadable'],
+  ])('%s', (text, expected) => {
+    expect(read(text, { timeZone: 'UTC' })).toBe(expected);
+  });
+
+  test.each(['authcode', 'mandate'] as const)('%s takes no time', (task) => {
+    expect(readSchedule({ text: '2026-03-06 10:00', timeZone: 'UTC' }, task, NOW)).toBe('not_for_task');
+  });
+
+  test('without a zone nothing is scheduled', () => {
+    expect(readSchedule({ text: '2026-03-06 10:00', timeZone: undefined }, 'renew', NOW)).toBe(
+      'time_zone_unknown',
+    );
+  });
+});

@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { approveOrder } from '../../src/approvals/approve.ts';
+import type { Order } from '../../src/orders/order.ts';
+import type { OrderRequest } from '../../src/orders/request-context.ts';
+import { requestOrder } from '../../src/orders/request-order.ts';
+import { readStatement } from '../../src/orders/statement.ts';
+import { stopOrder } from '../../src/orders/stop.ts';
+import { ALICE, HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
+import { hoursLater, PLACES } from './sample.ts';
+
+/* Orders that are sent at a chosen time, on the real store. */
+
+let rig: Rig;
+let deliveries = 0;
+
+beforeAll(async () => (rig = await startRig()));
+beforeEach(() => rig.reset());
+afterAll(() => rig.end());
+
+const TIME = hoursLater(24);
+
+function request(changes: Partial<OrderRequest> = {}) {
+  deliveries += 1;
+  return requestOrder(rig.mandates, {
+    task: 'renew',
+    input: { names: ['cafe.rest'], period: 1 },
+    secret: undefined,
+    reason: undefined,
+    requesterId: 'U0ALICE',
+    account: ALICE,
+    channelId: 'C0DOMAINS',
+    threadTs: undefined,
+    sendAt: { text: '2026-03-02 09:00', timeZone: 'UTC' },
+    deliveryId: `scheduled:${deliveries}`,
+    ...changes,
+  });
+}
+
+async function scheduled(): Promise<Order> {
+  const outcome = await request();
+  if (outcome.kind !== 'accepted') throw new Error(outcome.kind);
+  return outcome.order;
+}
+
+async function approve(order: Order): Promise<Order> {
+  const outcome = await approveOrder(rig.mandates, order.id, 'U0BOB');
+  if (!outcome.ok) throw new Error(outcome.refusal.code);
+  return outcome.order;
+}
+
+async function passTo(time: Date): Promise<void> {
+  rig.pass(time.getTime() - rig.now.getTime());
+  await rig.runDue();
+}
+
+const rowsOf = (table: string) => rig.sql(`SELECT * FROM ${table}`);
+
+test('it is approved with its time, waits for it, and is sent then', async () => {
+  const order = await scheduled();
+  expect(readStatement(order, PLACES)).toMatchObject({
+    task: 'renew',
+    notBefore: '2026-03-02T09:00:00.000Z',
+  });
+  expect(order).toMatchObject({ state: 'PENDING', expiresAt: TIME });
+  await approve(order);
+  expect(await rig.due(order.id)).toMatchObject({ work: TIME });
+  expect(await rig.store.claimDue('execution', rig.now, 1_000, 10), 'nothing looks at it before').toEqual([]);
+  await passTo(new Date(TIME.getTime() - 1));
+  expect(rig.service.received).toEqual([]);
+  await passTo(TIME);
+  expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
+  expect(rig.service.received).toHaveLength(1);
+});
+
+test('it expires at its time without an approval', async () => {
+  const order = await scheduled();
+  await passTo(TIME);
+  expect((await rig.read(order.id)).state).toBe('EXPIRED');
+});
+
+test('it is stopped until then', async () => {
+  const order = await approve(await scheduled());
+  await stopOrder(rig.mandates, order.id, 'U0ALICE');
+  await passTo(TIME);
+  expect((await rig.read(order.id)).state).toBe('CANCELLED');
+  expect(rig.service.received).toEqual([]);
+});
+
+test('at another price it needs approval again, and is then sent at once', async () => {
+  rig.prices.set('cafe.rest', 1_800);
+  const order = await approve(await scheduled());
+  expect(await rowsOf('approvals')).toHaveLength(1);
+  rig.prices.set('cafe.rest', 1_900);
+  await passTo(TIME);
+  expect(await rig.read(order.id)).toMatchObject({
+    ...{ state: 'PENDING', approvals: [], approvalRound: 1 },
+    expiresAt: new Date(TIME.getTime() + 72 * HOUR_MS),
+  });
+  expect(await rowsOf('budget_reservations')).toEqual([]);
+  expect(rig.service.received).toEqual([]);
+  rig.pass(3 * HOUR_MS);
+  await approve(order);
+  await rig.runDue();
+  expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
+  expect(await rig.story(order.id)).toEqual([
+    ...['requested by U0ALICE', 'approved by U0BOB', 'reopened', 'approved by U0BOB'],
+    ...['claimed', 'sending', 'answered', 'finished'],
+  ]);
+});
+
+test('where the policy refuses it by then, it is cancelled with the reason', async () => {
+  const order = await approve(await scheduled());
+  rig.setPolicy(1, { decision: 'refuse' });
+  await passTo(TIME);
+  expect((await rig.read(order.id)).state).toBe('CANCELLED');
+  const history = await rig.store.history(order.id, 'system');
+  expect(history.at(-1)).toMatchObject({ kind: 'stopped', summary: { code: 'policy_refuses' } });
+});
+
+test('up to an hour late it is sent, later it needs approval again', async () => {
+  const order = await approve(await scheduled());
+  await passTo(new Date(TIME.getTime() + HOUR_MS));
+  expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
+  const bar = await request({
+    input: { names: ['bar.rest'], period: 1 },
+    sendAt: { text: '2026-03-03 09:00', timeZone: 'UTC' },
+  });
+  if (bar.kind !== 'accepted') throw new Error(bar.kind);
+  await approve(bar.order);
+  await passTo(new Date(hoursLater(49).getTime() + MINUTE_MS));
+  expect((await rig.read(bar.order.id)).state).toBe('PENDING');
+});
+
+test('a second order for the same, and a name that expires before, are refused', async () => {
+  await approve(await scheduled());
+  expect((await request()).kind).toBe('open_already');
+  const context = { ...rig.mandates, firstExpiry: async () => hoursLater(23) };
+  const outcome = await requestOrder(context, {
+    ...{ task: 'renew', input: { names: ['bar.rest'], period: 1 }, secret: undefined, reason: undefined },
+    ...{
+      requesterId: 'U0ALICE',
+      account: ALICE,
+      channelId: 'C0DOMAINS',
+      threadTs: undefined,
+      deliveryId: 'x',
+    },
+    sendAt: { text: '2026-03-02 09:00', timeZone: 'UTC' },
+  });
+  expect(outcome).toMatchObject({ refusal: { code: 'send_at_after_expiry', expiresAt: hoursLater(23) } });
+});
+
+test('its budget is that of the month in which it is sent', async () => {
+  rig.prices.set('cafe.rest', 1_800);
+  const days: string[] = [];
+  const context = {
+    ...rig.mandates,
+    budgetsOn: (day: string) => {
+      days.push(day);
+      return rig.mandates.budgetsOn(day);
+    },
+  };
+  const outcome = await request({ sendAt: { text: '2026-04-02 09:00', timeZone: 'UTC' } });
+  if (outcome.kind !== 'accepted') throw new Error(outcome.kind);
+  await approveOrder(context, outcome.order.id, 'U0BOB');
+  expect(new Set(days)).toEqual(new Set(['2026-04-02']));
+  expect(await rowsOf('budget_reservations')).toMatchObject([{ day: new Date('2026-04-02T00:00:00Z') }]);
+});
+
+describe('after a change in the database', () => {
+  test('to an earlier time, nothing is sent', async () => {
+    const order = await approve(await scheduled());
+    await rig.sql(`UPDATE orders SET send_after = $2, due_at = $2 WHERE id = $1`, order.id, hoursLater(1));
+    await passTo(hoursLater(1));
+    const { state, items } = await rig.read(order.id);
+    expect([state, items[0]?.result?.summary]).toEqual([
+      'FAILED',
+      { code: 'statement_changed', parts: ['time'] },
+    ]);
+    expect(rig.service.received).toEqual([]);
+  });
+
+  test('back to an approval that no longer counts, nothing is sent', async () => {
+    rig.prices.set('cafe.rest', 1_800);
+    const order = await approve(await scheduled());
+    rig.prices.set('cafe.rest', 1_900);
+    await passTo(TIME);
+    await rig.sql(
+      `UPDATE orders SET state = 'APPROVED', approval_round = 0, expires_at = NULL, remind_at = NULL, due_at = $2 WHERE id = $1`,
+      ...[order.id, rig.now],
+    );
+    await rig.sql(
+      `INSERT INTO approvals (order_id, user_id, at, agreed_excess) VALUES ($1, 'U0BOB', $2, '[]')`,
+      ...[order.id, rig.now],
+    );
+    // Without this event the newest one would show that the row is older.
+    await rig.sql(
+      `INSERT INTO events (team_id, at, subject_kind, subject_id, kind, actor, data)
+        SELECT team_id, $2, subject_kind, subject_id, 'approved', 'U0BOB',
+          data || '{"state": "APPROVED", "version": 3}' FROM events WHERE subject_id = $1 AND kind = 'approved'`,
+      ...[order.id, new Date(rig.now.getTime() + 1)],
+    );
+    await rig.runDue();
+    expect((await rig.read(order.id)).state).toBe('FAILED');
+    expect(rig.service.received).toEqual([]);
+  });
+});
