@@ -4,9 +4,7 @@ import { answerTo, openForm, textOf, until, useTestDemo } from '../support/demo.
 import { approvedBy, ask, orderAfter } from '../support/orders.ts';
 import { confirmByName, DELEGATION } from '../support/people.ts';
 
-/*
- * What the service calls manual or slow is accepted at first, and done when the registry shows it.
- */
+/* Manual or slow tasks are accepted first, and done when the registry shows it. */
 
 const t = useTestDemo({ settings: { APPROVAL_TASKS: 'create,transfer,renew,restore' } });
 
@@ -51,7 +49,7 @@ test('a restore is accepted, and its thread says when the registry shows it', as
   expect(history.match(/seen at the registry/g)).toHaveLength(1);
 });
 
-test('a transfer is accepted with the day by which it goes through', async () => {
+test('a transfer is accepted with the day of its completion', async () => {
   const view = await openForm(t.workspace, t.alice, `/domain transfer ${SANDBOX_TRANSFER.name}`);
   const order = await approvedBy(
     t.bob,
@@ -68,7 +66,7 @@ test('a transfer is accepted with the day by which it goes through', async () =>
   );
 });
 
-test('an owner change is a process that was started, with the end of its lock', async () => {
+test('an owner change is a started process, with the end of its lock', async () => {
   const draft = await answerTo(t.workspace, t.alice, '/domain owner-change tapas.rest');
   expect(draft).toContain('no field for the new owner');
   expect(draft).toContain('ask the service how');
@@ -83,12 +81,12 @@ test('an owner change is a process that was started, with the end of its lock', 
   expect(textOf(order.card)).toContain('cost not stated');
 });
 
-test('what is really done says so', async () => {
+test('a task that is really done says so', async () => {
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew tavern.rest'));
   expect(textOf(await order.ends('SUCCEEDED'))).not.toContain('accepted');
 });
 
-test('a restore not shown by the registry is told in its thread, while the name can still be saved', async () => {
+test('a restore that the registry doesn’t show is reported in its thread, while the name can still be saved', async () => {
   const deleted = () => {
     const deletedAt = t.service.clock.registry() - 2 * DAY_MS;
     t.service.state.addDomain({ name: 'lost.rest', context: 4, deletedAt });

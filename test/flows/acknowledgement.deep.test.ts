@@ -6,13 +6,13 @@ import { ask, requestsOf } from '../support/orders.ts';
 import { buttonValue, ephemeral } from '../support/people.ts';
 
 /*
- * Slack is told that a delivery is kept when it is: what it changes is committed before it is acknowledged. Where that
- * takes too long it is acknowledged all the same, and the person hears what became of it.
+ * Slack gets an acknowledgement only after the delivery's changes are committed. If that takes too long it is
+ * acknowledged anyway, and the result follows as a message.
  */
 
-/** What Slack's API takes for a call, where nothing is wrong with it. */
+/** The usual latency of Slack's API. */
 const USUAL_MS = 150;
-/** Longer than a delivery goes unacknowledged, and than its person hears nothing. */
+/** Longer than the deadline of an acknowledgement, and of a message to the person. */
 const SLOW_MS = 2_700;
 
 describe.each([
@@ -42,7 +42,7 @@ describe.each([
   const kept = async (name: string): Promise<number> =>
     (await database.query('SELECT 1 FROM order_items WHERE name = $1', [name])).rowCount ?? 0;
 
-  test('a command is acknowledged when its order is kept', async () => {
+  test('a command is acknowledged when its order is committed', async () => {
     const name = newName();
     usual();
     const { acked } = await t.alice.command(DOMAINS, `/domain renew ${name}`);
@@ -67,9 +67,9 @@ describe.each([
     expect(await stateOf(buttonValue(draft, 'order_confirm'))).not.toBe('DRAFT');
   });
 
-  test('an approval that takes too long is acknowledged all the same, and said when it is there', async () => {
+  test('an approval that takes too long is acknowledged anyway, and its result follows', async () => {
     const order = await askedFor(newName());
-    // Whatever the bot knew of the group is forgotten at this event.
+    // This event clears the bot's cache of the group.
     await t.workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
     t.workspace.faults.set({ method: 'usergroups.users.list', kind: 'slow', delayMs: SLOW_MS, times: 1 });
     const click = await t.carol.click(order.card, 'order_approve');
@@ -78,7 +78,7 @@ describe.each([
     await ephemeral(t.workspace, t.carol, 'that it takes longer', (message) =>
       textOf(message).includes('I’ll answer here'),
     );
-    const told = await ephemeral(t.workspace, t.carol, 'what became of it', (message) =>
+    const told = await ephemeral(t.workspace, t.carol, 'the result', (message) =>
       textOf(message).includes('Approved: '),
     );
     expect(textOf(told)).toContain(order.id);
@@ -86,7 +86,7 @@ describe.each([
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 
-  test('a command that takes too long is acknowledged all the same, and said when it is there', async () => {
+  test('a command that takes too long is acknowledged anyway, and its result follows', async () => {
     const name = newName();
     const { bob } = t;
     t.workspace.faults.set({ method: 'users.info', kind: 'slow', delayMs: SLOW_MS, times: 1 });
@@ -104,7 +104,7 @@ describe.each([
     expect(opened.ackMs).toBeLessThan(ACKNOWLEDGE_WITHIN_MS);
   });
 
-  test('a form is acknowledged when what it asks for is kept', async () => {
+  test('a form is acknowledged when its request is committed', async () => {
     const order = await askedFor(newName());
     const before = t.carol.openedViews().length;
     await t.carol.click(order.card, 'order_deny');
@@ -114,7 +114,7 @@ describe.each([
     expect(await stateOf(order.id)).toBe('DENIED');
   });
 
-  test('a form that this release does not know says so', async () => {
+  test('a form that this release doesn’t know says so', async () => {
     const form = await openForm(t.workspace, t.alice, '/domain link');
     await t.alice.submit(form, { user: 'alice', context: '4', password: 'wrong' });
     const made = t.workspace.deliveries.findLast(({ payload }) => payload['type'] === 'view_submission');

@@ -2,9 +2,7 @@ import { expect, test } from 'vitest';
 import { textOf, until, useTestDemo } from '../support/demo.ts';
 import { ask, SeenOrder } from '../support/orders.ts';
 
-/*
- * Without `ADMINS`, the admins and owners of the workspace are told what admins have to know.
- */
+/* Without `ADMINS`, the workspace's admins and owners get the notifications for admins. */
 
 const EXPIRY = 'C0EXPIRY';
 const t = useTestDemo({
@@ -28,12 +26,12 @@ test('an escalation reaches them, and the thread names who was reached', async (
   expect(new SeenOrder(t.workspace, order.id, 'D0ADA').messages()).toHaveLength(1);
 });
 
-test('a channel that takes no message is told to them once, and stands in /readyz', async () => {
+test('a channel that refuses messages is reported to them once, and shown in /readyz', async () => {
   t.workspace.faults.set({ method: 'chat.postMessage', channel: EXPIRY, kind: 'error', code: 'is_archived' });
   const told = () =>
     t.workspace.messages('D0ADA').filter((message) => textOf(message).includes(`<#${EXPIRY}>`));
   await t.demo.moveTime(86_400_000);
-  await until('an admin is told', () => told().length > 0);
+  await until('an admin is notified', () => told().length > 0);
   await t.demo.moveTime(86_400_000);
   await t.demo.bot.catchUp();
   expect(told()).toHaveLength(1);

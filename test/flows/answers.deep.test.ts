@@ -4,15 +4,13 @@ import { approveWhereItStands, detailsOf } from '../support/looking.ts';
 import { approvedBy, ask, chargesFor, orderAfter, requestsOf } from '../support/orders.ts';
 import { ephemeral } from '../support/people.ts';
 
-/*
- * What the service answers, as people hear of it.
- */
+/* The service's responses, as people see them. */
 
 const t = useTestDemo({ settings: { APPROVAL_TASKS: 'create,transfer,renew,restore' } });
 
 afterEach(() => t.service.faults.clear());
 
-describe('an answer that contradicts itself', () => {
+describe('a contradictory response', () => {
   test.each([
     [
       'a success code with the type ERROR',
@@ -33,8 +31,8 @@ describe('an answer that contradicts itself', () => {
   });
 });
 
-describe('nothing that the service says is lost', () => {
-  test('a redirect’s record stands behind Details, and all of it behind a button', async () => {
+describe('everything in a response', () => {
+  test('a redirect’s record is in Details, and the whole response behind a button', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
     const order = await orderAfter(t.workspace, () =>
       t.alice.submit(view, { target: 'https://cafe.example/<menu>' }),
@@ -81,7 +79,7 @@ describe('nothing that the service says is lost', () => {
     );
   });
 
-  test('a user’s reference, and the notice that comes with it, which does not read like a success', async () => {
+  test('a user’s reference, and its notice, which doesn’t read like a success', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain user');
     const order = await orderAfter(t.workspace, () =>
       t.alice.submit(view, { user: 'nora', context: '4', defaultEmail: 'nora@team.example' }),
@@ -93,13 +91,13 @@ describe('nothing that the service says is lost', () => {
     expect(details, 'what the notice is about, masked').toContain('(password [secret])');
   });
 
-  test('what a refusal says besides its status', async () => {
+  test('a refusal’s details besides its status', async () => {
     t.service.faults.set({ kind: 'other_status', type: 'NOTICE', times: 1, match: { name: 'chef.rest' } });
     const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew chef.rest'));
     expect(textOf(await order.ends('SUCCEEDED'))).toContain('The domain was renewed. · *NOTICE*');
   });
 
-  test('an auth code is in no answer that is kept', async () => {
+  test('an auth code is in no stored response', async () => {
     const order = await ask(t.workspace, t.alice, '/domain authcode curry.rest');
     const reply = await order.ends('SUCCEEDED');
     const code = t.service.state.domain('curry.rest', 4)?.authCode ?? '';
@@ -114,7 +112,7 @@ describe('nothing that the service says is lost', () => {
   test.each([
     ['that contradicts itself', 'dessert.rest', { type: 'ERROR' }],
     ['of another task', 'diner.rest', { code: 'S0502' }],
-  ])('nor where the status is one %s', async (_what, name, status) => {
+  ])('nor if the status is %s', async (_what, name, status) => {
     t.service.faults.set({ kind: 'other_status', ...status, times: 1, match: { name } });
     const order = await ask(t.workspace, t.alice, `/domain authcode ${name}`);
     await order.ends('UNKNOWN');
@@ -123,7 +121,7 @@ describe('nothing that the service says is lost', () => {
     expect(t.logged()).not.toContain(code);
   });
 
-  test('an answer that is longer than a view comes as a file', async () => {
+  test('a response that is longer than a view comes as a file', async () => {
     const many = t.service.state.data.domains
       .filter(({ context, deletedAt }) => context === 4 && deletedAt === undefined)
       .map(({ name }) => name)

@@ -16,9 +16,7 @@ import {
 import { ask, orderAfter, requestsOf, type SeenOrder } from '../support/orders.ts';
 import { confirmByName } from '../support/people.ts';
 
-/*
- * Who decides, and what becomes of an order that nobody lets go.
- */
+/* Decisions about orders, and the fate of an undecided one. */
 
 const t = useTestDemo();
 let database: Database;
@@ -52,7 +50,7 @@ function cardShows(order: SeenOrder, text: string): Promise<string> {
 }
 
 describe('denying', () => {
-  test('asks for a reason, which stands in the thread', async () => {
+  test('asks for a reason, which is shown in the thread', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew catering.rest');
     expect(await told(t.alice, () => t.alice.click(order.card, 'order_deny'))).toMatch(/only approvers/i);
     const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
@@ -66,7 +64,7 @@ describe('denying', () => {
     nothingSent(order);
   });
 
-  test('an approval that comes later changes nothing', async () => {
+  test('a later approval changes nothing', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew catering.rest');
     const stale = order.card;
     const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
@@ -79,7 +77,7 @@ describe('denying', () => {
   });
 });
 
-test('only the person who asked can cancel', async () => {
+test('only the requester can cancel', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew chef.rest');
   expect(await told(t.bob, () => t.bob.click(order.card, 'order_cancel'))).toMatch(/only the requester/i);
   expect(order.state).toBe('PENDING');
@@ -88,7 +86,7 @@ test('only the person who asked can cancel', async () => {
   await t.alice.click(order.card, 'order_cancel');
   await order.ends('CANCELLED');
   expect(buttonsOf(order.card)).toEqual(['order_look', 'order_receipt']);
-  // Bob presses Approve on the card as he still has it on his screen.
+  // Bob clicks Approve on an outdated card.
   const late = JSON.parse(JSON.stringify(cancelled.payload).replaceAll('order_cancel', 'order_approve'));
   expect(await told(t.bob, () => t.workspace.redeliver({ ...cancelled, payload: late }))).toMatch(
     /cancelled/,
@@ -122,7 +120,7 @@ describe('time', () => {
     expect(order.replies().filter((reply) => textOf(reply).includes('still waiting'))).toHaveLength(1);
   });
 
-  test('commands and clicks are taken while the clock of the demo runs ahead', async () => {
+  test('commands and clicks work while the demo’s clock runs ahead', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew diner.rest');
     await t.demo.moveTime(4 * 86_400_000);
     await order.ends('EXPIRED');
@@ -133,7 +131,7 @@ describe('time', () => {
 });
 
 describe('several approvals', () => {
-  test('the order goes with the last one needed, and each person counts once', async () => {
+  test('the last needed approval sends the order, and each person counts once', async () => {
     await settings({ approvals_required: '2' });
     const order = await ask(t.workspace, t.alice, '/domain renew dessert.rest');
     await t.bob.click(order.card, 'order_approve');
@@ -146,7 +144,7 @@ describe('several approvals', () => {
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 
-  test('who has left the approvers by then does not count', async () => {
+  test('a former approver doesn’t count', async () => {
     await settings({ approvals_required: '2', approvers: 'U0BOB,U0ADA,S0APPROVERS' });
     const order = await ask(t.workspace, t.alice, '/domain renew espresso.rest');
     await t.carol.click(order.card, 'order_approve');
@@ -162,7 +160,7 @@ describe('several approvals', () => {
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 
-  test('by way of a group that Slack does not tell does not count, until it tells again', async () => {
+  test('through a group that Slack doesn’t return doesn’t count until it does', async () => {
     await settings({ approvals_required: '2' });
     const order = await ask(t.workspace, t.alice, '/domain renew fondue.rest');
     await t.carol.click(order.card, 'order_approve');
@@ -191,7 +189,7 @@ test('a member of the user group can approve', async () => {
   await order.ends('SUCCEEDED');
 });
 
-test('where it is allowed, an approver approves their own order', async () => {
+test('if allowed, an approver approves their own order', async () => {
   await settings({ approvers: 'U0ALICE,U0BOB' });
   const order = await ask(t.workspace, t.alice, '/domain renew grill.rest');
   expect(await told(t.alice, () => t.alice.click(order.card, 'order_approve'))).toMatch(/someone else/);
@@ -206,14 +204,14 @@ test('where it is allowed, an approver approves their own order', async () => {
   await order.ends('SUCCEEDED');
 });
 
-test('a task outside of those that wait goes out at once', async () => {
+test('a task without required approval is sent at once', async () => {
   await settings({ approval_tasks: 'create,transfer' });
   const order = await ask(t.workspace, t.alice, '/domain renew harvest.rest');
   await order.ends('SUCCEEDED');
   expect(requestsOf(t.service, order)).toHaveLength(1);
 });
 
-describe('an order whose account has gone', () => {
+describe('an order whose account is gone', () => {
   test('fails at the approval, before anything is sent', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew juice.rest');
     expect(await told(t.alice, () => t.alice.command(DOMAINS, '/domain unlink'))).toContain(
@@ -229,14 +227,14 @@ describe('an order whose account has gone', () => {
     ).toMatch(/no longer linked/);
   });
 
-  test('goes on when the same account was only linked anew', async () => {
+  test('continues if the same account was only linked again', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew juice.rest');
     await link(t.workspace, t.alice);
     await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
   });
 
-  test('fails when another user took its place in the context', async () => {
+  test('fails if another user replaced it in the context', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew kitchen.rest');
     await link(t.workspace, t.alice, SANDBOX_ACCOUNTS.frontdesk);
     await t.bob.click(order.card, 'order_approve');
@@ -246,7 +244,7 @@ describe('an order whose account has gone', () => {
   });
 });
 
-test('a second order for the same task and name is refused with the way to the open one', async () => {
+test('a second order for the same task and name is refused with a link to the open one', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew ladle.rest');
   for (const text of ['/domain renew ladle.rest 3', '/domain renew lunch.rest LADLE.rest']) {
     const said = await told(t.alice, () => t.alice.command(DOMAINS, text));
@@ -261,7 +259,7 @@ test('a second order for the same task and name is refused with the way to the o
 });
 
 describe('a delete', () => {
-  test('is a draft that only the person who asked sees, until they confirm', async () => {
+  test('is a draft that only its requester sees, until they confirm', async () => {
     const before = t.workspace.messages(DOMAINS).length;
     expect(await told(t.alice, () => t.alice.command(DOMAINS, '/domain delete mezze.rest'))).toMatch(
       /Delete mezze\.rest/,
@@ -270,7 +268,7 @@ describe('a delete', () => {
     if (draft === undefined) throw new Error('there is no draft');
     expect(buttonsOf(draft)).toEqual(['order_confirm']);
     await t.demo.bot.catchUp();
-    expect(t.workspace.messages(DOMAINS), 'nobody else hears of a draft').toHaveLength(before);
+    expect(t.workspace.messages(DOMAINS), 'a draft notifies nobody else').toHaveLength(before);
     const order = await orderAfter(t.workspace, () =>
       confirmByName(t.workspace, t.alice, draft, 'mezze.rest'),
     );
@@ -284,7 +282,7 @@ describe('a delete', () => {
     expect(t.service.requestsFor({ name: 'mezze.rest', task: 'domain.delete' })).toHaveLength(1);
   });
 
-  test('is forgotten after 15 minutes', async () => {
+  test('is deleted after 15 minutes', async () => {
     await told(t.alice, () => t.alice.command(DOMAINS, '/domain delete noodle.rest'));
     const draft = t.alice.ephemerals().at(-1);
     if (draft === undefined) throw new Error('there is no draft');
@@ -296,7 +294,7 @@ describe('a delete', () => {
   });
 });
 
-test('bad values are answered with every problem named, and nothing is asked for', async () => {
+test('invalid values are all listed, and nothing is requested', async () => {
   const before = t.workspace.messages(DOMAINS).length;
   const answer = await told(t.alice, () => t.alice.command(DOMAINS, '/domain renew -bad-.rest café 99'));
   expect(answer).toContain('-bad-');

@@ -3,9 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { DOMAINS, openedAfter, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { ask } from '../support/orders.ts';
 
-/*
- * User groups as approvers: how seldom Slack is asked about them, and what becomes of one that it does not tell.
- */
+/* User groups as approvers: few calls of Slack's API, and the effect of a group that Slack doesn't return. */
 
 const t = useTestDemo();
 const METHOD = 'usergroups.users.list';
@@ -23,12 +21,12 @@ const NAMES =
     .split(' ')
     .values();
 
-/** Asks for the renewal of a name that was not renewed yet: each can be renewed for a few years only. */
+/** Requests the renewal of a name that wasn't renewed yet: each can be renewed only for a few years. */
 function renewal() {
   return ask(t.workspace, t.alice, `/domain renew ${NAMES.next().value}.rest`);
 }
 
-/** Opens a Home tab and waits until it is published anew. */
+/** Opens a Home tab and waits for its new version. */
 async function home(person: Actor): Promise<string> {
   const before = person.homeView()?.hash;
   await person.openHome();
@@ -39,8 +37,8 @@ async function home(person: Actor): Promise<string> {
   return textOf(view);
 }
 
-describe('Slack is asked about a group', () => {
-  test('not at all for whoever is listed', async () => {
+describe('a group is read from Slack', () => {
+  test('not at all for people who are listed', async () => {
     const before = asked();
     const order = await renewal();
     await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
@@ -50,7 +48,7 @@ describe('Slack is asked about a group', () => {
     expect(asked() - before).toBe(0);
   });
 
-  test('once in ten seconds, however many decide and look', async () => {
+  test('once in ten seconds, for any number of decisions and views', async () => {
     const before = asked();
     const startedAt = performance.now();
     for (let n = 0; n < 10; n += 1) {
@@ -64,7 +62,7 @@ describe('Slack is asked about a group', () => {
     expect(asked() - before).toBeLessThanOrEqual(1 + Math.floor(elapsedMs / 10_000));
   });
 
-  test('anew when Slack announces that its members have changed', async () => {
+  test('again when Slack announces a change of its members', async () => {
     const order = await renewal();
     expect(await home(t.carol)).toContain('Waiting for your approval');
     await t.workspace.setUsergroup('S0APPROVERS', []);
@@ -77,14 +75,14 @@ describe('Slack is asked about a group', () => {
   });
 });
 
-describe('a group that Slack does not tell', () => {
+describe('a group that Slack doesn’t return', () => {
   test.each([
     ['the app lacks the scope', { kind: 'error', code: 'missing_scope' }],
     ['nobody knows the group', { kind: 'error', code: 'no_such_subteam' }],
     ['Slack is asked too much', { kind: 'ratelimited', retryAfter: 1 }],
     ['Slack fails', { kind: 'http_500' }],
-  ] as const)('bars its members alone, with words: %s', async (_why, fault) => {
-    // Whatever is cached of it is gone.
+  ] as const)('only affects its members, who get a reason: %s', async (_why, fault) => {
+    // Clears the cache.
     await t.workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
     t.workspace.faults.set({ method: METHOD, ...fault });
     const order = await renewal();
@@ -98,10 +96,10 @@ describe('a group that Slack does not tell', () => {
     await order.ends('SUCCEEDED');
   });
 
-  test('is named without markup where a form refuses', async () => {
+  test('is named without markup by a refusing form', async () => {
     const order = await renewal();
     const form = await openedAfter(t.workspace, t.carol, () => t.carol.click(order.card, 'order_deny'));
-    // What is cached of it is gone before she submits.
+    // The cache is cleared before she submits.
     await t.workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
     t.workspace.faults.set({ method: METHOD, kind: 'http_500' });
     expect(await t.carol.submit(form, {})).toMatchObject({
@@ -112,7 +110,7 @@ describe('a group that Slack does not tell', () => {
     await order.ends('CANCELLED');
   });
 
-  test('leaves the Home tab as it is, and is named there', async () => {
+  test('keeps the Home tab, and is named there', async () => {
     await t.workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
     t.workspace.faults.set({ method: METHOD, kind: 'error', code: 'missing_scope' });
     const order = await renewal();
@@ -131,7 +129,7 @@ describe('a group that Slack does not tell', () => {
     await order.ends('CANCELLED');
   });
 
-  test('is told to admins once a day', async () => {
+  test('is reported to admins once a day', async () => {
     await t.demo.moveTime(2 * 24 * 60 * 60_000);
     const alerts = () =>
       t.workspace

@@ -7,7 +7,7 @@ const t = useTestDemo({
   settings: { APPROVALS_REQUIRED: '2', APPROVAL_REMIND_AFTER: '1h', APPROVERS: 'U0BOB,U0ADA,S0APPROVERS' },
 });
 
-/** Waits until the thread says something. */
+/** Waits for a text in the thread. */
 function threadSays(order: SeenOrder, text: string): Promise<string> {
   return t.workspace.waitFor(
     () =>
@@ -21,7 +21,7 @@ function threadSays(order: SeenOrder, text: string): Promise<string> {
   );
 }
 
-/** Waits until the card shows something. */
+/** Waits for a text on the card. */
 function cardShows(order: SeenOrder, text: string): Promise<string> {
   return t.workspace.waitFor(() => [textOf(order.card)].find((card) => card.includes(text)), {
     what: `the card of ${order.id} to show “${text}”`,
@@ -29,7 +29,7 @@ function cardShows(order: SeenOrder, text: string): Promise<string> {
 }
 
 describe('the card', () => {
-  it('says all that the click does, in the order in which it is read', async () => {
+  it('says everything that the click does, in reading order', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2 -- client paid');
     const card = textOf(order.card);
     const said = [
@@ -49,7 +49,7 @@ describe('the card', () => {
     await order.ends('CANCELLED');
   });
 
-  it('of a renewal says when the name expires, and when it will afterwards', async () => {
+  it('of a renewal has the current and the new expiry', async () => {
     await answerTo(t.workspace, t.alice, '/domain watch deli.rest');
     const order = await ask(t.workspace, t.alice, '/domain renew deli.rest 2');
     const [expiry = '', day, year] = /Expires (\d+ \w+) (\d{4}) → .*/.exec(textOf(order.card)) ?? [];
@@ -60,7 +60,7 @@ describe('the card', () => {
     expect(textOf(order.card)).not.toContain('Expires');
   });
 
-  it('of a restore says when no deletion of the name is known', async () => {
+  it('of a restore says if no deletion of the name is known', async () => {
     await answerTo(t.workspace, t.alice, '/domain watch deli.rest');
     const order = await ask(t.workspace, t.alice, '/domain restore deli.rest');
     expect(textOf(order.card)).toContain(':warning: No known deletion');
@@ -68,7 +68,7 @@ describe('the card', () => {
     await order.ends('CANCELLED');
   });
 
-  it('pings nobody for what people type', async () => {
+  it('mentions nobody in people’s texts', async () => {
     const order = await ask(
       t.workspace,
       t.alice,
@@ -105,7 +105,7 @@ describe('two approvals', () => {
     await t.workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
   });
 
-  it('and a reminder, once, to those who may give them', async () => {
+  it('and a reminder, once, to its possible approvers', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
     await t.demo.moveTime(61 * 60_000);
     await threadSays(order, 'still waiting for approval');
@@ -118,7 +118,7 @@ describe('two approvals', () => {
 });
 
 describe('at the click', () => {
-  it('an account that is gone is named, and nothing is sent', async () => {
+  it('a missing account is named, and nothing is sent', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
     await answerTo(t.workspace, t.alice, '/domain unlink');
     await t.bob.click(order.card, 'order_approve');

@@ -9,7 +9,7 @@ import { ask, type SeenOrder } from '../support/orders.ts';
 import { auditLog, closed } from '../support/people.ts';
 
 /*
- * The audit file says of each decision who decided, for whom, by which rule, about which statement, and who agreed to
+ * The audit file has for each decision who decided, for whom, by which rule, about which statement, and who agreed to
  * exceed which budget.
  */
 
@@ -45,7 +45,7 @@ async function linesOf(order: SeenOrder): Promise<Record<string, Record<string, 
 
 const HASH = expect.stringMatching(/^[0-9a-f]{64}$/);
 
-test('a stand-in decides for who is away, by a rule of a version, about a statement', async () => {
+test('a stand-in decides for an absent person, by a rule of a version, about a statement', async () => {
   await answerTo(t.workspace, t.bob, '/domain away 2d @carol');
   const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
   await t.carol.click(order.card, 'order_approve');
@@ -79,7 +79,7 @@ test('a stand-in decides for who is away, by a rule of a version, about a statem
   });
 });
 
-test('what no rule or a free one decides says so', async () => {
+test('a decision without a rule, or by a free one, says so', async () => {
   const free = await ask(t.workspace, t.alice, '/domain renew deli.rest');
   await free.ends('SUCCEEDED');
   expect((await linesOf(free))['requested']).toMatchObject({
@@ -98,7 +98,7 @@ test('what no rule or a free one decides says so', async () => {
   });
 });
 
-test('an approval that lapsed is not among those that decided', async () => {
+test('a dropped approval isn’t among those that decided', async () => {
   await t.workspace.setUsergroup('S0APPROVERS', ['U0BOB', 'U0ADA', 'U0CAROL']);
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
   await t.bob.click(order.card, 'order_approve');
@@ -114,7 +114,7 @@ test('an approval that lapsed is not among those that decided', async () => {
     expect(lines[event]?.['decided_by'], event).toBe('Ada (U0ADA); Carol (U0CAROL)');
 });
 
-test('who agreed to exceed which budget is named', async () => {
+test('an agreement to exceed a budget has its person', async () => {
   const amount = { currency: 'EUR', minor: 1_800 };
   const price = { zone: 'rest', task: 'renew', period: 1, validFrom: '2020-01-01', source: 'C' } as const;
   await t.demo.bot.prices.save(priceEdits([], [{ ...price, amount }]), 'U0ADA', new Date());

@@ -56,7 +56,7 @@ beforeAll(async () => {
   rows = parseCsv(csv);
 });
 
-/** Asks for the audit log and reads the file that comes. */
+/** Requests the audit log and reads the file. */
 async function audit(text: string): Promise<string> {
   const { name, csv } = await auditLog(t.workspace, text);
   expect(name).toMatch(/^domain-steward-audit-\d{4}-\d\d-\d\d-to-\d{4}-\d\d-\d\d\.csv$/);
@@ -80,7 +80,7 @@ function row(event: string, task: string): Record<string, string> {
   return found;
 }
 
-it('says who asked, who decided, what was sent and what came back', () => {
+it('has the requester, the deciders, the request and the response', () => {
   const asked = row('requested', 'renew');
   expect(asked).toMatchObject({
     asked_by: 'Alice (U0ALICE)',
@@ -107,7 +107,7 @@ it('says who asked, who decided, what was sent and what came back', () => {
   });
 });
 
-it('says who watched a name and who took it off the list, though it is gone there', () => {
+it('has who watched a name and who took it off the list, although it is gone there', () => {
   expect(row('name_watched', 'watch')).toMatchObject({
     by: 'Alice (U0ALICE)',
     names: 'tea.example',
@@ -133,7 +133,7 @@ it('is UTF-8 with a byte order mark, and no cell is a formula', () => {
   expect(formulas).toEqual([]);
 });
 
-it('takes days, the last one included', async () => {
+it('accepts days, including the last one', async () => {
   const today = new Date().toISOString().slice(0, 10);
   expect(parseCsv(await audit(`/domain audit ${today} ${today}`)).length).toBeGreaterThanOrEqual(rows.length);
   const none = await answerTo(t.workspace, t.ada, '/domain audit 2020-01-01 2020-01-31');
@@ -146,7 +146,7 @@ it.each([
   ['2026-02-30', 'isn’t a date'],
   ['2026-03-01 2026-02-01', 'Give the earlier day first'],
   ['2026-01-01 2026-02-01 2026-03-01', 'more than two dates'],
-])('says what is wrong with “%s”', async (words, why) => {
+])('reports the error in “%s”', async (words, why) => {
   const told = await answerTo(t.workspace, t.ada, `/domain audit ${words}`);
   expect(told).toContain(why);
 });
@@ -156,14 +156,14 @@ it('is for admins', async () => {
   expect(told).toContain('Only admins can do this');
 });
 
-it('leaves nothing on disk, whether Slack takes the file or not', async () => {
+it('leaves nothing on disk, whether Slack accepts the file or not', async () => {
   t.workspace.faults.set({ method: 'files.completeUploadExternal', kind: 'error', code: 'internal_error' });
   const told = await answerTo(t.workspace, t.ada, '/domain audit');
   expect(told).toContain('I can’t send you the file. Slack refused this (internal_error).');
   expect(readdirSync(tmpdir()).filter((name) => name.startsWith('domain-steward-audit-'))).toEqual([]);
 });
 
-it('says how far it is where it takes longer, and that it is there', async () => {
+it('shows its progress if it takes longer, and when it is there', async () => {
   t.workspace.faults.clear();
   const told: string[] = [];
   const before = t.ada.ephemerals(DOMAINS).length;
@@ -182,7 +182,7 @@ it('says how far it is where it takes longer, and that it is there', async () =>
   ]);
 });
 
-it('says which right is missing, and nothing of orders, where the app may not upload', async () => {
+it('names the missing scope, and nothing of orders, if the app may not upload', async () => {
   t.workspace.faults.clear();
   t.workspace.faults.set({ method: 'files.getUploadURLExternal', kind: 'error', code: 'missing_scope' });
   const told = await answerTo(t.workspace, t.ada, '/domain audit');

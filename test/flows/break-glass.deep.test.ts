@@ -5,9 +5,7 @@ import { answerTo, buttonsOf, openedAfter, textOf, toldAfter, until, useTestDemo
 import { ask, chargesFor, type SeenOrder } from '../support/orders.ts';
 import { auditLog, clickAs, giveReason } from '../support/people.ts';
 
-/*
- * An admin approves alone with break glass, and another one reviews that.
- */
+/* An admin approves alone with break glass, and another one signs it off. */
 
 const RULE: PolicyRule = {
   name: 'renewals',
@@ -53,7 +51,7 @@ async function homeOf(person: Actor): Promise<string> {
   return textOf(person.homeView() ?? { blocks: [] });
 }
 
-test('an admin approves alone, all hear of it, and another admin signs it off', async () => {
+test('an admin approves alone, everyone is notified, and another admin signs it off', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
   expect(buttonsOf(order.card)).toContain('order_break_glass');
   expect(await told(t.carol, () => t.carol.click(order.card, 'order_break_glass'))).toContain(
@@ -76,8 +74,8 @@ test('an admin approves alone, all hear of it, and another admin signs it off', 
   expect(thread.filter((text) => text.includes('<@U0ADA> approved this alone (break glass)'))).toHaveLength(
     1,
   );
-  // Carol could have decided, Bob is an admin; who did it and who asked know already.
-  await until('Carol and Bob hear of it', () =>
+  // Carol could have decided, Bob is an admin; the approver and the requester know already.
+  await until('notices to Carol and Bob', () =>
     ['D0CAROL', 'D0BOB'].every((channel) => noticesTo(channel, order).length > 0),
   );
   expect(textOf(noticesTo('D0CAROL', order)[0] ?? { blocks: [] })).toContain('“The &lt;shop&gt; is down”');
@@ -134,7 +132,7 @@ test('an admin approves alone, all hear of it, and another admin signs it off', 
   expect(csv).toMatch(new RegExp(`,signed_off,Bob \\(U0BOB\\),${order.id},SUCCEEDED,`));
 });
 
-test('without break_glass there is no button, and one that is out of date is refused', async () => {
+test('without break_glass there is no button, and an outdated one is refused', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
   expect(buttonsOf(order.card)).toContain('order_break_glass');
   const form = await openedAfter(t.workspace, t.ada, () => t.ada.click(order.card, 'order_break_glass'));
@@ -159,7 +157,7 @@ test('without break_glass there is no button, and one that is out of date is ref
   expect(chargesFor(t.service, 'bar.rest')).toBe(0);
 });
 
-test('an admin who does not see the card finds the buttons with the order', async () => {
+test('an admin who can’t see the card finds the buttons with the order', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew grill.rest', 'D0ALICE');
   const shownTo = async (person: Actor) => {
     await answerTo(t.workspace, person, `/domain order ${order.id}`);
@@ -176,7 +174,7 @@ test('an admin who does not see the card finds the buttons with the order', asyn
   await shows(order, 'signed off by <@U0ADA>');
 });
 
-test('whoever cannot be reached keeps nobody else from hearing of it, and is tried again', async () => {
+test('an unreachable person stops no other notice, and is retried', async () => {
   t.workspace.faults.set({
     method: 'chat.postMessage',
     kind: 'error',
@@ -186,11 +184,11 @@ test('whoever cannot be reached keeps nobody else from hearing of it, and is tri
   const order = await ask(t.workspace, t.alice, '/domain renew chef.rest');
   await giveReason(t.workspace, t.ada, order.card, 'order_break_glass', 'The shop is down');
   await order.ends('SUCCEEDED');
-  await until('Bob hears of it', () => noticesTo('D0BOB', order).length > 0);
+  await until('a notice to Bob', () => noticesTo('D0BOB', order).length > 0);
   expect(noticesTo('D0CAROL', order)).toEqual([]);
   t.workspace.faults.clear();
   await t.demo.moveTime(60_000);
-  await until('Carol hears of it', () => noticesTo('D0CAROL', order).length > 0);
+  await until('a notice to Carol', () => noticesTo('D0CAROL', order).length > 0);
   await t.demo.bot.catchUp();
   expect(noticesTo('D0BOB', order)).toHaveLength(1);
   expect(noticesTo('D0CAROL', order)).toHaveLength(1);

@@ -6,7 +6,7 @@ import { detailsOf } from '../support/looking.ts';
 import { ask, requestsOf } from '../support/orders.ts';
 import { auditLog, clickAs, closed, fieldsOf, filledOf } from '../support/people.ts';
 
-/** Ada is an admin and an approver. Restores need nobody's approval. */
+/** Ada is an admin and an approver. Restores need no approval. */
 const t = useTestDemo({
   settings: { APPROVERS: 'U0BOB,S0APPROVERS,U0ADA', APPROVAL_TASKS: 'create,transfer,renew' },
 });
@@ -40,7 +40,7 @@ beforeAll(async () => {
   );
 });
 
-/** Opens the form behind a button or a choice of the menu of `/domain spend`. */
+/** Opens the form of a button or menu entry of `/domain spend`. */
 async function formBehind(button: 'budget_add' | 'budget_edit'): Promise<View> {
   await answerTo(t.workspace, t.ada, '/domain spend');
   const shown = t.ada.ephemerals().at(-1);
@@ -50,7 +50,7 @@ async function formBehind(button: 'budget_add' | 'budget_edit'): Promise<View> {
   return openedAfter(t.workspace, t.ada, () => t.ada.click(shown, button, which));
 }
 
-it('are made by admins alone, in a form that says what is wrong', async () => {
+it('are created only by admins, in a form that shows errors', async () => {
   await answerTo(t.workspace, t.alice, '/domain spend');
   expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).not.toContain('budget_add');
   const form = await formBehind('budget_add');
@@ -77,7 +77,7 @@ it('are made by admins alone, in a form that says what is wrong', async () => {
   await t.ada.close(again);
 });
 
-it('stand on the card, and what does not fit waits for an admin and says so', async () => {
+it('are shown on the card, and an excess waits for an admin and says so', async () => {
   const fits = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
   expect(await detailsOf(t.workspace, t.bob, fits.card)).toContain(
     'Uses about €18.00 of the €20.00 left in the budget of all names for ',
@@ -115,7 +115,7 @@ it('stand on the card, and what does not fit waits for an admin and says so', as
   expect(spend).toMatch(/all names\n−€16\.00 ██████████ 180%\n€20\.00\n.*\n€36\.00\n€0\.00/);
 });
 
-it('are changed, which brings the cards that wait up to date, and removed; the audit log has all of it', async () => {
+it('are changed, which updates pending cards, and removed; the audit log has all of it', async () => {
   const waiting = await ask(t.workspace, t.alice, '/domain renew bistro.rest');
   expect(await detailsOf(t.workspace, t.ada, waiting.card)).toContain('and nothing is left');
   const form = await formBehind('budget_edit');
@@ -145,7 +145,7 @@ it('are changed, which brings the cards that wait up to date, and removed; the a
   expect(lines[1]).toMatch(/Ada \(U0ADA\).*€20\.00.* to .*€100\.00/);
 });
 
-it('two presses of one admin at one moment let go what fits; the other waits until the card has named the excess', async () => {
+it('two concurrent clicks of one admin send only what fits; the other order waits until its card shows the excess', async () => {
   const form = await formBehind('budget_add');
   await toldAfter(t.workspace, t.ada, async () => {
     closed(await t.ada.submit(form, { tag: '', amount: '56.00', span: 'month' }));
@@ -178,7 +178,7 @@ it('two presses of one admin at one moment let go what fits; the other waits unt
   expect(await detailsOf(t.workspace, t.bob, waiting.card)).toContain('Approved by <@U0ADA>.');
 });
 
-it('has an order that nobody has to approve wait, and one press lets it go when there is room again', async () => {
+it('make an order wait that needs no approval, and one click sends it when there is room again', async () => {
   const order = await ask(t.workspace, t.alice, '/domain restore tavern.rest');
   expect(textOf(order.card)).toMatch(/It exceeds the budget of all names.*An admin has to approve it/s);
   const form = await formBehind('budget_edit');

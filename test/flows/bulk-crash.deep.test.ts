@@ -9,18 +9,18 @@ import { orderAfter, type SeenOrder } from '../support/orders.ts';
 import { seeded } from '../support/seeded.ts';
 
 /*
- * An order of many rows whose bot is killed (SIGKILL) in every wave. Another one goes on: no row goes out twice, none is
- * lost, and the file of the result says of each row what the audit log says. BULK_ROWS=2000 for the largest file.
+ * A bulk order whose bot is killed (SIGKILL) in every wave. Another one continues: no row is sent twice, none is lost,
+ * and the result file matches the audit log. BULK_ROWS=2000 for the largest file.
  */
 
-/** Of the file, with those that have a mistake. */
+/** Rows of the file, including invalid ones. */
 const FILE_ROWS = Number(process.env['BULK_ROWS'] ?? 60);
 const WAVE = 20;
 const MAX_WAIT_MS = 120_000 + FILE_ROWS * 1_500;
-/** Of the rows of the file, for each kind of mistake. */
+/** The share of rows for each kind of mistake. */
 const MISTAKES = 0.05;
 const KINDS_OF_MISTAKES = 8;
-/** Rows without one. The last row of the file repeats the first. */
+/** Valid rows. The last row of the file repeats the first. */
 const ROWS = Math.floor((FILE_ROWS - 1) / (1 + KINDS_OF_MISTAKES * MISTAKES));
 
 let site: CrashSite;
@@ -45,7 +45,7 @@ async function itemsOf(orderId: string) {
   return itemRows.parse(rows);
 }
 
-/** Good rows, with rows between them that have every kind of mistake. */
+/** Valid rows, with invalid ones of every kind between them. */
 function fileOf(good: readonly string[]): string {
   const each = Math.max(1, Math.floor(good.length * MISTAKES));
   const bad = Array.from({ length: each }, (_, index) => [
@@ -82,13 +82,13 @@ async function asked(file: string, rows: number): Promise<SeenOrder> {
   return orderAfter(workspace, () => site.alice.click(plan, 'order_confirm'));
 }
 
-test('killed in every wave: no row twice, none lost, and the file is right', {
+test('killed in every wave: no row twice, none lost, and a correct file', {
   timeout: MAX_WAIT_MS,
 }, async () => {
   const { service, workspace } = site.s;
   const random = seeded(11);
   const names = Array.from({ length: ROWS }, (_, index) => `row-${index + 1}.rest`);
-  // In each wave the bot is killed while one of its rows is under way, which is never answered.
+  // In each wave the bot is killed while one of its rows is running, which is never answered.
   const lastWords = Array.from({ length: Math.ceil(ROWS / WAVE) }, (_, wave) => {
     const rows = names.slice(wave * WAVE, (wave + 1) * WAVE);
     return rows[Math.floor(random() * rows.length)] ?? '';
@@ -97,7 +97,7 @@ test('killed in every wave: no row twice, none lost, and the file is right', {
     service.state.addDomain({ name, context: 4 });
     const match = { name };
     if (lastWords.includes(name)) service.faults.set({ kind: 'slow', delayMs: 60_000, times: 1, match });
-    // Not three in a row.
+    // Never three in a row.
     else if (index % 19 === 7)
       service.faults.set({ kind: 'refuse', code: 'EF01055', text: 'no', times: 1, match });
     else service.faults.set({ kind: 'slow', delayMs: Math.floor(random() * 40), times: 1, match });
@@ -113,7 +113,7 @@ test('killed in every wave: no row twice, none lost, and the file is right', {
       .findLast((message) => message.ts === order.card.ts && buttonsOf(message).includes('order_resume'));
   const isOver = async () =>
     (await itemsOf(order.id)).every(({ state }) => state !== 'WAITING' && state !== 'SENT');
-  /** What people do when it is paused. */
+  /** Resumes a paused order, as people do. */
   const goOn = async () => {
     const card = resumable();
     if (card !== undefined) await site.bob.click(card, 'order_resume');
@@ -172,7 +172,7 @@ test('killed in every wave: no row twice, none lost, and the file is right', {
   const OUTCOMES: Readonly<Record<string, RegExp>> = {
     SUCCEEDED: /,answered,.*,SUCCEEDED,/,
     FAILED: /,answered,.*,FAILED,/,
-    // Without an answer the last that is known is that its worker was gone.
+    // Without a response the last event is that its worker was gone.
     UNKNOWN: /,(?:released|answered),.*,UNKNOWN,/,
   };
   for (const { n, ctid, name, state } of items) {

@@ -3,15 +3,13 @@ import { answerTo, DOMAINS, openForm, textOf, toldAfter, useTestDemo } from '../
 import { approvedBy, ask, chargesFor, orderAfter, orderOf, requestsOf } from '../support/orders.ts';
 import { clickAs } from '../support/people.ts';
 
-/*
- * Several names in one order: one card, one approval, a request and a result a name.
- */
+/* Several names in one order: one card, one approval, and a request and a result per name. */
 
 const t = useTestDemo();
 
 const names = (...labels: string[]) => labels.map((label) => `${label}.rest`);
 
-test('is one card with all names, one approval, and one request a name', async () => {
+test('has one card with all names, one approval, and one request per name', async () => {
   const before = t.workspace.messages(DOMAINS).length;
   const order = await ask(
     t.workspace,
@@ -41,7 +39,7 @@ test('is one card with all names, one approval, and one request a name', async (
   expect(t.workspace.messages(DOMAINS), 'a card and a result').toHaveLength(before + 2);
 });
 
-test('a name that fails holds up no other, and Retry asks for the failed ones alone', async () => {
+test('a failed name blocks no other, and Retry requests only the failed ones', async () => {
   t.service.faults.set({
     kind: 'refuse',
     code: 'EF01055',
@@ -63,7 +61,7 @@ test('a name that fails holds up no other, and Retry asks for the failed ones al
   expect(orderOf(retried.card)).toMatchObject({ names: 'soup.rest,unheld.rest' });
   expect(textOf(retried.card), 'who asks now').toMatch(/<@U0BOB>/);
   expect(textOf(retried.card), 'whose account it is').toMatch(/account of <@U0ALICE>.*alice\/4/s);
-  const heard = await t.workspace.waitFor(() => retried.replies()[0], { what: 'Alice to hear of it' });
+  const heard = await t.workspace.waitFor(() => retried.replies()[0], { what: 'a message to Alice' });
   expect(textOf(heard)).toMatch(/<@U0ALICE>: .*<@U0BOB> requested it again, with your account/);
   expect(heard.notifies).toEqual(expect.arrayContaining(['U0ALICE']));
   for (const person of [t.bob, t.alice]) {
@@ -84,14 +82,14 @@ test('a name that fails holds up no other, and Retry asks for the failed ones al
   );
 });
 
-test('Retry is not for everybody', async () => {
+test('Retry isn’t for everyone', async () => {
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew nobody.rest'));
   await order.ends('FAILED');
   const told = await toldAfter(t.workspace, t.ada, () => t.ada.click(order.card, 'order_retry'));
   expect(told).toContain('Only the requester or an approver');
 });
 
-test('whose account a Retry uses hears of it also where its card is a direct message to somebody else', async () => {
+test('the owner of a retry’s account is notified, even if its card is in another person’s direct message', async () => {
   const failed = await orderAfter(
     t.workspace,
     () => t.alice.command('C0NOBOT', '/domain renew nowhere.rest'),
@@ -106,12 +104,12 @@ test('whose account a Retry uses hears of it also where its card is a direct mes
   );
   await t.workspace.waitFor(
     () => t.workspace.messages('D0ALICE').find((message) => textOf(message).includes(again.id)),
-    { what: 'Alice to hear of it' },
+    { what: 'a message to Alice' },
   );
   expect(again.replies(), 'where Alice does not read').toEqual([]);
 });
 
-test('one name that is open already stops the whole line, with the way to the open order', async () => {
+test('a name with an open order stops the whole line, with a link to that order', async () => {
   const open = await ask(t.workspace, t.alice, '/domain renew plate.rest');
   const told = await answerTo(t.workspace, t.alice, '/domain renew pasta.rest plate.rest');
   expect(told).toContain(`/domain order ${open.id}`);
@@ -120,7 +118,7 @@ test('one name that is open already stops the whole line, with the way to the op
   ).toEqual([]);
 });
 
-test('every bad name of a line is told', async () => {
+test('every invalid name of a line is listed', async () => {
   const told = await answerTo(
     t.workspace,
     t.alice,
@@ -130,7 +128,7 @@ test('every bad name of a line is told', async () => {
   for (const part of ['underscore', 'IP address', 'hyphen']) expect(told).toContain(part);
 });
 
-test('more than 50 names are refused kindly, on the line and in the form', async () => {
+test('more than 50 names are refused with a reason, on the line and in the form', async () => {
   const many = Array.from({ length: 51 }, (_, index) => `bulk-${index}.rest`);
   const told = await answerTo(t.workspace, t.alice, `/domain renew ${many.join(' ')} 1`);
   expect(told).toContain('at most 50 names');

@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Bursts } from '../support/bursts.ts';
 
-/*
- * Many clicks at one moment. Each changes its order or is answered; the long version is test/torture/bursts.torture.ts.
- */
+/* Many concurrent clicks. Each changes its order or is answered; the long version is test/torture/bursts.torture.ts. */
 
 const CLICKS = 200;
 const LIMITED = 20;
@@ -14,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => bursts.close());
 
-test(`${CLICKS} clicks on Approve at once, with Slack slow: all are applied`, async () => {
+test(`${CLICKS} concurrent clicks on Approve, with a slow Slack: all are applied`, async () => {
   const { faults } = bursts.s.workspace;
   const orders = await bursts.waiting(CLICKS);
   faults.set({ method: 'usergroups.users.list', kind: 'ratelimited', retryAfter: 1, times: LIMITED });
@@ -26,7 +24,7 @@ test(`${CLICKS} clicks on Approve at once, with Slack slow: all are applied`, as
   expect(approved, JSON.stringify([...told])).toBe(CLICKS);
 }, 120_000);
 
-test(`${CLICKS} clicks on Approve at once, with Slack slow and limiting: each is applied or answered`, async () => {
+test(`${CLICKS} concurrent clicks on Approve, with a slow Slack and rate limits: each is applied or answered`, async () => {
   const orders = await bursts.waiting(CLICKS);
   const { faults } = bursts.s.workspace;
   faults.clear();
@@ -41,6 +39,6 @@ test(`${CLICKS} clicks on Approve at once, with Slack slow and limiting: each is
   const said = [...told.values()].reduce((sum, count) => sum + count, 0);
   expect(silent, `clicks that nobody heard of again\n${bursts.complaints()}`).toEqual([]);
   expect(approved + said, JSON.stringify([...told])).toBe(CLICKS);
-  // Everybody who presses at one moment waits for the same look-up of the person, and shares its failure.
+  // Concurrent clicks share one lookup of the person, and its failure.
   expect(approved === 0 || approved >= CLICKS - LIMITED, JSON.stringify([...told])).toBe(true);
 }, 120_000);

@@ -18,8 +18,8 @@ import {
 } from '../support/people.ts';
 
 /*
- * Every kind of secret goes through every flow, with the log at `trace`, with a service that says secrets back, a
- * Slack and a database that fail. Afterwards none stands anywhere.
+ * Every kind of secret in every flow, with the log at `trace`, a service that echoes secrets, and a Slack and a
+ * database that fail. Afterwards none can be found anywhere.
  */
 
 const WRONG_PASSWORD = 'wr0ng"pass<w&rd>\\ canary';
@@ -35,14 +35,14 @@ const t = useTestDemo({
 let client: pg.Client;
 /** By kind, the secrets themselves. */
 const secrets = new Map<string, string>();
-/** Web API calls that show a secret to its owner: the only ones that may. */
+/** Web API calls that show a secret to its owner: the only allowed ones. */
 const reveals = new Set<unknown>();
-/** What stood where a person or a program can find it, by place. */
+/** Texts that a person or a program can find, by place. */
 const places = new Map<string, string>();
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
 let sessions = 0;
-/** Session ids leave in a header over JSON, in the body over XML. */
+/** Session ids are in a header over JSON, in the body over XML. */
 function onRequest(message: unknown): void {
   const { request } = Object(message);
   const lines = [...(Array.isArray(request.headers) ? request.headers : [request.headers])].map(String);
@@ -119,11 +119,11 @@ async function refusedLink(credentials: Credentials): Promise<void> {
   await t.alice.close(form);
 }
 
-/** Every flow that a secret takes part in, at its best and at its worst. */
+/** Every flow with a secret, successful and failing. */
 async function everything(): Promise<void> {
   const { workspace, service } = t;
 
-  // Links, refused and good; the service says the password back.
+  // Links, refused and accepted; the service echoes the password.
   await refusedLink({ ...SANDBOX_ACCOUNTS.alice, password: WRONG_PASSWORD });
   const echo = (task: SandboxTask, text: string) =>
     service.faults.set({ kind: 'refuse', code: 'E0200', text, times: 1, match: { task } });
@@ -136,7 +136,7 @@ async function everything(): Promise<void> {
   await linkApplication(workspace, t.bob);
   await told(t.alice, '/domain whoami');
 
-  // Transfers: refused with the code said back, no answer, and good.
+  // Transfers: refused with an echo of the code, unanswered, and accepted.
   echo('domain.transfer', `auth code ${WRONG_AUTH} is wrong: ${WRONG_AUTH}`);
   await (await transfer(WRONG_AUTH)).ends('FAILED');
   service.faults.set({ kind: 'status_500', times: 1, match: { task: 'domain.transfer' } });
@@ -144,7 +144,7 @@ async function everything(): Promise<void> {
   const unknown = await lost.ends('UNKNOWN');
   await giveReason(workspace, t.bob, unknown, 'order_resolve_failed', 'not done');
   await lost.becomes('FAILED');
-  // Slack limits and fails while the good one is told.
+  // Slack limits and fails during the message about the accepted one.
   workspace.faults.set({ kind: 'error', code: 'internal_error', method: 'chat.update', times: 1 });
   workspace.faults.set({ kind: 'ratelimited', retryAfter: 1, method: 'chat.postMessage', times: 1 });
   await (await transfer(AUTH_CODE)).ends('SUCCEEDED', 15_000);
@@ -167,12 +167,12 @@ async function everything(): Promise<void> {
   echo('user.create', `password ${GIVEN_PASSWORD} is too weak`);
   await (await newUser('waiter-3', GIVEN_PASSWORD)).ends('FAILED');
 
-  // The calendar's address is for the person alone: Slack shows it, nothing else does.
+  // The calendar's address is only for the person: Slack shows it, nothing else does.
   const address = await told(t.alice, '/domain calendar');
   secrets.set('calendar token', /calendar\/([\w-]+)\.ics/.exec(address)?.[1] ?? '');
   await fetch(`${t.botUrl}/calendar/${secrets.get('calendar token')}.ics`);
 
-  // The database refuses what carries secrets; its errors quote values.
+  // The database refuses rows with secrets; its errors quote values.
   for (const table of ['accounts', 'orders', 'calendar_feeds']) {
     await client.query(`ALTER TABLE ${table} RENAME TO ${table}_away`);
     try {
@@ -202,7 +202,7 @@ async function collect(): Promise<void> {
   places.set('database', await t.dump());
 }
 
-/** What a secret looks like when somebody has encoded it, also in the middle of something else. */
+/** Encodings of a secret, also within other data. */
 function formsOf(secret: string): Map<string, string> {
   const forms = new Map([
     ['as it is', secret],
@@ -215,7 +215,7 @@ function formsOf(secret: string): Map<string, string> {
     ['in upper-case hex', Buffer.from(secret).toString('hex').toUpperCase()],
   ]);
   for (const offset of [0, 1, 2]) {
-    // Without the characters at both ends, which share their bits with the neighbours.
+    // Without the characters at both ends, which share their bits with the neighbors.
     const whole = Buffer.concat([Buffer.alloc(offset), Buffer.from(secret)]);
     const inner = (text: string) =>
       text.slice(offset === 0 ? 0 : offset + 1, Math.floor(whole.length / 3) * 4);
@@ -225,7 +225,7 @@ function formsOf(secret: string): Map<string, string> {
   return forms;
 }
 
-/** Where a secret was found, and how it was written. */
+/** Places and encodings in which a secret was found. */
 function findings(secret: string, except: readonly string[] = []): string[] {
   return [...places].flatMap(([place, text]) =>
     except.includes(place)
@@ -236,7 +236,7 @@ function findings(secret: string, except: readonly string[] = []): string[] {
   );
 }
 
-test('every kind of secret took part', () => {
+test('every kind of secret was used', () => {
   expect(sessions, 'sessions').toBeGreaterThan(1);
   for (const [kind, secret] of secrets) expect(secret.length, kind).toBeGreaterThan(7);
   expect([...secrets.keys()].filter((kind) => !kind.startsWith('session'))).toHaveLength(16);
@@ -254,7 +254,7 @@ describe('the search', () => {
     places.delete('test');
   });
 
-  test('finds a secret where it is shown', () => {
+  test('a shown secret is found', () => {
     const shown = JSON.stringify([...reveals]);
     for (const kind of ['fetched auth code', 'generated password']) {
       expect(shown.includes(secrets.get(kind) ?? 'nothing'), kind).toBe(true);
@@ -262,7 +262,7 @@ describe('the search', () => {
   });
 });
 
-test('no secret stands anywhere', () => {
+test('no secret is found anywhere', () => {
   const found = [...secrets].flatMap(([kind, secret]) =>
     findings(secret, kind === 'calendar token' ? ['calls of Slack'] : []).map((where) => `${kind}: ${where}`),
   );

@@ -17,7 +17,7 @@ import { ask } from '../support/orders.ts';
 import { closed } from '../support/people.ts';
 import { addressIn, PUBLIC, signingPeople } from './signing-rig.ts';
 
-/* A signed policy in Slack: what keeps it good, what ends it, who is told, and what orders need then. */
+/* A signed policy in Slack: how it stays valid, how it becomes invalid, who is notified, and what orders need then. */
 
 const keys = {
   ada: new Authenticator(PUBLIC),
@@ -39,7 +39,7 @@ beforeAll(async () => {
   for (const name of ['bob', 'carol'] as const) await people.vouch(t.ada, keys.ada, keys[name]);
 });
 
-/** Writes to the database past its triggers, as its owner could. */
+/** Writes to the database with the triggers disabled, as its owner could. */
 async function tamper(sql: string): Promise<void> {
   const client = new pg.Client({ connectionString: t.databaseUrl });
   await client.connect();
@@ -57,7 +57,7 @@ const requestTo = (channel: string, button: string): Promise<Message> =>
     { what: `a request with ${button}` },
   );
 
-/** Ada changes how many approvals the settings ask for, and another admin signs. */
+/** Ada changes the number of approvals in the settings, and another admin signs. */
 async function settle(needed: string, signer: Actor, key: Authenticator): Promise<void> {
   const view = await openForm(t.workspace, t.ada, '/domain settings');
   await toldAfter(t.workspace, t.ada, async () =>
@@ -71,16 +71,16 @@ async function settle(needed: string, signer: Actor, key: Authenticator): Promis
 const policyText = () => answerTo(t.workspace, t.ada, '/domain policy');
 const NOTICE = 'No signed policy is valid';
 const PLACES = ['D0ADA', 'D0BOB', 'D0CAROL', DOMAINS];
-/** How often each place was told that no signed policy counts. */
+/** The number of alerts in each place that no signed policy is valid. */
 const alerts = () =>
   PLACES.map(
     (channel) => t.workspace.messages(channel).filter((m) => textOf(m).includes(`🚨 ${NOTICE}`)).length,
   );
 const authcode = (name: string) => ask(t.workspace, t.alice, `/domain authcode ${name}`);
 
-/** Every place is told once within a minute, Slack shows why, and a free order needs a signature. */
+/** Each place gets one alert within a minute, Slack shows the reason, and a free order needs a signature. */
 async function expectLapse(why: string, name: string, times: number): Promise<void> {
-  await until('everybody is told', () => alerts().every((count) => count === times), 60_000);
+  await until('an alert in each place', () => alerts().every((count) => count === times), 60_000);
   expect(
     t.workspace
       .messages('D0ADA')
@@ -97,10 +97,10 @@ async function expectLapse(why: string, name: string, times: number): Promise<vo
   await t.alice.click(order.card, 'order_cancel');
   await t.demo.bot.catchUp();
   await t.allShown();
-  expect(alerts(), 'each is told once').toEqual(PLACES.map(() => times));
+  expect(alerts(), 'one alert in each place').toEqual(PLACES.map(() => times));
 }
 
-test('a signed policy stays good when its signer leaves', async () => {
+test('a signed policy stays valid when its signer leaves', async () => {
   await settle('2', t.carol, keys.carol);
   await (await authcode('tavern.rest')).ends('SUCCEEDED');
   await t.workspace.changePerson('U0CAROL', { deleted: true });
@@ -123,19 +123,19 @@ test('key_revoke offers to retire a passkey and to revoke it as compromised', as
   expect(await people.keysOf(t.ada)).toContain('revoked');
 });
 
-test('when the signer’s passkey is compromised, what was free needs a signature and everybody is told once', async () => {
+test('when the signer’s passkey is compromised, free orders need a signature and everyone is notified once', async () => {
   await settle('1', t.bob, keys.bob);
   const { compromised } = await people.revokeLinks(t.ada, keys.bob);
   expect(await people.press(compromised, keys.ada)).toMatchObject({ done: true, title: 'Revoked' });
   await expectLapse('revoked as compromised', 'deli.rest', 1);
-  // He adds another, and signs what decides again.
+  // He adds another one, and signs the policy again.
   keys.bob = new Authenticator(PUBLIC);
   await people.enrol(t.bob, keys.bob);
   await people.vouch(t.ada, keys.ada, keys.bob);
   const address = await people.keyLink(t.bob, 'charter_sign');
   expect(await people.press(address, keys.bob)).toMatchObject({ done: true, title: 'Signed' });
   await until(
-    'everybody is told that it counts again',
+    'a notice that it is valid again',
     () =>
       PLACES.every((channel) =>
         t.workspace.messages(channel).some((m) => textOf(m).includes('The signed policy is valid again')),
@@ -146,7 +146,7 @@ test('when the signer’s passkey is compromised, what was free needs a signatur
   await (await authcode('cafe.rest')).ends('SUCCEEDED');
 }, 120_000);
 
-test('an older signed charter that is put back with an UPDATE does not count', async () => {
+test('an older signed charter that is restored with an UPDATE is invalid', async () => {
   await tamper(`UPDATE settings SET value = '"2"' WHERE key = 'approvals_required'`);
   await expectLapse('differ from the last signed version', 'soup.rest', 2);
   await tamper(`UPDATE settings SET value = '"1"' WHERE key = 'approvals_required'`);
@@ -176,7 +176,7 @@ test('an approver of the unsigned part approves with a click while another one s
   await order.ends('SUCCEEDED', 20_000);
 });
 
-test('a person with ten passkeys is told what to do before they add another', async () => {
+test('a person with ten passkeys learns what to do before they add another', async () => {
   for (let n = 0; n < 10; n += 1) await people.enrol(t.alice, new Authenticator(PUBLIC));
   const told = await people.keyAnswer(t.alice, 'key_add');
   expect(told).toContain('You have 10 passkeys, which is the limit. Revoke one you no longer use');

@@ -3,9 +3,8 @@ import { CrashSite } from '../support/crash.ts';
 import { seeded } from '../support/seeded.ts';
 
 /*
- * The bot is killed (SIGKILL) at crash points, and at random moments while people work. Another one goes on: nothing
- * reaches the service twice, no order is lost, and what became of it is said. All points, and a thousand moments:
- * `npm run test:torture`.
+ * The bot is killed (SIGKILL) at crash points, and at random times while people work. Another one continues: no request
+ * is sent twice, no order is lost, and each result is posted. All points, and a thousand times: `npm run test:torture`.
  */
 
 const MAX_WAIT_MS = 120_000;

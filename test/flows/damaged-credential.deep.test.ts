@@ -7,9 +7,7 @@ import { chargesFor, orderAfter } from '../support/orders.ts';
 import { closed } from '../support/people.ts';
 import { startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
 
-/*
- * Bob's sealed credential is damaged, and he has a mandate. Alice's mandate, digests, reports and webhooks go on.
- */
+/* Bob's sealed credential is damaged, and he has a mandate. Alice's mandate, digests, reports and webhooks continue. */
 
 const DAY_MS = 86_400_000;
 const REMINDERS = 'C0EXPIRY';
@@ -37,7 +35,7 @@ async function watch(name: string, days: number): Promise<void> {
   await answerTo(t.workspace, t.alice, `/domain watch ${name}`);
 }
 
-/** A mandate of one person that another approves. */
+/** One person's mandate that another one approves. */
 async function mandate(person: Actor, approver: Actor, name: string, maxPrice: string): Promise<void> {
   const told = person.ephemerals().length;
   await person.command(DOMAINS, '/domain mandates');
@@ -66,7 +64,7 @@ async function counted(job: string): Promise<number> {
   );
 }
 
-test('a damaged credential stops nothing but its own mandate', async () => {
+test('a damaged credential stops only its own mandate', async () => {
   const renew = {
     zone: 'rest',
     task: 'renew',
@@ -91,7 +89,7 @@ test('a damaged credential stops nothing but its own mandate', async () => {
     t.workspace.messages(REMINDERS).find((message) => textOf(message).includes(text));
   await t.workspace.waitFor(inReminders('*watched.rest*'), { what: 'the digest' });
   await t.workspace.waitFor(inReminders('will be renewed by mandate'), { what: "Alice's mandate to act" });
-  await until('Bob’s mandate is told by webhook', () =>
+  await until('a webhook about Bob’s mandate', () =>
     receiver.received.slice(before).some(({ body }) => body.type === 'mandate.held'),
   );
   expect(await counted('mandates')).toBeGreaterThan(0);

@@ -3,9 +3,7 @@ import { DatabaseProxy } from '../support/database-proxy.ts';
 import { answerTo, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, requestsOf } from '../support/orders.ts';
 
-/*
- * The database goes away for a while and comes back.
- */
+/* The database is down for a while and comes back. */
 
 const proxy = new DatabaseProxy();
 // Registered first, so it runs last, when the bot no longer uses the proxy.
@@ -14,7 +12,7 @@ const t = useTestDemo({ databaseUrl: (url) => proxy.start(url), speedup: 8 });
 
 const ready = async () => (await fetch(`${t.botUrl}/readyz`)).status;
 
-test('it is not ready, says so to people with a reference, and acknowledges in time all the same', async () => {
+test('it is not ready, tells people with a reference, and still acknowledges in time', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
   await t.allShown();
   proxy.cut();
@@ -41,7 +39,7 @@ test('it is not ready, says so to people with a reference, and acknowledges in t
   await order.ends('SUCCEEDED');
 });
 
-test('an answer that arrives while it is away is kept, and the request is not sent again', async () => {
+test('a response that arrives during the outage is kept, and the request isn’t sent again', async () => {
   t.service.faults.set({ kind: 'slow', delayMs: 700, times: 1, match: { task: 'domain.renew' } });
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew bar.rest'));
   await until('the request is under way', () => requestsOf(t.service, order).length === 1);

@@ -1,21 +1,19 @@
 import { expect, test } from 'vitest';
 import { answerTo, until, useTestDemo } from '../support/demo.ts';
 
-/*
- * Some registries, such as that of .de, tell no dates: what is known otherwise is said, and what to do.
- */
+/* Some registries, such as that of .de, publish no dates: other known facts are shown, and what to do. */
 
 const t = useTestDemo();
 const told = (line: string) => answerTo(t.workspace, t.alice, `/domain ${line}`);
 
-test('a name without a date says what the DNS shows and what to do, everywhere', async () => {
+test('a name without a date shows the DNS’s facts and what to do, everywhere', async () => {
   const { sandbox } = t.demo.dns;
   if (sandbox === undefined) throw new Error('the demo has no DNS');
   sandbox.world.serve('laden.de', ['ns1.dns.example'], ['@ A 198.51.100.9']);
   sandbox.world.delegate('laden.de', ['ns1.dns.example']);
 
   let watched = await told('watch laden.de');
-  // A person who waits is told what was seen in two seconds.
+  // After two seconds the waiting person gets the facts known so far.
   await until('the DNS has answered in time', async () => {
     watched = await told('watch laden.de');
     return /DNS (shows|doesn’t have)/.test(watched);
@@ -37,7 +35,7 @@ test('a name without a date says what the DNS shows and what to do, everywhere',
   expect(list).toMatch(/Some registries publish no dates\. Enter them once/);
 });
 
-test('with a person’s date it is like any other, and says whose date it is', async () => {
+test('with a person’s date it is like any other, and shows the source', async () => {
   const watched = await told('watch shop.de 2030-03-01');
   expect(watched).toMatch(
     /It expires 1 Mar 2030, by the date entered\. Its registry publishes no dates, so this one/,

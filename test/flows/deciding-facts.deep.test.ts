@@ -15,9 +15,7 @@ import {
 } from '../support/demo.ts';
 import { auditLog, clickAs, closed } from '../support/people.ts';
 
-/*
- * What rules, budgets and alarms go by is changed by two.
- */
+/* Two people are needed to change facts that rules, budgets and alarms use. */
 
 let rules: readonly PolicyRule[] = [];
 const t = useTestDemo({ policy: { current: async () => ({ version: 3, rules }) } });
@@ -35,7 +33,7 @@ beforeEach(() => {
 const told = (line: string, person: Actor = t.alice) => answerTo(t.workspace, person, `/domain ${line}`);
 const tagsOf = async (name: string) => /\*Tags\* ([^\n]*)/.exec(await told(`name ${name}`))?.[1] ?? '';
 
-/** Watches a name with tags that decide nothing yet. */
+/** Watches a name with tags that nothing uses yet. */
 async function watched(name: string, tags: string): Promise<void> {
   rules = [];
   await told(`watch ${name}`);
@@ -55,13 +53,13 @@ async function editForm(name: string, person: Actor): Promise<View> {
   return openedAfter(t.workspace, person, () => person.click(screen, 'name_edit'));
 }
 
-/** Sets the tags of a name by its form. @returns what the person is told */
+/** Sets the tags of a name by its form. @returns the answer */
 async function edit(person: Actor, name: string, tags: string, more = {}): Promise<string> {
   const form = await editForm(name, person);
   return toldAfter(t.workspace, person, async () => closed(await person.submit(form, { tags, ...more })));
 }
 
-/** The question to the second person after something that was done. */
+/** The question to the second person after an action. */
 async function questionAfter(act: () => Promise<unknown>, channel = DOMAINS): Promise<Message> {
   const before = t.workspace.messages(channel).length;
   await act();
@@ -78,7 +76,7 @@ async function questionAfter(act: () => Promise<unknown>, channel = DOMAINS): Pr
 const press = (person: Actor, question: Message, button = 'facts_confirm') => person.click(question, button);
 const refused = (person: Actor, question: Message, button = 'facts_confirm') =>
   toldAfter(t.workspace, person, () => press(person, question, button));
-/** How a question stands after somebody has pressed a button. */
+/** A question's text after a click. */
 const answered = (question: Message, text: string) =>
   t.workspace.waitFor(
     () =>
@@ -88,7 +86,7 @@ const answered = (question: Message, text: string) =>
     { what: `the question to say ${text}` },
   );
 
-test('an approver does not take away a tag that a rule names, and with it the rule, alone', async () => {
+test('an approver can’t remove a tag of a rule alone, and with it the rule', async () => {
   await watched('cafe.rest', 'brand');
   let said = '';
   const question = await questionAfter(async () => {
@@ -117,7 +115,7 @@ test('an approver does not take away a tag that a rule names, and with it the ru
   expect(line).toMatch(/Bob \(U0BOB\).*Carol \(U0CAROL\)/);
 });
 
-test('nobody needs a second person for what decides nothing', async () => {
+test('unprotected tags need no second person', async () => {
   await watched('bar.rest', 'brand');
   expect(await edit(t.alice, 'bar.rest', 'brand, client-acme', { note: 'x' })).toContain(
     'Saved for bar.rest.',
@@ -125,7 +123,7 @@ test('nobody needs a second person for what decides nothing', async () => {
 });
 
 describe('guarded', () => {
-  test('is taken away by two', async () => {
+  test('is removed by two', async () => {
     await watched('guard.rest', 'guarded');
     const question = await questionAfter(() => edit(t.carol, 'guard.rest', ''));
     expect(await tagsOf('guard.rest')).toBe('`guarded`');
@@ -137,7 +135,7 @@ describe('guarded', () => {
     ).toContain('is no longer open');
   });
 
-  test('is added by anybody, but where a rule names it', async () => {
+  test('is added by anyone, unless a rule names it', async () => {
     await watched('free.rest', '');
     expect(await edit(t.alice, 'free.rest', 'guarded')).toContain('Saved for free.rest.');
     await watched('weak.rest', 'brand');
@@ -158,7 +156,7 @@ test('a tag that moves a name to another rule is added by two', async () => {
   expect(await tagsOf('moved.rest')).toBe('`loose`');
 });
 
-test('a tag that a budget names is taken away by two', async () => {
+test('a tag of a budget is removed by two', async () => {
   await watched('ladle.rest', 'seasonal');
   await withSession(t.databaseUrl, (client) =>
     client.query(`INSERT INTO budgets VALUES ('b1', $1, 'seasonal', 'month', 10000, 'EUR', 'U0ADA', now())`, [
@@ -182,7 +180,7 @@ test('a name with such a tag is unwatched by two', async () => {
   expect(await told('unwatch kept.rest')).toContain('isn’t watched');
 });
 
-test('of several names those wait together whose change decides', async () => {
+test('of several names the protected changes wait together', async () => {
   for (const name of ['many-one.rest', 'many-two.rest']) await watched(name, 'brand');
   await watched('many-three.rest', '');
   await told('names many-', t.bob);
@@ -202,7 +200,7 @@ test('of several names those wait together whose change decides', async () => {
   expect(await tagsOf('many-one.rest')).toBe('');
 });
 
-test('of a file those wait together whose change decides; of many all are looked at first', async () => {
+test('of a file the protected changes wait together, after a preview of all', async () => {
   rules = [];
   const names = Array.from({ length: 25 }, (_, n) => `file-${n}.example`);
   await t.demo.bot.expiry.importNames(
@@ -241,7 +239,7 @@ test('of a file those wait together whose change decides; of many all are looked
   expect(await tagsOf('file-7.example')).toBe('');
 });
 
-test('asked for in a direct message, approvers are written to', async () => {
+test('for a request in a direct message, approvers get messages', async () => {
   await watched('direct.rest', 'brand');
   const question = await questionAfter(
     () => t.alice.command('D0ALICE', '/domain unwatch direct.rest'),

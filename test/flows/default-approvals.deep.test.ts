@@ -3,14 +3,12 @@ import { textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { ask, orderAfter } from '../support/orders.ts';
 import { askAndConfirm } from '../support/people.ts';
 
-/*
- * Tasks that need an approver by default: paid ones, and those that can lose a name or take it offline.
- */
+/* Tasks that need an approver by default: paid ones, and those that can lose a name or take it offline. */
 
-// Empty counts as unset: the default holds.
+// Empty counts as unset: the default applies.
 const t = useTestDemo({ settings: { APPROVAL_TASKS: '' } });
 
-test('an auth code is fetched once an approver has let it go', async () => {
+test('an auth code is fetched after an approval', async () => {
   const order = await ask(t.workspace, t.alice, '/domain authcode tavern.rest');
   await order.becomes('PENDING');
   expect(t.service.requestsFor({ task: 'domain.authinfo' })).toEqual([]);
@@ -18,13 +16,13 @@ test('an auth code is fetched once an approver has let it go', async () => {
   await order.ends('SUCCEEDED');
 });
 
-test('a deletion that is confirmed waits for an approver', async () => {
+test('a confirmed deletion waits for an approver', async () => {
   const order = await askAndConfirm(t.workspace, t.alice, '/domain delete deli.rest', 'deli.rest');
   await order.becomes('PENDING');
   expect(t.service.requestsFor({ task: 'domain.delete' })).toEqual([]);
 });
 
-test('nameservers that are confirmed wait for an approver, and so do those that undo them', async () => {
+test('confirmed nameservers wait for an approver, and so do those that undo them', async () => {
   const change = async (text: string) => {
     const order = await askAndConfirm(t.workspace, t.alice, text, 'bar.rest');
     await order.becomes('PENDING');

@@ -5,8 +5,8 @@ import { answerTo, textOf, until, useTestDemo } from '../support/demo.ts';
 import { startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
 
 /*
- * What a fault of a delegation is told by: the list, the digest, and besides Slack once it is an incident. One name loses its servers
- * one by one; the time of the demo goes on from test to test.
+ * Where a delegation fault is shown: in the list, in the digest, and in webhooks once it is an incident. One name loses
+ * its servers one by one; the demo's clock advances from test to test.
  */
 
 const receiver = await startReceiver();
@@ -26,7 +26,7 @@ beforeAll(async () => {
     await answerTo(t.workspace, t.alice, `/domain watch ${name}`);
   }
   await daysUntil(
-    'both were looked at',
+    'a lookup of both',
     async () => !(await screenOf(HEALTHY)).includes('couldn’t be checked completely'),
   );
 }, 60_000);
@@ -43,7 +43,7 @@ const newFaults = () => digests().filter((text) => text.includes('with a new del
 const incidents = () =>
   receiver.received.map(({ body }) => body).filter(({ type }) => type.startsWith('incident.'));
 
-/** Lets days pass, with the daily looks, until something holds. */
+/** Advances by days, with the daily lookups, until a condition holds. */
 async function daysUntil(
   what: string,
   holds: () => boolean | Promise<boolean>,
@@ -61,7 +61,7 @@ async function daysUntil(
   );
 }
 
-test('a server that does not know the name is found by the filter, and by that alone', async () => {
+test('the filter finds exactly the name with a server that doesn’t know it', async () => {
   expect(await lame()).toMatch(/No name/i);
   dns().world.drop(NAME, HOSTS.slice(1));
   await daysUntil('it is on the list', async () => (await lame()).includes(NAME));
@@ -82,9 +82,9 @@ test('the next digest says so once', async () => {
   expect(newFaults(), `${digests().length - before} messages later`).toHaveLength(1);
 });
 
-test('once none knows it, it is an incident that is told besides Slack, from its beginning to its end', async () => {
+test('once no server knows it, it is an incident with webhooks from its beginning to its end', async () => {
   dns().world.drop(NAME, HOSTS);
-  await daysUntil('the receiver hears of it', () => incidents().length > 0);
+  await daysUntil('its webhook', () => incidents().length > 0);
   const opened = incidents()[0];
   expect(opened).toMatchObject({
     type: 'incident.opened',
@@ -96,12 +96,12 @@ test('once none knows it, it is an incident that is told besides Slack, from its
     },
   });
   t.service.registry.show(NAME, { statuses: ['active', 'client hold'] });
-  await daysUntil('what joins it is told', () => incidents().length > 1, DAY_MS / 6);
+  await daysUntil('a webhook for a new change', () => incidents().length > 1, DAY_MS / 6);
   const incident_id = opened !== undefined && 'incident_id' in opened.data ? opened.data.incident_id : '';
   expect(incidents()[1]).toMatchObject({ type: 'incident.changed', data: { incident_id } });
   dns().world.serve(NAME, HOSTS, ['@ A 198.51.100.7']);
   await setScene({ service: t.service, dns: dns(), name: NAME });
-  await daysUntil('its end is told', () => incidents().at(-1)?.type === 'incident.closed');
+  await daysUntil('a webhook for its end', () => incidents().at(-1)?.type === 'incident.closed');
   expect(incidents().at(-1)?.data).toMatchObject({ incident_id, code: 'over', name: NAME });
   expect(new Set(receiver.received.map(({ id }) => id)).size, 'each once').toBe(receiver.received.length);
   expect(await lame()).not.toContain(NAME);

@@ -15,9 +15,7 @@ import { answerTo, DOMAINS, link, openForm } from '../support/demo.ts';
 import { ask, type SeenOrder } from '../support/orders.ts';
 import fc from '../support/properties.ts';
 
-/*
- * What stands between the world and the bot. BODIES says how many malformed bodies are sent, SEED which ones.
- */
+/* The bot's protection from outside. BODIES is the number of malformed bodies, SEED chooses them. */
 
 const BODIES = Number(process.env['BODIES'] ?? 200);
 const SEED = Number(process.env['SEED'] ?? 20_260_102);
@@ -30,7 +28,7 @@ let order: SeenOrder;
 let end: () => Promise<void>;
 
 beforeAll(async () => {
-  // The demo listens on this machine alone, whatever the environment says.
+  // The demo only listens on this machine, whatever the environment says.
   process.env['HOST'] = '0.0.0.0';
   const database = await createTestDatabase();
   const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-door-'));
@@ -67,7 +65,7 @@ async function post(body: string, headers: Record<string, string>): Promise<numb
   return response.status;
 }
 
-/** Nothing of all this has reached the service, and the order still waits. */
+/** None of this has reached the service, and the order is still pending. */
 function nothingHappened(): void {
   expect(order.state).toBe('PENDING');
   expect(demo.service.requests.filter(({ task }) => task?.startsWith('domain.'))).toEqual([]);
@@ -109,7 +107,7 @@ describe('the signature', () => {
   });
 });
 
-describe('Slack looks at the certificate', () => {
+describe('Slack checks the certificate', () => {
   test('by GET and by POST, unsigned: 200, and nothing more', async () => {
     const response = await fetch(`${url}/slack/events?ssl_check=1`);
     expect([response.status, await response.text()]).toEqual([200, '']);
@@ -151,7 +149,7 @@ describe('Slack looks at the certificate', () => {
     ).map(([how, headers]) => ({ where, how, query, bodyOf, headers })),
   );
 
-  test.each(riding)('a command and a click that ride along $where, $how, are not run', async (each) => {
+  test.each(riding)('a command and a click hidden in it $where, $how, are not run', async (each) => {
     const before = alice.ephemerals().length;
     for (const payload of [commandBody('whoami'), click()]) {
       const body = each.bodyOf(payload);
@@ -163,13 +161,13 @@ describe('Slack looks at the certificate', () => {
       expect([200, 401]).toContain(response.status);
       if (response.status === 200) expect(await response.text()).toBe('');
     }
-    // Whatever had been run before would have been answered before this.
+    // Anything that had been run would have been answered before this.
     await answerTo(demo.workspace, alice, '/domain orders');
     expect(alice.ephemerals()).toHaveLength(before + 1);
     nothingHappened();
   });
 
-  test('what Slack has signed reaches nobody either, when it says that it is a check', async () => {
+  test('a signed body reaches nobody either, if it claims to be a check', async () => {
     const before = alice.ephemerals().length;
     const body = `ssl_check=1&${commandBody('whoami')}`;
     expect(await post(body, { 'content-type': FORM, ...signed(body) })).toBe(200);
@@ -226,7 +224,7 @@ test('another workspace gets nothing: no command, click, form or Home tab', asyn
   expect(workspace.messages(DOMAINS)).toHaveLength(1);
 });
 
-/** A body of the right form in which something is wrong: a value, a field, a bracket, a byte. */
+/** A body of the right form with one fault: a value, a field, a bracket, a byte. */
 const malformed: fc.Arbitrary<{ readonly type: string; readonly body: string }> = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 400 }).map((body) => ({ type: FORM, body })),
   fc.string({ maxLength: 200 }).map((text) => ({ type: FORM, body: `payload=${encodeURIComponent(text)}` })),
@@ -283,7 +281,7 @@ function heapAfterCollection(): number {
   return process.memoryUsage().heapUsed;
 }
 
-test(`${BODIES} malformed bodies, half of them rightly signed: none is accepted, none crashes it (SEED=${SEED})`, async () => {
+test(`${BODIES} malformed bodies, half of them correctly signed: none is accepted, none crashes it (SEED=${SEED})`, async () => {
   const samples = fc.sample(malformed, { seed: SEED, numRuns: BODIES });
   const send = async ({ type, body }: (typeof samples)[number], index: number) => {
     const headers: Record<string, string> = { 'content-type': type, ...signed(body) };
@@ -292,7 +290,7 @@ test(`${BODIES} malformed bodies, half of them rightly signed: none is accepted,
   };
   const statuses = new Map<number, number>();
   const inAll = async (from: number, to: number) => {
-    // Bolt answers after 3 s what it has no listener for, so many go together.
+    // Bolt answers deliveries without a listener after 3 s, so many are sent together.
     for (const status of await Promise.all(samples.slice(from, to).map((each, n) => send(each, from + n))))
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
   };
@@ -302,7 +300,7 @@ test(`${BODIES} malformed bodies, half of them rightly signed: none is accepted,
   for (let from = batch; from < BODIES; from += batch) await inAll(from, from + batch);
   const grown = heapAfterCollection() - before;
 
-  // What is forged is refused, or is no delivery at all.
+  // Forged bodies are refused, or are no deliveries.
   const refused = (statuses.get(401) ?? 0) + (statuses.get(400) ?? 0);
   expect(refused, JSON.stringify([...statuses])).toBeGreaterThanOrEqual(BODIES / 2);
   expect(grown / 1e6, 'MB of heap more than after the first batch').toBeLessThan(24);
@@ -324,7 +322,7 @@ describe('over HTTP', () => {
     },
   );
 
-  test('the metrics name nobody and nothing', async () => {
+  test('the metrics contain no names', async () => {
     const text = await (await fetch(`${url}/metrics`)).text();
     expect(text).toContain('domain_steward_orders{state="PENDING"} 1');
     for (const personal of ['U0ALICE', 'alice', 'cafe.rest', order.id, DOMAINS, demo.workspace.teamId]) {
@@ -332,7 +330,7 @@ describe('over HTTP', () => {
     }
   });
 
-  test('the calendar feed is nothing without its token', async () => {
+  test('the calendar feed needs its token', async () => {
     for (const path of ['/calendar', '/calendar/.ics', `/calendar/${'A'.repeat(43)}.ics`]) {
       const response = await fetch(`${url}${path}`);
       expect([path, response.status]).toEqual([path, 404]);
@@ -349,11 +347,11 @@ describe('the demo', () => {
       socket.once('connect', () => socket.destroy());
     });
 
-  test('listens on loopback alone: page, bot and sandbox', async () => {
+  test('listens only on loopback: page, bot and sandbox', async () => {
     const ports = [demo.url, url, demo.service.jsonUrl].map((each) => Number(new URL(each).port));
     for (const port of ports) {
       expect(await reaches('127.0.0.1', port), `port ${port}`).toBe(true);
-      // Whoever listens on all addresses answers here too.
+      // A server that listens on all addresses answers here too.
       expect(await reaches('127.0.0.2', port), `port ${port} from elsewhere`).toBe(false);
     }
   });
@@ -369,7 +367,7 @@ describe('the demo', () => {
         .end();
     });
 
-  test('its page is for this machine, whatever name somebody gives it', async () => {
+  test('its page is only for this machine, under any host name', async () => {
     const { port } = new URL(demo.url);
     expect(await statusFor(`localhost:${port}`)).toBe(200);
     for (const host of ['evil.example', `localhost.evil.example:${port}`, '0.0.0.0', '127.0.0.1.nip.io']) {
@@ -378,7 +376,7 @@ describe('the demo', () => {
   });
 });
 
-test('who sends more commands than anybody types is told when to try again; others are served', async () => {
+test('a person who sends too many commands learns when to try again; others are served', async () => {
   const carol = demo.workspace.as('U0CAROL');
   const ben = demo.workspace.as('U0BOB');
   const answered = () => carol.ephemerals().map(({ text }) => text);
@@ -392,7 +390,7 @@ test('who sends more commands than anybody types is told when to try again; othe
   expect(await answerTo(demo.workspace, ben, '/domain whoami')).not.toContain('Too many');
 });
 
-test('buttons count like commands: who presses more than anybody can is told when to try again', async () => {
+test('buttons count like commands: too many clicks get the time of the next try', async () => {
   const ada = demo.workspace.as('U0ADA');
   const answered = () => ada.ephemerals().map(({ text }) => text);
   const before = answered().length;
@@ -410,7 +408,7 @@ test('buttons count like commands: who presses more than anybody can is told whe
   expect(answered().filter((text) => text.includes('Only approvers can approve'))).not.toEqual([]);
 });
 
-test('whoever tries one password after the other is stopped, and nobody else', async () => {
+test('a person who tries one password after the other is stopped, and nobody else', async () => {
   const bob = demo.workspace.as('U0BOB');
   const form = await openForm(demo.workspace, bob, '/domain link');
   const attempt = (password: string) => bob.submit(form, { user: 'alice', context: '4', password });
@@ -427,6 +425,6 @@ test('whoever tries one password after the other is stopped, and nobody else', a
     errors: { password: expect.stringMatching(/Too many attempts.*Wait 60 minutes/) },
   });
   expect(asked() - before).toBe(10);
-  // Whoever gives right ones is never stopped.
+  // Correct passwords are never limited.
   for (let n = 0; n < 12; n += 1) await link(demo.workspace, alice);
 });

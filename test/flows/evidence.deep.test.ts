@@ -7,8 +7,8 @@ import { auditLog, DELEGATION, giveReason } from '../support/people.ts';
 import { SecureRegistry, TRUSTS_REGISTRY } from '../support/registry.ts';
 
 /*
- * A registry that is read over https proves what was done, and tells the rest. The bot is a process of its own: Node
- * reads the authorities that it trusts when it starts.
+ * A registry over https proves what was done, and gives hints about the rest. The bot is a separate process, because
+ * Node reads its certificate authorities when it starts.
  */
 
 const MAX_WAIT_MS = 60_000;
@@ -36,7 +36,7 @@ afterAll(async () => {
   registry.stop();
 });
 
-/** Has the bot look at the registries now: an import does. */
+/** Makes the bot query the registries now: an import does that. */
 async function look(): Promise<void> {
   const form = await openForm(s.workspace, alice, '/domain import');
   await alice.submit(form, { names: 'soup.rest' });
@@ -79,7 +79,7 @@ test(
 );
 
 test(
-  'one of somebody else’s at the same moment is a hint, and a person settles it',
+  'another person’s renewal at the same time is a hint, and a person settles it',
   async () => {
     const nameservers = [{ objectClassName: 'nameserver', ldhName: 'ns1.parked.example' }];
     registry.changes.set('snatched.rest', { nameservers });
@@ -94,7 +94,7 @@ test(
       bob,
       order.card,
       'order_resolve_failed',
-      'Somebody else has it',
+      'Another person’s renewal',
     );
     expect(textOf(form)).toMatch(/hint, not proof.*other nameservers/s);
     expect(textOf(await order.ends('FAILED'))).toMatch(/<@U0BOB> marked this as failed/);
@@ -103,7 +103,7 @@ test(
 );
 
 test(
-  'several names: each is settled by itself, by whoever knows, and the thread names it',
+  'several names: each is settled separately, by a record or a person, and the thread names it',
   async () => {
     const names = ['bar.rest', 'cafe.rest', 'deli.rest'];
     for (const name of names) await answerTo(s.workspace, alice, `/domain watch ${name}`);

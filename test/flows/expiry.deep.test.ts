@@ -16,9 +16,7 @@ import {
 } from '../support/demo.ts';
 import { approvedBy, ask, orderAfter } from '../support/orders.ts';
 
-/*
- * One demo, and its time goes on from test to test: the names of each test are its own.
- */
+/* One demo, whose clock advances from test to test: each test has its own names. */
 
 const EXPIRY = 'C0EXPIRY';
 const DAY_MS = 86_400_000;
@@ -40,11 +38,11 @@ async function watched(name: string, days: number): Promise<void> {
   expect(await told(`/domain watch ${name}`)).toContain('by its registry');
 }
 
-/** Lets a day pass. @returns the digest that the morning brought, if it brought one */
+/** Advances by days. @returns the morning's digest, if there was one */
 async function nextDay(days = 1): Promise<Message | undefined> {
   const before = new Set(t.workspace.messages(EXPIRY).map(({ ts }) => ts));
   await t.demo.moveTime(days * DAY_MS);
-  // Incidents of these names are told in the same channel.
+  // Incidents of these names are posted in the same channel.
   return t.workspace
     .messages(EXPIRY)
     .find(({ ts, blocks }) => !before.has(ts) && blocks.some(({ block_id: id }) => id === 'due_0'));
@@ -56,7 +54,7 @@ async function digest(days = 1): Promise<Message> {
   return posted;
 }
 
-/** What a message's thread says after something is done, once it says it. */
+/** A message's thread after an action, once it has a new reply. */
 async function repliedAfter(digestMessage: Message, act: () => Promise<unknown>): Promise<Message> {
   const thread = () => t.workspace.messages(EXPIRY).filter(({ thread_ts }) => thread_ts === digestMessage.ts);
   const before = thread().length;
@@ -64,7 +62,7 @@ async function repliedAfter(digestMessage: Message, act: () => Promise<unknown>)
   return t.workspace.waitFor(() => thread()[before], { what: 'a reply in the thread of the digest' });
 }
 
-/** Waits until the list has the name with so many days left, as the registry says. */
+/** Waits until the list has the name with this many days left, by the registry. */
 async function listedWith(name: string, days: number): Promise<void> {
   const now = () => t.service.clock.registry();
   await until(`the list shows ${name} with ${days} days left`, async () => {
@@ -74,7 +72,7 @@ async function listedWith(name: string, days: number): Promise<void> {
 }
 
 describe('the watch list', () => {
-  test('takes the registry’s date, else the person’s, and shows why a look-up failed', async () => {
+  test('uses the registry’s date, else the person’s, and shows why a lookup failed', async () => {
     register('seen.rest', 300);
     expect(await told('/domain watch seen.rest 2030-01-01')).toMatch(
       /by its registry.*Your date.*isn’t needed/,
@@ -98,7 +96,7 @@ describe('the watch list', () => {
     ['/domain unwatch', /Give one name/],
     ['/domain expiring soon', /whole number/],
     ['/domain calendar later', /calendar reset/],
-  ])('%s is told what to do', async (text, answer) => {
+  ])('%s gets the next step', async (text, answer) => {
     expect(await told(text)).toMatch(answer);
   });
 
@@ -120,7 +118,7 @@ describe('the watch list', () => {
 });
 
 describe('the digest', () => {
-  test('renews a name: the card comes to the reminder channel, and the alarm stops', async () => {
+  test('renews a name: the card is posted in the reminder channel, and the alarm stops', async () => {
     await watched('renew.rest', 8);
     const message = await digest();
     expect(textOf(message)).toMatch(/renew\.rest.* expires in 7 days/);
@@ -145,7 +143,7 @@ describe('the digest', () => {
     }
   });
 
-  test('renews those that are ticked as one order', async () => {
+  test('renews the selected ones as one order', async () => {
     for (const name of ['many1.rest', 'many2.rest', 'many3.rest']) await watched(name, 4);
     const message = await digest();
     const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(message, 'reminder_renew_many'));
@@ -159,7 +157,7 @@ describe('the digest', () => {
     await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
     for (const name of ['many1.rest', 'many3.rest']) await listedWith(name, 733);
-    // What was renewed is no longer offered.
+    // Renewed names are no longer offered.
     const again = await openedAfter(t.workspace, t.alice, () =>
       t.alice.click(message, 'reminder_renew_many'),
     );
@@ -169,7 +167,7 @@ describe('the digest', () => {
     await told('/domain unwatch many2.rest');
   });
 
-  test('tells of a renewal not shown by the registry, and does not offer to pay for it again', async () => {
+  test('reports a renewal that the registry doesn’t show, and offers no second one', async () => {
     await watched('lost.rest', 40);
     t.service.faults.set({ kind: 'rdap_not_found', match: { name: 'lost.rest' } });
     const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew lost.rest'));
@@ -182,7 +180,7 @@ describe('the digest', () => {
       const { doubt } = (await t.demo.bot.expiry.find('lost.rest')) ?? {};
       return doubt?.code === 'renewal_not_shown';
     });
-    // Due on this day for the first time, whichever digest told the renewal.
+    // Due on this day for the first time, whichever digest reported the renewal.
     const message = await digest();
     expect(t.workspace.messages(EXPIRY).map(textOf).join('\n--\n')).toMatch(
       /Renewed here, but not at the registry[^-]*lost\.rest/,
@@ -194,7 +192,7 @@ describe('the digest', () => {
     for (const name of ['lost.rest', 'due1.rest', 'due2.rest']) await told(`/domain unwatch ${name}`);
   });
 
-  test('keeps the form of several names where one has an open order, and names that order', async () => {
+  test('keeps the form of several names if one has an open order, and links to that order', async () => {
     for (const name of ['open1.rest', 'open2.rest']) await watched(name, 4);
     const message = await digest();
     const first = await ask(t.workspace, t.alice, '/domain renew open1.rest');
@@ -234,12 +232,13 @@ describe('the digest', () => {
       const next = await nextDay();
       if (next !== undefined && textOf(next).includes('tired.rest')) days.push(day);
     }
-    // The threshold of 3 days passes on the fourth and waits for the end of the snooze on the fifth; then the last.
+    // The threshold of 3 days passes on the fourth and waits for the end of the snooze on the fifth; then comes the
+    // last.
     expect(days).toEqual([5, 6]);
     await told('/domain unwatch tired.rest');
   });
 
-  test('offers no longer snooze than is left', async () => {
+  test('offers no snooze longer than the remaining time', async () => {
     await watched('short.rest', 4);
     const message = await digest();
     const form = await openedAfter(t.workspace, t.alice, () =>
@@ -287,7 +286,7 @@ describe('the digest', () => {
     }
   });
 
-  test('tells who has no account how to get one, and changes nothing', async () => {
+  test('tells people without an account how to get one, and changes nothing', async () => {
     await watched('linked.rest', 8);
     const message = await digest();
     for (const action of ['reminder_renew', 'reminder_snooze', 'reminder_lapse']) {
@@ -300,14 +299,14 @@ describe('the digest', () => {
     await told('/domain unwatch linked.rest');
   });
 
-  test('names who registered a name at the last threshold', async () => {
+  test('names the requester of a name’s registration at the last threshold', async () => {
     await watched('last.rest', 2);
     const message = await digest();
     expect(textOf(message)).toMatch(/last\.rest.*\nLast reminder\. <@U0ALICE>/);
     await told('/domain unwatch last.rest');
   });
 
-  test('goes on in its thread after 20 names', async () => {
+  test('continues in its thread after 20 names', async () => {
     const names = Array.from({ length: 45 }, (_, index) => `long${index}.rest`);
     for (const name of names) register(name, 8);
     const form = await openForm(t.workspace, t.alice, '/domain import');
@@ -320,15 +319,15 @@ describe('the digest', () => {
     const buttons = [message, ...thread].map(
       (each) => buttonsOf(each).filter((id) => id === 'reminder_renew').length,
     );
-    // What is said of months and delegations stands there too.
+    // The thread also has the chart of months and delegation faults.
     expect(buttons.filter((names) => names > 0)).toEqual([20, 20, 5]);
   });
 });
 
-test('a long import is carried out however late Slack says who asked for it', async () => {
+test('a long import is carried out however late Slack identifies its requester', async () => {
   const form = await openForm(t.workspace, t.alice, '/domain import');
   const names = Array.from({ length: 1_001 }, (_, index) => `late${index}.rest`).join('\n');
-  // Nobody has asked Slack about her yet, so her form is late; the view is one that Slack knows.
+  // The bot hasn't asked Slack about her yet, so her form is late; the view is one that Slack knows.
   t.workspace.faults.set({ kind: 'slow', delayMs: 2_300, method: 'users.info', times: 1 });
   const payload = {
     type: 'view_submission',
@@ -352,7 +351,7 @@ test('a long import is carried out however late Slack says who asked for it', as
   await t.alice.close(form);
 });
 
-test('a registered name is on the list without anybody’s help', async () => {
+test('a registered name is on the list automatically', async () => {
   const form = await openForm(t.workspace, t.alice, '/domain create fresh.rest');
   const values = {
     ownerc: '1001',
@@ -366,7 +365,7 @@ test('a registered name is on the list without anybody’s help', async () => {
   await listedWith('fresh.rest', 365);
 });
 
-test('a renewal in the demo system silences nothing', async () => {
+test('a renewal in the demo system suppresses nothing', async () => {
   await link(t.workspace, t.alice, { user: 'alice', context: 1, password: 'alice-sandbox-password' });
   register('twin.rest', 30);
   t.service.state.addDomain({
@@ -389,7 +388,7 @@ describe('the calendar feed', () => {
   }
   const addressIn = (text: string) => /https?:\/\/\S+\.ics/.exec(text)?.[0] ?? '';
 
-  test('is read by a calendar, holds nothing private, and its address can be replaced', async () => {
+  test('is read by a calendar, contains nothing private, and its address can be replaced', async () => {
     await watched('calendar.rest', 40);
     const address = addressIn(await told('/domain calendar'));
     expect(addressIn(await told('/domain calendar')), 'the same address each time').toBe(address);
@@ -423,7 +422,7 @@ describe('the calendar feed', () => {
 });
 
 describe('a long list', () => {
-  test('takes 10,000 names at once and shows how far it is', async () => {
+  test('imports 10,000 names at once and shows the progress', async () => {
     const seen: string[] = [];
     const stop = t.workspace.onChange(() => {
       const view = t.alice.openedViews()[0];

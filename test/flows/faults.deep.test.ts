@@ -11,10 +11,7 @@ import {
 } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
-/*
- * What goes wrong at the service and at Slack, and what people see of it. Money is never spent twice, and no
- * result is lost.
- */
+/* Failures of the service and of Slack, as people see them. Money is never spent twice, and no result is lost. */
 
 const t = useTestDemo({ settings: { SERVICE_TIMEOUT: '1s' } });
 
@@ -26,7 +23,7 @@ afterEach(() => {
 const approved = (text: string, channel?: string) =>
   approvedBy(t.bob, ask(t.workspace, t.alice, text, channel));
 
-describe('nobody knows whether the service carried it out', () => {
+describe('unknown whether the service carried it out', () => {
   test('UNKNOWN, and never sent again, whatever went wrong', async () => {
     const cases = [
       { what: 'no answer comes', kind: 'hang', name: 'pasta.rest', charges: 0 },
@@ -50,12 +47,12 @@ describe('nobody knows whether the service carried it out', () => {
       expect(buttonsOf(reply)).toEqual(['order_resolve_done', 'order_resolve_failed']);
     }
     t.service.faults.clear();
-    // Long after every lease, wait and look of recovery.
+    // Long after every lease, wait and recovery.
     await t.demo.moveTime(10 * 60_000);
     for (const [index, { what, name, charges }] of cases.entries()) {
       const order = orders[index];
       if (order === undefined) throw new Error('an order is missing');
-      // The registry may show meanwhile that it was carried out; that it was not, a person says.
+      // The registry may show meanwhile that it was carried out; only a person can say that it wasn't.
       expect(order.state, what).toMatch(charges === 0 ? /^UNKNOWN$/ : /^(UNKNOWN|SUCCEEDED)$/);
       expect(requestsOf(t.service, order), what).toHaveLength(1);
       expect(chargesFor(t.service, name), what).toBe(charges);
@@ -91,7 +88,7 @@ describe('nobody knows whether the service carried it out', () => {
   });
 });
 
-describe('the service surely did not carry it out', () => {
+describe('the service certainly didn’t carry it out', () => {
   test('it refuses: FAILED with its code, and Retry makes one new order', async () => {
     t.service.faults.set({ kind: 'refuse', code: 'EF01017', text: 'Not <today>', times: 1 });
     const order = await approved('/domain renew tapas.rest 2 -- twice');
@@ -107,7 +104,7 @@ describe('the service surely did not carry it out', () => {
     });
     expect(orderOf(again.card)).toMatchObject({ names: 'tapas.rest', state: 'PENDING' });
     expect(textOf(again.card)).toMatch(/for 2 years.*twice/s);
-    // Alice or Bob asks, whoever was faster.
+    // The requester is Alice or Bob, depending on who was faster.
     await t.carol.click(again.card, 'order_approve');
     await again.ends('SUCCEEDED');
     expect(chargesFor(t.service, 'tapas.rest')).toBe(1);
@@ -120,7 +117,7 @@ describe('the service surely did not carry it out', () => {
     ).toHaveLength(2);
   });
 
-  test('the credentials are no longer good: it says how to renew the link', async () => {
+  test('the credentials are no longer valid: it says how to link the account again', async () => {
     const user = t.service.state.user('alice', 4);
     if (user === undefined) throw new Error('the sandbox has no Alice');
     const { password } = user;
@@ -133,7 +130,7 @@ describe('the service surely did not carry it out', () => {
     }
   });
 
-  test('it is busy: sent once more when the time it named has passed', async () => {
+  test('it is busy: sent again after its Retry-After', async () => {
     t.service.faults.set({ kind: 'status_429', retryAfter: 2, times: 1, match: { task: 'domain.renew' } });
     const order = await approved('/domain renew tables.example');
     await order.ends('SUCCEEDED');
@@ -145,7 +142,7 @@ describe('the service surely did not carry it out', () => {
 });
 
 describe('Slack', () => {
-  test('limits one channel while another goes on; nothing is lost', async () => {
+  test('limits one channel while another one continues; nothing is lost', async () => {
     t.workspace.faults.set({ method: '*', channel: DOMAINS, kind: 'ratelimited', retryAfter: 1, times: 2 });
     const held = orderAfter(t.workspace, () => t.alice.command(DOMAINS, '/domain renew buffet.rest'));
     const free = await approved('/domain renew bistro-nord.rest', 'C0GENERAL');
@@ -156,7 +153,7 @@ describe('Slack', () => {
     expect(chargesFor(t.service, 'buffet.rest')).toBe(1);
   });
 
-  test('fails, and what it did is said all the same', async () => {
+  test('fails, and the result is posted anyway', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew menu.example');
     t.workspace.faults.set({ method: 'chat.update', kind: 'http_500', times: 1 });
     t.workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'internal_error', times: 1 });
@@ -165,7 +162,7 @@ describe('Slack', () => {
     expect(order.replies().filter((reply) => orderOf(reply)?.state === 'SUCCEEDED')).toHaveLength(1);
   });
 
-  test('loses its answer to a reply: said twice in the worst case, never not at all', async () => {
+  test('loses its response to a reply: posted twice in the worst case, but never missing', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew locked.rest');
     t.workspace.faults.set({ method: 'chat.postMessage', kind: 'lost_answer', times: 1 });
     await t.bob.click(order.card, 'order_approve');
@@ -175,7 +172,7 @@ describe('Slack', () => {
     expect(chargesFor(t.service, 'locked.rest')).toBe(1);
   });
 
-  test('loses its answer to a card: both copies are right from the first press on either', async () => {
+  test('loses its response to a card: both copies work from the first click on either', async () => {
     t.workspace.faults.set({ method: 'chat.postMessage', kind: 'lost_answer', times: 1 });
     const order = await ask(t.workspace, t.alice, '/domain renew harvest.rest');
     const copies = await t.workspace.waitFor(
@@ -198,14 +195,14 @@ describe('Slack', () => {
     expect(chargesFor(t.service, 'harvest.rest')).toBe(1);
   });
 
-  test('will not let a card be changed any more: the result still comes', async () => {
+  test('refuses to update a card: the result still comes', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew bakery.rest');
     t.workspace.faults.set({ method: 'chat.update', kind: 'error', code: 'cant_update_message' });
     await t.bob.click(order.card, 'order_approve');
     await order.reply('SUCCEEDED');
   });
 
-  test('has sent the bot out of the channel meanwhile: the person who asked is told directly', async () => {
+  test('has removed the bot from the channel meanwhile: the requester gets a direct message', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew brunch.rest');
     t.workspace.faults.set({
       method: 'chat.update',
@@ -227,7 +224,7 @@ describe('Slack', () => {
     expect(orderOf(told)?.state).toBe('SUCCEEDED');
   });
 
-  test('does not answer the views call: the person hears of it with a reference that is in the log', async () => {
+  test('doesn’t answer the views call: the person gets a reference that is in the log', async () => {
     t.workspace.faults.set({ method: 'views.open', kind: 'http_500' });
     const told = await answerTo(t.workspace, t.alice, '/domain link');
     const reference = /Reference `([0-9a-f]{8})`/.exec(told)?.[1];
@@ -237,7 +234,7 @@ describe('Slack', () => {
 });
 
 describe('the service cannot be reached', () => {
-  test('tried again, then FAILED: nothing was sent', async () => {
+  test('retried, then FAILED: nothing was sent', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew curry.rest');
     const sent = t.service.requests.length;
     await t.service.close();
@@ -247,7 +244,7 @@ describe('the service cannot be reached', () => {
         `try ${tries} is over`,
         async () => (await heldBack(order)) >= tries || order.state === 'FAILED',
       );
-      // Waits of 1, 4 and 16 s; recovery takes up what has been due for 15 s.
+      // Waits of 1, 4 and 16 s; recovery handles orders that have been due for 15 s.
       if (order.state !== 'FAILED') await t.demo.moveTime(40_000);
     }
     expect(textOf(await order.ends('FAILED'))).toMatch(/couldn’t be reached, so nothing was sent/);

@@ -7,9 +7,7 @@ import { answerTo, DOMAINS, link, openForm, textOf, toldAfter, useTestDemo } fro
 import { ask, orderAfter } from '../support/orders.ts';
 import { chooseMethod, DELEGATION, fieldsOf, filledOf, openLink } from '../support/people.ts';
 
-/*
- * Forms that help: filled in, errors at the field, and no wait that breaks them.
- */
+/* Forms that help: filled in, with errors at the field, and without breaking waits. */
 
 const t = useTestDemo({ linked: [] });
 
@@ -25,8 +23,8 @@ const onTop = (person: Actor): View => {
   return view;
 };
 
-describe('what is filled in', () => {
-  test('is what the line says, and what this person used last in this context', async () => {
+describe('initial values', () => {
+  test('come from the line, and from the person’s last use in this context', async () => {
     const first = await openForm(t.workspace, t.alice, '/domain create new.rest -- for Anna');
     expect(filledOf(first)).toEqual({ name: 'new.rest', reason: 'for Anna' });
     await orderAfter(t.workspace, () => t.alice.submit(first, DELEGATION));
@@ -52,7 +50,7 @@ describe('what is filled in', () => {
     await answerTo(t.workspace, t.alice, '/domain use 4');
   });
 
-  test('a form of one account is not taken for another one', async () => {
+  test('a form of one account isn’t used for another one', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain create switched.rest');
     await answerTo(t.workspace, t.alice, '/domain use 1');
     const before = t.workspace.messages(DOMAINS).length;
@@ -67,8 +65,8 @@ describe('what is filled in', () => {
   });
 });
 
-describe('what is wrong', () => {
-  test('is said at its field, all of it at once', async () => {
+describe('errors', () => {
+  test('are shown at their fields, all at once', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain create');
     const result = await t.alice.submit(view, {
       ...{ name: 'under_score.rest', ownerc: '0', adminc: '99999999999' },
@@ -86,11 +84,11 @@ describe('what is wrong', () => {
     await t.alice.close(view);
   });
 
-  test('of a line that opens a form is said when it opens', async () => {
+  test('of a line that opens a form are shown when it opens', async () => {
     const long = `${'a'.repeat(64)}.rest`;
     const create = await openForm(t.workspace, t.alice, `/domain create ${long} second.rest`);
     expect(textOf(create)).toMatch(/didn’t use the 3rd word of your command.*Domain name.*64 characters/s);
-    // Above the field that it is about; nothing is said of what the line leaves out.
+    // Above their field; nothing is shown for parts that the line leaves out.
     expect(create.blocks.map(({ type }) => type).slice(0, 3)).toEqual(['section', 'context', 'input']);
     expect(create.blocks.filter(({ type }) => type === 'context')).toHaveLength(1);
     expect(filledOf(create)).toMatchObject({ name: long });
@@ -103,7 +101,7 @@ describe('what is wrong', () => {
     await t.alice.close(good);
   });
 
-  test('with a name does not hide what is wrong with its nameservers, nor a secret what is wrong beside it', async () => {
+  test('in a name don’t hide those of its nameservers, and a secret doesn’t hide others', async () => {
     const create = await openForm(t.workspace, t.alice, '/domain create');
     const nameServers = 'ns1.dns.example';
     const bad = { ...DELEGATION, name: 'under_score.rest', nameServers };
@@ -125,7 +123,7 @@ describe('what is wrong', () => {
     await t.alice.close(transfer);
   });
 
-  test('of rules between fields is said at the one to change', async () => {
+  test('of rules between fields are shown at the one to change', async () => {
     const create = await openForm(t.workspace, t.alice, '/domain create rules.rest');
     expect(await t.alice.submit(create, { ...DELEGATION, nameServers: 'ns1.dns.example' })).toMatchObject({
       errors: { nameServers: expect.stringContaining('2 to 7') },
@@ -143,14 +141,14 @@ describe('what is wrong', () => {
   });
 });
 
-test('a reason loses what nobody can see, and keeps the rest', async () => {
+test('a reason loses invisible characters, and keeps the rest', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2 -- client\u0000paid \u0007today');
   expect(textOf(order.card)).toContain('“client paid today”');
   await t.alice.click(order.card, 'order_cancel');
 });
 
 describe('link', () => {
-  test('shows the fields of the chosen method, with what was typed kept', async () => {
+  test('shows the fields of the chosen method, and keeps typed values', async () => {
     const view = await openLink(t.workspace, t.ada, 'password');
     expect(fieldsOf(view)).toEqual(['method', 'user', 'context', 'password']);
     expect(filledOf(view)).toEqual({ method: 'password', context: '4' });
@@ -176,14 +174,14 @@ describe('link', () => {
     await t.ada.close(view);
   });
 
-  test('with a token alone it lasts as long as its session, and says so when that has ended', async () => {
+  test('with only a token it lasts as long as its session, and says so when that has ended', async () => {
     const { user, context, password, totpSecret } = SANDBOX_ACCOUNTS.tina;
     const { token } = tokenAt(new Secret(totpSecret), Date.now());
     const view = await openLink(t.workspace, t.bob, 'two_factor');
     const typed = { user, context: String(context), password, token: token.reveal() };
     expect(await t.bob.submit(view, typed)).toEqual({ outcome: 'closed' });
     const search = () => answerTo(t.workspace, t.bob, '/domain prereg table-001');
-    await t.workspace.waitFor(() => t.bob.ephemerals()[0], { what: 'Bob to be told that it is linked' });
+    await t.workspace.waitFor(() => t.bob.ephemerals()[0], { what: 'a message to Bob that it is linked' });
     expect(await search()).toContain('table-001.rest');
     t.service.sessions.endAll();
     expect(await search()).toMatch(/refused your linked account.*\/domain link/s);
@@ -223,7 +221,7 @@ describe('link', () => {
     expect(told).toContain('Linked: `frontdesk');
   });
 
-  test('in a context that has an account already says which one is forgotten', async () => {
+  test('in a context with an account says which one is replaced', async () => {
     const told = await toldAfter(t.workspace, t.ada, () => link(t.workspace, t.ada, SANDBOX_ACCOUNTS.bob));
     expect(told).toMatch(/Linked: `bob in context 4`.*replaces `frontdesk in context 4` \(password\)/s);
     const again = await toldAfter(t.workspace, t.ada, () => link(t.workspace, t.ada, SANDBOX_ACCOUNTS.bob));
@@ -232,7 +230,7 @@ describe('link', () => {
 });
 
 describe('help', () => {
-  test('is short, and its button shows everything in its place', async () => {
+  test('is short, and its button replaces it by the full one', async () => {
     expect(await answerTo(t.workspace, t.alice, '/domain help')).toMatch(/renew NAME.*create NAME/s);
     const short = t.alice.ephemerals(DOMAINS).at(-1);
     if (short === undefined) throw new Error('help said nothing');
@@ -244,7 +242,7 @@ describe('help', () => {
     expect(textOf(whole)).toMatch(
       /Everyday.*Search and lists.*Watch.*People and money.*For admins.*settings/s,
     );
-    expect(t.alice.ephemerals(DOMAINS), 'in the place of the short one').not.toContain(short);
+    expect(t.alice.ephemerals(DOMAINS), 'instead of the short one').not.toContain(short);
   });
 
   test('begins with the link for people without an account', async () => {
@@ -253,11 +251,11 @@ describe('help', () => {
     expect(said).not.toMatch(/create NAME|settings/);
   });
 
-  test('shows admins what is theirs', async () => {
+  test('shows admins their commands', async () => {
     expect(await answerTo(t.workspace, t.ada, '/domain help all')).toMatch(/Admin.*settings/s);
   });
 
-  test('shows everything at once, and takes a name before its subcommand', async () => {
+  test('shows everything at once, and accepts a name before its subcommand', async () => {
     expect(await answerTo(t.workspace, t.alice, '/domain help all')).toMatch(/For admins.*audit \[FROM\]/s);
     expect(await answerTo(t.workspace, t.alice, '/domain cafe.rest')).toContain(
       'Did you mean `/domain name cafe.rest`?',

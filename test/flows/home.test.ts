@@ -12,7 +12,7 @@ beforeAll(async () => {
   order = await ask(t.workspace, t.alice, '/domain renew cafe.rest bistro.rest 2 -- client paid');
 });
 
-/** Opens a person's Home tab and waits until it is published anew and shows what it should. */
+/** Opens a person's Home tab and waits for its new version with a text. */
 async function home(person: Actor, shows: string): Promise<View> {
   await person.openHome();
   return homeShows(person, (text) => text.includes(shows), shows);
@@ -29,7 +29,7 @@ function homeShows(person: Actor, holds: (text: string) => boolean, what: string
 }
 
 describe('the Home tab', () => {
-  it('shows the person who asks: account and open orders, nothing to approve', async () => {
+  it('shows a requester their account and open orders, and nothing to approve', async () => {
     const text = textOf(await home(t.alice, order.id));
     expect(text).toContain('Your account: `alice in context 4`, *LIVE* (context 4)');
     expect(text).toContain('Renew 2 names for 2 years');
@@ -38,7 +38,7 @@ describe('the Home tab', () => {
     expect(text).toContain('Expiring next');
   });
 
-  it('shows an approver what waits, with all that decides it', async () => {
+  it('shows an approver pending orders, with everything needed to decide', async () => {
     const text = textOf(await home(t.bob, order.id));
     expect(text).toContain('Waiting for your approval');
     expect(text).toContain('LIVE · alice/4');
@@ -48,7 +48,7 @@ describe('the Home tab', () => {
     expect(text).toContain('“client paid”');
   });
 
-  it('takes a decision, and no longer shows what was decided', async () => {
+  it('accepts a decision, and no longer shows the decided order', async () => {
     const view = await home(t.bob, 'order_approve');
     await giveReason(t.workspace, t.bob, view, 'order_deny', 'not now', { value: order.id });
     await order.ends('DENIED');
@@ -61,7 +61,7 @@ describe('the Home tab', () => {
     await second.ends('SUCCEEDED');
   });
 
-  it('tells in the direct message why a click changed nothing, and shows how things are', async () => {
+  it('explains in the direct message why a click changed nothing, and shows the current state', async () => {
     const third = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
     const view = await home(t.bob, third.id);
     await t.alice.click(third.card, 'order_cancel');
@@ -76,7 +76,7 @@ describe('the Home tab', () => {
     await homeShows(t.bob, (text) => text.includes('Nothing is waiting for you.'), 'that nothing waits');
   });
 
-  it('shows an approver the orders whose outcome has to be settled', async () => {
+  it('shows an approver the orders to settle', async () => {
     t.service.faults.set({ kind: 'status_500', match: { task: 'domain.renew' }, times: 1 });
     const lost = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest'));
     await lost.ends('UNKNOWN');
@@ -86,7 +86,7 @@ describe('the Home tab', () => {
     await homeShows(t.bob, (text) => !text.includes('order_resolve_done'), 'nothing to settle');
   });
 
-  it('opens the settings for admins, and shows what they changed', async () => {
+  it('opens the settings for admins, and shows their changes', async () => {
     const view = await home(t.ada, 'home_settings');
     const form = await openedAfter(t.workspace, t.ada, () => t.ada.click(view, 'home_settings'));
     expect(form.callback_id).toBe('settings');
@@ -97,14 +97,14 @@ describe('the Home tab', () => {
     expect(told.text).toContain('Saved');
   });
 
-  it('tells somebody of another workspace only that they cannot use it', async () => {
+  it('tells a person from another workspace only that they can’t use it', async () => {
     const text = textOf(await home(t.workspace.as('U0DAVE'), 'Only members'));
     expect(text).not.toMatch(/cafe|order|Waiting|expires/);
   });
 
   const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
-  it('shows what expires next, by name and by month', async () => {
+  it('shows the next expiries, by name and by month', async () => {
     const ends = new Date(Date.now() + 50 * 86_400_000);
     await answerTo(t.workspace, t.alice, `/domain watch tea.example ${ends.toISOString().slice(0, 10)}`);
     const view = await home(t.alice, 'tea.example');
@@ -113,7 +113,7 @@ describe('the Home tab', () => {
     expect(textOf(view)).toContain(DAY.format(ends));
   });
 
-  it('shows what can still be saved, however much before it is gone or deleted', async () => {
+  it('shows what can still be saved, whatever was deleted or lost before', async () => {
     const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
     const gone = Array.from({ length: 25 }, (_, n) => `gone${n}.rest,${day(-78)}`);
     const form = await openForm(t.workspace, t.alice, '/domain import');
@@ -134,7 +134,7 @@ describe('the Home tab', () => {
       await answerTo(t.workspace, t.alice, `/domain unwatch ${line.split(',')[0]}`);
   });
 
-  it('says so when what it shows cannot be read', async () => {
+  it('says so when its data can’t be read', async () => {
     t.workspace.faults.set({ method: 'users.info', kind: 'http_500' });
     const text = textOf(await home(t.carol, 'I can’t load your orders right now.'));
     expect(text).toMatch(/Open this tab again in a minute. Reference `\w+`/);
@@ -142,7 +142,7 @@ describe('the Home tab', () => {
     await home(t.carol, 'Waiting for your approval');
   });
 
-  it('links an account from the first steps, and is another page then', async () => {
+  it('links an account from the first steps, and then has other content', async () => {
     const view = await home(t.carol, 'First steps');
     const form = await openedAfter(t.workspace, t.carol, () => t.carol.click(view, 'home_link'));
     expect(form.callback_id).toBe('link');
@@ -157,10 +157,10 @@ describe('the Home tab', () => {
   it.each(['invalid_arguments', 'a_code_of_next_year'])(
     'goes without tables and charts where Slack does not know them and says %s',
     async (code) => {
-      // What was published before has a table too, and must not take the fault.
+      // The earlier version has a table too, and must not use up the fault.
       const before = t.alice.homeView();
       await t.alice.openHome();
-      await until('the Home tab is published anew', () => t.alice.homeView() !== before);
+      await until('a new version of the Home tab', () => t.alice.homeView() !== before);
       await homeShows(t.alice, (text) => text.includes('"data_table"'), 'a table');
       t.workspace.faults.set({ method: 'views.publish', kind: 'error', code, times: 1 });
       await t.alice.openHome();
@@ -170,7 +170,7 @@ describe('the Home tab', () => {
     },
   );
 
-  it('is text alone where Slack takes nothing else', async () => {
+  it('is only text if Slack accepts nothing else', async () => {
     t.workspace.faults.set({ method: 'views.publish', kind: 'error', code: 'a_code_of_next_year', times: 2 });
     await t.alice.openHome();
     const view = await homeShows(t.alice, (text) => !text.includes('"header"'), 'no header');

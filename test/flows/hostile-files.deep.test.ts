@@ -4,13 +4,13 @@ import { describe, expect, test } from 'vitest';
 import { openedAfter, openForm, textOf, useTestDemo } from '../support/demo.ts';
 
 /*
- * Files that would hold up everybody else: they are refused at their form, with the limit that they exceed, and the bot
- * goes on with other work meanwhile.
+ * Files that would block all other work: their form refuses them, with the exceeded limit, and the bot keeps working
+ * meanwhile.
  */
 
 const t = useTestDemo();
 
-/** Far more than a busy machine adds, and far less than it takes to split all rows of such a file. */
+/** Far more than a busy machine adds, and far less than splitting all rows of such a file takes. */
 const MAX_STALL_MS = 4_000;
 
 const MANY = 180_000;

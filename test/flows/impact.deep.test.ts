@@ -12,9 +12,7 @@ import {
 } from '../support/demo.ts';
 import { ask, orderAfter, requestsOf, type SeenOrder } from '../support/orders.ts';
 
-/*
- * What hangs on a name is seen before it is asked for, and by who decides.
- */
+/* The impact on a name is shown before the request, and to its approvers. */
 
 const t = useTestDemo({ settings: { APPROVAL_TASKS: 'delete,nameservers,authcode,owner-change' } });
 const SERVERS = ['ns1.dns.example', 'ns2.dns.example'];
@@ -28,7 +26,7 @@ const dns = () => {
 const HOUR_MS = 3_600_000;
 const MAIL = ['@ MX 10 mail.cafe.rest'];
 
-/** A watched name on which nothing lives, as the latest look has seen. */
+/** A watched, unused name, by the latest lookup. */
 async function watchUnused(name: string): Promise<void> {
   const expires = t.service.clock.registry() + 300 * 24 * HOUR_MS;
   t.service.state.addDomain({ name, context: 4, expires, nameServers: [...SERVERS] });
@@ -40,7 +38,7 @@ async function watchUnused(name: string): Promise<void> {
 async function watch(name: string): Promise<void> {
   await answerTo(t.workspace, t.alice, `/domain watch ${name}`);
   await until(
-    `${name} was looked at`,
+    `a lookup of ${name}`,
     async () => {
       await t.demo.bot.catchUp();
       return (await answerTo(t.workspace, t.alice, `/domain name ${name}`)).includes('No changes since');
@@ -49,7 +47,7 @@ async function watch(name: string): Promise<void> {
   );
 }
 
-/** An order that its name was typed for. */
+/** An order whose name was typed. */
 async function confirmed(draft: Message, name: string): Promise<SeenOrder> {
   const form = await formAfter(draft);
   return orderAfter(t.workspace, () => t.alice.submit(form, { name }));
@@ -60,7 +58,7 @@ const pressApprove = (order: SeenOrder) =>
 
 beforeAll(async () => {
   for (const host of ['ns1.new.example', 'ns2.new.example']) await dns().addNameserver(host);
-  // Its mail goes to a server under cafe.rest.
+  // Its mail goes to a server below cafe.rest.
   for (const name of ['bar.rest', 'cafe.rest']) await watch(name);
 }, 60_000);
 
@@ -75,7 +73,7 @@ const formAfter = (draft: Message) =>
   openedAfter(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
 
 describe('a delete', () => {
-  test('shows what stops, asks for the name, and takes no other one', async () => {
+  test('shows what stops, asks for the name, and accepts no other one', async () => {
     const draft = await draftOf('delete cafe.rest');
     const said = textOf(draft);
     expect(said).toMatch(/Mail will stop working \(`mail\.cafe\.rest`\)/);
@@ -105,7 +103,7 @@ describe('a delete', () => {
     await order.ends('CANCELLED');
   });
 
-  test('of a name that cannot be seen says so, and never that nothing is there', async () => {
+  test('of a name that can’t be seen says so, and never that it is unused', async () => {
     dns().faults.set({ kind: 'silence', match: { name: 'deli.rest' } });
     const said = textOf(await draftOf('delete deli.rest'));
     dns().faults.clear();
@@ -115,14 +113,14 @@ describe('a delete', () => {
 });
 
 describe('new nameservers', () => {
-  test('that do not know a name on which something lives ask for the name', async () => {
+  test('that don’t know a used name ask for the name', async () => {
     const draft = await draftOf('nameservers cafe.rest ns1.new.example ns2.new.example');
     expect(textOf(draft)).toMatch(/`ns1\.new\.example`, `ns2\.new\.example` don’t answer for this name/);
     const form = await formAfter(draft);
     expect(form.callback_id).toBe('confirm');
   });
 
-  test('that answer with the same records are confirmed with the button alone', async () => {
+  test('that answer with the same records need only the button', async () => {
     const lines = ['@ A 198.51.100.8', 'www A 198.51.100.8', '@ MX 10 mail.cafe.rest'];
     dns().world.serve('bar.rest', ['ns1.new.example', 'ns2.new.example'], lines);
     const draft = await draftOf('nameservers bar.rest ns1.new.example ns2.new.example');
@@ -133,7 +131,7 @@ describe('new nameservers', () => {
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 
-  test('that change between asking and approving are told on the card', async () => {
+  test('that change between the request and the approval are reported on the card', async () => {
     const lines = [
       '@ A 198.51.100.7',
       'www A 198.51.100.7',
@@ -158,22 +156,22 @@ describe('new nameservers', () => {
   });
 });
 
-test('an auth code has its impact on the card, which is there first', async () => {
+test('an auth code has its impact on the card, which is posted first', async () => {
   const order = await ask(t.workspace, t.alice, '/domain authcode cafe.rest');
   await until('the card says what hangs on it', () => textOf(order.card).includes('No transfer lock'));
   expect(textOf(order.card)).not.toContain('couldn’t be checked');
 });
 
-test('what nothing hangs on has no such part', async () => {
+test('a name without dependents has no such section', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
   expect(textOf(order.card)).not.toContain('*Impact*');
 });
 
-describe('what appears between asking and approving', () => {
+describe('a new finding between the request and the approval', () => {
   test.each([
     ['quarter.rest', 15 * 60_000],
     ['halfday.rest', 4.5 * HOUR_MS],
-  ])('of %s is asked about at the click, once', async (name, ms) => {
+  ])('in %s needs another click, once', async (name, ms) => {
     await watchUnused(name);
     const draft = await draftOf(`delete ${name}`);
     expect(textOf(draft)).toContain('No website or mail found');
@@ -191,7 +189,7 @@ describe('what appears between asking and approving', () => {
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 
-  test('such as another mail server is asked about at the click, and a new address of the website is not', async () => {
+  test('such as another mail server needs another click, and a new address of the website doesn’t', async () => {
     await watchUnused('movedmail.rest');
     dns().world.serve('movedmail.rest', SERVERS, [...MAIL, '@ A 198.51.100.77']);
     const order = await confirmed(await draftOf('delete movedmail.rest'), 'movedmail.rest');
@@ -205,7 +203,7 @@ describe('what appears between asking and approving', () => {
     await order.ends('SUCCEEDED');
   });
 
-  test('and can be seen no longer is approved again as not known', async () => {
+  test('that is no longer visible is approved again as unknown', async () => {
     await watchUnused('dark.rest');
     const order = await confirmed(await draftOf('delete dark.rest'), 'dark.rest');
     await until('the card has looked', () => textOf(order.card).includes('No website or mail found'));
@@ -219,7 +217,7 @@ describe('what appears between asking and approving', () => {
     expect(order.replies().map(textOf).join()).toContain('The impact wasn’t known yet');
   });
 
-  test('an impact of days ago is not known while new nameservers take long to answer', async () => {
+  test('days-old findings count as unknown while new nameservers are slow', async () => {
     await watchUnused('slow.rest');
     const hosts = ['ns1.new.example', 'ns2.new.example'];
     dns().world.serve('slow.rest', hosts, []);
@@ -238,7 +236,7 @@ describe('what appears between asking and approving', () => {
     await order.ends('CANCELLED');
   });
 
-  test('is asked about where it is approved with a comment, too', async () => {
+  test('also appears for an approval with a comment', async () => {
     await watchUnused('noted.rest');
     const order = await confirmed(await draftOf('delete noted.rest'), 'noted.rest');
     await until('the card has looked', () => textOf(order.card).includes('No website or mail found'));
@@ -256,14 +254,14 @@ describe('what appears between asking and approving', () => {
 });
 
 describe('who confirms', () => {
-  test('is shown what lives on the name now, not what the latest look saw hours ago', async () => {
+  test('is about the current use of the name, not the latest lookup’s', async () => {
     await watchUnused('evening.rest');
     await t.demo.moveTime(4.5 * HOUR_MS);
     dns().world.serve('evening.rest', SERVERS, MAIL);
     expect(textOf(await draftOf('delete evening.rest'))).toMatch(/Mail will stop working/);
   });
 
-  test('is shown in the form what has appeared since the question', async () => {
+  test('is shown in the form if it appeared since the request', async () => {
     await watchUnused('minute.rest');
     const draft = await draftOf('delete minute.rest');
     expect(textOf(draft)).toContain('No website or mail found');
@@ -272,8 +270,8 @@ describe('who confirms', () => {
   });
 });
 
-describe('names that lead to another one', () => {
-  test('by a redirect of the bot hang on it', async () => {
+describe('names that point to another one', () => {
+  test('by a redirect of the bot depend on it', async () => {
     const form = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
     const target = 'https://Target.rest/menu';
     await watchUnused('target.rest');
@@ -286,7 +284,7 @@ describe('names that lead to another one', () => {
     expect(said).not.toContain('No website or mail found');
   });
 
-  test('by an alias in the DNS hang on it', async () => {
+  test('by an alias in the DNS depend on it', async () => {
     await watchUnused('aliased.rest');
     await watchUnused('leading.rest');
     dns().world.serve('leading.rest', SERVERS, ['www CNAME shop.aliased.rest']);

@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { answerTo, DOMAINS, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 
-/*
- * Names and lists as they come from elsewhere.
- */
+/* Names and lists from other programs. */
 
 const t = useTestDemo();
 
@@ -11,7 +9,7 @@ function told(text: string): Promise<string> {
   return answerTo(t.workspace, t.alice, text);
 }
 
-/** What Alice alone is shown after she did something, with its buttons. */
+/** Alice's ephemeral message after an action, with its buttons. */
 async function ephemeralAfter(act: () => Promise<unknown>) {
   const before = t.alice.ephemerals().length;
   await act();
@@ -34,11 +32,11 @@ describe('names as people type them', () => {
     },
   );
 
-  test('unwatch of a host that is not watched names the domain', async () => {
+  test('unwatch of an unwatched host names the domain', async () => {
     expect(await told('/domain unwatch www.example.com')).toContain('is a subdomain of example.com');
   });
 
-  test('a name with emoji is watched, in whatever form it is typed', async () => {
+  test('a name with emoji is watched, however it is typed', async () => {
     expect(await told('/domain watch xn--53h.com 2027-09-01')).toContain('☕.com');
     expect(await told('/domain watch ☕.com')).toContain('already on the watch list');
   });
@@ -59,7 +57,7 @@ describe('a list from another program', () => {
     return t.alice.submit(await openForm(t.workspace, t.alice, '/domain import'), values);
   }
 
-  test('whose headings are not known is refused as a whole, and asks which column is the expiry', async () => {
+  test('with unknown headings is refused as a whole, and asks which column is the expiry', async () => {
     const names =
       '"domain_name","create_date","reseller_id","reseller_name"\n"old1.de","2020-01-01 23:12:00","1029","Example Reseller"\n"old2.de","2019-05-01 23:12:00","508","Other Reseller"';
     expect(await imported({ names })).toMatchObject({
@@ -71,7 +69,7 @@ describe('a list from another program', () => {
     expect(await t.demo.bot.expiry.findMany(['old1.de', 'old2.de', 'domain_name'])).toEqual([]);
   });
 
-  test('with the creation as its only date gives names without dates, and says so', async () => {
+  test('with only a creation date has names without dates, and says so', async () => {
     const file = t.alice.upload('list.csv', 'domain;created\nold3.de;2020-01-01\nwww.old4.de;2020-01-01');
     const report = await ephemeralAfter(() => imported({ file: [file] }));
     expect(textOf(report)).toMatch(
@@ -82,7 +80,7 @@ describe('a list from another program', () => {
     expect(await t.demo.bot.expiry.find('old4.de')).toBeDefined();
   });
 
-  test('is taken as a file of 24,000 rows', async () => {
+  test('is accepted as a file of 24,000 rows', async () => {
     const rows = Array.from({ length: 24_000 }, (_, index) => `many${index}.example;01.03.2030;Hoster`);
     const text = `\ufeffsep=;\r\nDomäne;Ablaufdatum;Registrar\r\n${rows.join('\r\n')}`;
     const file = t.alice.upload('list.csv', Buffer.from(text, 'utf16le'));

@@ -21,12 +21,12 @@ import { ask, orderAfter, type SeenOrder } from '../support/orders.ts';
 import { auditLog } from '../support/people.ts';
 
 /*
- * What unexplained change is one incident, told once, with what to do. One name is stolen step by step; the time of the demo
- * goes on from test to test.
+ * Each unexplained change is one incident, reported once, with what to do. One name is stolen step by step; the demo's
+ * clock advances from test to test.
  */
 
 const ALERTS = 'C0EXPIRY';
-/** A channel of the name itself. */
+/** The name's own channel. */
 const OWN = 'C0GENERAL';
 const NAME = 'stolen.rest';
 const HOUR_MS = 3_600_000;
@@ -50,7 +50,7 @@ beforeAll(async () => {
   steps = theft(scene);
   await answerTo(t.workspace, t.alice, `/domain watch ${NAME}`);
   await until(
-    'it was looked at',
+    'a lookup',
     async () => {
       await t.demo.bot.catchUp();
       return (await screen()).includes('No changes since');
@@ -76,7 +76,7 @@ const kindsOf = (message: Message | undefined) =>
 const thread = (incident: Message, channel = ALERTS) =>
   t.workspace.messages(channel).filter((reply) => isReply(reply) && reply.thread_ts === incident.ts);
 
-/** Lets days pass, until the registry is asked about the name after them. */
+/** Advances by days, until the registry lookup after them. */
 async function lookedAfter(days: number): Promise<void> {
   await t.demo.moveTime(days * DAY_MS);
   await until('the registry was asked', async () => {
@@ -86,11 +86,13 @@ async function lookedAfter(days: number): Promise<void> {
   });
 }
 
-/** Approves a renewal, until the date of the registry is known: the name is quiet then, and looked at there once a week. */
+/**
+ * Approves a renewal and waits for the registry's new date: then the name is quiet, and looked up there once a week.
+ */
 async function renewedBy(order: SeenOrder): Promise<void> {
   await t.bob.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
-  // Facts are kept to the second.
+  // Facts have a precision of seconds.
   const secondsOf = (ms = 0) => Math.floor(ms / 1_000);
   const shown = secondsOf(t.service.state.publicDomain(NAME)?.expires);
   await until('the registry shows it', async () => {
@@ -99,18 +101,18 @@ async function renewedBy(order: SeenOrder): Promise<void> {
   });
 }
 
-/** Lets hours pass, with looks at the name, until its latest incident has a change of a kind. */
+/** Advances by hours, with lookups of the name, until its latest incident has a change of a kind. */
 async function noticedAfter(hours: number, kind: string): Promise<Message> {
   await t.demo.moveTime(hours * HOUR_MS);
   const now = () => t.service.clock.registry();
   const before = now();
   const isNoticed = () => kindsOf(incidents().at(-1)).includes(kind);
   await until(
-    `${kind} is told`,
+    `a report of ${kind}`,
     async () => {
       await t.demo.bot.catchUp();
       const next = (await t.demo.bot.expiry.find(NAME))?.nextRegistryAt.getTime() ?? 0;
-      // Once a look is made, the second one is half an hour after it.
+      // The second lookup follows the first one after half an hour.
       if (!isNoticed() && next > now() && now() - before < DAY_MS) await t.demo.moveTime(HOUR_MS);
       return isNoticed();
     },
@@ -119,7 +121,7 @@ async function noticedAfter(hours: number, kind: string): Promise<Message> {
   return latest();
 }
 
-test('a lock that goes is told with what it was, and which orders were looked at', async () => {
+test('a removed lock is reported with its former value, and with the checked orders', async () => {
   const order = await ask(t.workspace, t.alice, `/domain renew ${NAME}`);
   await renewedBy(order);
   steps[0]?.run();
@@ -128,7 +130,7 @@ test('a lock that goes is told with what it was, and which orders were looked at
   expect(textOf(incident)).toMatch(/client delete prohibited.*client transfer prohibited/);
   expect(textOf(incident)).toContain(`Renewal \`${order.id}\``);
   expect(buttonsOf(incident)).toEqual(['alert_raise', 'alert_ours']);
-  await until('the runbook stands in the thread', () => thread(incident).length === 1);
+  await until('the runbook in the thread', () => thread(incident).length === 1);
   const [runbook = incident] = thread(incident);
   expect(textOf(runbook)).toMatch(/<@U0ALICE>.*What to do.*What not to do/s);
   expect(textOf(runbook)).toContain(`Renewal, order \`${order.id}\`: it doesn’t change this.`);
@@ -140,25 +142,25 @@ test('a lock that goes is told with what it was, and which orders were looked at
   });
 });
 
-test('who approves an order about the name says first that they have seen it', async () => {
+test('an approver of an order for the name must first confirm that they have seen it', async () => {
   const order = await ask(t.workspace, t.alice, `/domain renew ${NAME}`);
   const before = t.bob.ephemerals().length;
   await Promise.all([t.bob.click(order.card, 'order_approve'), t.bob.click(order.card, 'order_approve')]);
-  await until('both halves of a double click are told', () => t.bob.ephemerals().length === before + 2);
+  await until('the answers to both halves of a double click', () => t.bob.ephemerals().length === before + 2);
   expect(textOf(t.bob.ephemerals()[before] ?? order.card)).toMatch(/unexplained change/);
   expect(order.state).toBe('PENDING');
   await until('the card says it', () => /lost its lock\* since/.test(textOf(order.card)));
   await renewedBy(order);
 });
 
-test('the name is not unwatched by one person meanwhile', async () => {
+test('one person can’t unwatch the name meanwhile', async () => {
   expect(await answerTo(t.workspace, t.bob, `/domain unwatch ${NAME}`)).toContain(
     'needs another person’s confirmation',
   );
   expect(await screen()).toContain('No order explains it');
 });
 
-test('a transfer joins it and shows when it goes through, and raising it tells everybody once', async () => {
+test('a transfer joins it with its completion date, and raising it notifies everyone once', async () => {
   steps[1]?.run();
   const incident = await noticedAfter(5, 'pending_transfer');
   expect(incidents()).toHaveLength(1);
@@ -168,14 +170,14 @@ test('a transfer joins it and shows when it goes through, and raising it tells e
   );
   const before = thread(incident).length;
   await Promise.all([t.alice.click(incident, 'alert_raise'), t.alice.click(incident, 'alert_raise')]);
-  await until('the thread says who was told', () => thread(incident).length === before + 1);
+  await until('the recipients in the thread', () => thread(incident).length === before + 1);
   expect(textOf(thread(incident).at(-1) ?? incident)).toMatch(
     /<@U0ALICE> raised this\. I notified <@U0ALICE>, <@U0ADA>, <@U0BOB>, <@U0CAROL>/,
   );
   expect(buttonsOf(latest())).toEqual(['alert_ours']);
 });
 
-test('a name at another registrar is no renewed one: it is told, and reminders go on', async () => {
+test('a name at another registrar isn’t a renewed one: it is reported, and reminders continue', async () => {
   const expiryDay = async () => /Expires (\d{1,2} \w{3,4} \d{4})/.exec(await screen())?.[1];
   const day = await expiryDay();
   const early = await openedAfter(t.workspace, t.bob, () => t.bob.click(latest(), 'alert_ours'));
@@ -205,7 +207,7 @@ test('a name at another registrar is no renewed one: it is told, and reminders g
   expect(await screen()).not.toContain(':white_check_mark: *Expires');
 });
 
-test('only approvers and admins say that it was ours, with a reason, and then its date is believed', async () => {
+test('only approvers and admins say that it was ours, with a reason, and then its date counts', async () => {
   const incident = latest();
   expect(await toldAfter(t.workspace, t.alice, () => t.alice.click(incident, 'alert_ours'))).toMatch(
     /Only approvers and admins/,
@@ -257,7 +259,7 @@ test('an order in the demo system explains no change of the live name', async ()
   ).not.toContain(order.id);
 });
 
-test('what is as it was before is over, and says so', async () => {
+test('an incident ends when everything is back, and says so', async () => {
   const incident = latest();
   t.service.registry.show(NAME, { nameServers: ['ns1.host.example', 'ns2.host.example'] });
   await until(
@@ -276,7 +278,7 @@ test('what is as it was before is over, and says so', async () => {
   );
 });
 
-test('a channel of the name has its incident besides the common one, and both are kept up to date', async () => {
+test('a name’s channel has its incident besides the common one, and both are updated', async () => {
   const shown = t.alice.ephemerals().findLast((message) => buttonsOf(message).includes('name_edit'));
   if (shown === undefined) throw new Error('the name has no button for its details');
   const details = await openedAfter(t.workspace, t.alice, () => t.alice.click(shown, 'name_edit'));
@@ -285,14 +287,14 @@ test('a channel of the name has its incident besides the common one, and both ar
   await lookedAfter(15);
   t.service.registry.show(NAME, { owner: { name: 'Mallory', organization: 'Thief Ltd' } });
   const incident = await noticedAfter(8 * 24, 'owner');
-  await until('it stands in the channel of the name', () => incidents(OWN).length === 1);
+  await until('its message in the name’s channel', () => incidents(OWN).length === 1);
   const copy = latest(OWN);
   await until(
     'both threads say what to do',
     () => thread(incident).length === 1 && thread(copy, OWN).length === 1,
   );
   await t.alice.click(copy, 'alert_raise');
-  await until('both threads say who was told', () =>
+  await until('the recipients in both threads', () =>
     [thread(incident), thread(copy, OWN)].every((replies) => /raised this/.test(replies.map(textOf).join())),
   );
   const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(incident, 'alert_ours'));

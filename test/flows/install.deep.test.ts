@@ -10,8 +10,8 @@ import { answerTo } from '../support/demo.ts';
 import { MAIN, type Surroundings, startSurroundings } from '../support/harness.ts';
 
 /*
- * docs/install.md and the README, followed to the letter: each command is run, as far as it runs without a cluster or Docker,
- * and the path for Socket Mode leads to a bot that answers.
+ * docs/install.md and the README, followed to the letter: each command is run, as far as it works without a cluster or
+ * Docker, and the path for Socket Mode leads to a working bot.
  */
 
 const CLI = new URL('../../src/cli.ts', import.meta.url);
@@ -22,12 +22,12 @@ beforeAll(async () => {
   s = await startSurroundings();
 }, MAX_WAIT_MS);
 afterAll(async () => {
-  // Run by root, the data lies elsewhere.
+  // If run by root, the data is elsewhere.
   await rm(await realpath(join(s.folder, 'data', 'postgres')), { recursive: true, force: true });
   await s.stop();
 });
 
-/** The commands in shell blocks, each once. */
+/** The commands in shell blocks, without duplicates. */
 function commandsIn(...documents: readonly string[]): string[] {
   const blocks = documents.flatMap((path) => [
     ...readFileSync(path, 'utf8').matchAll(/^```sh\n(.*?)^```/gms),
@@ -41,9 +41,9 @@ const hasStage = (name: string) => expect(readFileSync('Dockerfile', 'utf8')).to
 const hasFiles = (command: string) => {
   for (const [, file = ''] of command.matchAll(/-f (\S+)/g)) expect(existsSync(file), file).toBe(true);
 };
-/** What shows each command. Those of the walk below run there. */
+/** The test of each command. Those of the walk below run there. */
 const SHOWN: Readonly<Record<string, 'the walk' | 'CI' | ((command: string) => unknown)>> = {
-  // .ci/run begins with it on a clean clone; the demo's start has a test of its own.
+  // .ci/run begins with it on a clean clone; the demo's start has its own test.
   'npm ci': 'CI',
   'npm ci && npm run demo': 'CI',
   'npm test': 'CI',
@@ -55,7 +55,7 @@ const SHOWN: Readonly<Record<string, 'the walk' | 'CI' | ((command: string) => u
   'npm run doctor': 'the walk',
   'echo "$(date +%Y-%m):$(openssl rand -base64 32)"': (command) =>
     expect(parseVaultKeys(sh(command).trim())).toHaveLength(1),
-  // Without Docker: its stage, files and command are there.
+  // Without Docker: its stage, files and command exist.
   'docker build --target embedded -t domain-steward:embedded .': () => hasStage('embedded'),
   'docker run -d --name steward --env-file .env -v steward:/data domain-steward:embedded': () =>
     hasStage('embedded'),
@@ -64,7 +64,7 @@ const SHOWN: Readonly<Record<string, 'the walk' | 'CI' | ((command: string) => u
   'docker compose --project-directory . -f deploy/compose.yml exec bot node dist/cli.js doctor': hasFiles,
   'HOST=steward.example.com docker compose --project-directory . -f deploy/compose.yml -f deploy/compose.proxy.yml up -d':
     hasFiles,
-  // Without a cluster, where the tools are installed.
+  // Without a cluster, if the tools are installed.
   'kubectl create secret generic steward --from-env-file=secrets.env': (command) => {
     if (spawnSync('kubectl', ['version', '--client']).status !== 0) return;
     writeFileSync(join(s.folder, 'secrets.env'), 'DATABASE_URL=postgresql://db/steward\n');
@@ -77,7 +77,7 @@ const SHOWN: Readonly<Record<string, 'the walk' | 'CI' | ((command: string) => u
 };
 const commands = commandsIn('README.md', 'docs/install.md');
 
-test('every command of the README and of docs/install.md is known here, and no other', () => {
+test('the commands of the README and of docs/install.md are exactly these', () => {
   expect(commands.toSorted()).toEqual(Object.keys(SHOWN).toSorted());
 });
 
@@ -86,7 +86,7 @@ test.each(commands)('%s', (command) => {
   if (typeof shown === 'function') shown(command);
 });
 
-test('the path for Socket Mode leads to a bot that makes its key and answers, and doctor says Ready', {
+test('the path for Socket Mode leads to a bot that creates its key and responds, and doctor says Ready', {
   timeout: MAX_WAIT_MS,
 }, async () => {
   sh(`cp .env.example ${join(s.folder, '.env')}`);

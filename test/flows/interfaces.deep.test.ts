@@ -4,9 +4,7 @@ import { answerTo, openForm, textOf, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, orderAfter, requestsOf } from '../support/orders.ts';
 import { choicesOf, fieldsOf, linkApplication } from '../support/people.ts';
 
-/*
- * The interface of the service is picked by the request, whichever way the account signs in.
- */
+/* The request decides the interface, whichever way the account signs in. */
 
 describe('with both interfaces', () => {
   const t = useTestDemo();
@@ -15,7 +13,7 @@ describe('with both interfaces', () => {
 
   const redirects = () => t.service.requestsFor({ task: 'redirect.update' });
 
-  test('a password account gets every redirect that the document shows, and sees what carries it', async () => {
+  test('a password account gets every documented redirect, and sees its interface', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain redirect hello@cafe.rest');
     expect(fieldsOf(view)).toEqual(['source', 'target', 'type', 'mode', 'title', 'backup', 'reason']);
     expect(choicesOf(view, 'type')).toEqual(['DOMAIN', 'domain', 'email']);
@@ -45,7 +43,7 @@ describe('with both interfaces', () => {
     });
   });
 
-  test('what only one interface has does not go with what only the other has', async () => {
+  test('features of only one interface exclude those of the other', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
     const typed = {
       target: 'https://cafe.example/',
@@ -73,7 +71,7 @@ describe('with both interfaces', () => {
     );
   });
 
-  /** What an open form shows by now. */
+  /** The current content of an open form. */
   const shownIn = (view: View) => t.alice.openedViews().find(({ id }) => id === view.id) ?? view;
   const chooseXml = async (view: View) => {
     await t.alice.changeInput(view, 'interface', 'xml');
@@ -84,7 +82,7 @@ describe('with both interfaces', () => {
     return shownIn(view);
   };
 
-  test('an SSL contact goes over XML when that is chosen, without what XML lacks', async () => {
+  test('an SSL contact uses XML if chosen, without fields that XML lacks', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain ssl-contact 501');
     expect(fieldsOf(view)).toEqual(expect.arrayContaining(['fname', 'lname', 'interface']));
     expect(textOf(view)).toContain('Uses the service’s JSON interface');
@@ -100,7 +98,7 @@ describe('with both interfaces', () => {
     );
   });
 
-  test('a user goes over XML when that is chosen, with the superior user as the owner', async () => {
+  test('a user uses XML if chosen, with the superior user as the owner', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain user');
     const overXml = await chooseXml(view);
     expect(fieldsOf(overXml)).not.toContain('parent_status');
@@ -119,7 +117,7 @@ describe('with both interfaces', () => {
     ]);
   });
 
-  test('a mail key takes a user over XML, and its notice names the user', async () => {
+  test('a mail key makes a user use XML, and its notice names the user', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain user');
     expect(fieldsOf(view)).toContain('user_mail_key');
     expect(textOf(view), 'a guess is said to be one').toContain(
@@ -152,10 +150,10 @@ describe('with both interfaces', () => {
   });
 });
 
-describe('without an address of the XML interface', () => {
+describe('without an XML address', () => {
   const t = useTestDemo({ settings: { SERVICE_XML_URL: '' } });
 
-  test('the form offers what JSON has, and says what it takes to have more', async () => {
+  test('the form offers JSON’s fields, and says how to get the others', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
     expect(fieldsOf(view)).toEqual(['source', 'target', 'type', 'mode', 'reason']);
     expect(textOf(view)).toMatch(/Email redirects.*need the XML interface.*SERVICE_XML_URL/);
@@ -175,7 +173,7 @@ describe('with sessions on both interfaces', () => {
     },
   });
 
-  test('JSON carries the session in its cookie, for as long as was set, and XML in its block', async () => {
+  test('JSON carries the session in its cookie, for the set time, and XML in its block', async () => {
     const renewal = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew pasta.rest'));
     await renewal.ends('SUCCEEDED');
     expect(t.service.requestsFor({ task: 'session.create' }).at(-1)).toMatchObject({

@@ -4,8 +4,8 @@ import { DOMAINS, useTestDemo } from '../support/demo.ts';
 import { orderOf } from '../support/orders.ts';
 
 /*
- * Two people with credentials of their own, at the same moment, through one process: no request ever leaves with
- * the other one's.
+ * Two people with their own credentials, at the same time, through one process: no request is ever sent with the other
+ * one's.
  */
 
 const PEOPLE = [
@@ -17,13 +17,13 @@ describe.each([
   { auth: 'basic', way: 'credentials', count: 100 },
   { auth: 'session', way: 'session', count: 20 },
 ])('signed by $auth', ({ auth, way, count }) => {
-  // Renewals go out at once, so that all are under way together.
+  // Renewals are sent at once, so that all run concurrently.
   const t = useTestDemo({
     settings: { SERVICE_AUTH: auth, APPROVAL_TASKS: 'create' },
     linked: ['alice', 'bob'],
   });
 
-  test('interleaved orders each carry the credentials of who asked', async () => {
+  test('interleaved orders each use their requester’s credentials', async () => {
     const asked = Array.from({ length: count }, (_, index) => {
       const person = PEOPLE[index % 2 === 0 ? 0 : 1];
       const name = `table-for-${index}.rest`;
@@ -44,7 +44,7 @@ describe.each([
     const mixedUp = asked.filter(({ name, login }) =>
       sent.some((request) => request.name === name && request.user !== login.user),
     );
-    expect(mixedUp, 'orders sent with the credentials of somebody else').toEqual([]);
+    expect(mixedUp, 'orders sent with another person’s credentials').toEqual([]);
     expect(new Set(sent.map(({ ctid }) => ctid)).size, 'different client transactions').toBe(count);
     expect(new Set(sent.map(({ way }) => way))).toEqual(new Set([way]));
     const charges = t.service.state.charges.map(({ name, user }) => `${user} ${name}`);
@@ -53,7 +53,7 @@ describe.each([
     );
   });
 
-  /** The state that each order's reply tells, by its name. */
+  /** The state in each order's reply, by its name. */
   function ended(): Map<string, string> {
     const replies = t.workspace.messages(DOMAINS).filter(({ thread_ts }) => thread_ts !== undefined);
     return new Map(

@@ -8,9 +8,7 @@ import { IMPATIENT, type RunningBot, type Surroundings, startSurroundings } from
 import { ask, orderAfter, requestsOf, type SeenOrder } from '../support/orders.ts';
 import { DELEGATION } from '../support/people.ts';
 
-/*
- * The key is changed while two replicas work: as the guide says it, and in the wrong sequence.
- */
+/* The key is rotated while two replicas work: in the guide's order, and in the wrong order. */
 
 const MAX_WAIT_MS = 180_000;
 const KEYS = { old: randomBytes(32), new: randomBytes(32), next: randomBytes(32) };
@@ -38,7 +36,7 @@ afterAll(async () => {
 const alice = () => s.workspace.as('U0ALICE');
 const bob = () => s.workspace.as('U0BOB');
 
-/** A bot that has these keys. */
+/** A bot with these keys. */
 function startWith(...ids: readonly KeyId[]): Promise<RunningBot> {
   const keys = ids.map((id) => `${id}:${KEYS[id].toString('base64')}`).join(',');
   return s.start(IMPATIENT, { CREDENTIALS_KEYS: keys });
@@ -49,12 +47,12 @@ async function restart(bot: RunningBot, ...ids: readonly KeyId[]): Promise<Runni
   return startWith(...ids);
 }
 
-/** What people do from now on reaches this bot. */
+/** People's actions go to this bot from now on. */
 function turnTo(bot: RunningBot): void {
   s.workspace.setRequestUrl(`${bot.url}/slack/events`);
 }
 
-/** A renewal that one bot takes and another one is told to carry out. */
+/** A renewal that one bot accepts and another one must carry out. */
 async function approvedAt(bot: RunningBot, askedAt: RunningBot): Promise<SeenOrder> {
   names += 1;
   const { name } = s.service.state.addDomain({ name: `rotation${names}.rest`, context: 4 });
@@ -70,7 +68,7 @@ async function bothWork(): Promise<void> {
   await (await approvedAt(one, two)).ends('SUCCEEDED', 30_000);
 }
 
-/** What `doctor` tells operators: the keys in use. */
+/** The keys in use, as `doctor` reports them. */
 async function keysInUse(): Promise<string[]> {
   return (await findSealedKeys(db)).map(({ what: [, plural], keyId }) => `${plural} ${keyId}`).sort();
 }
@@ -78,7 +76,7 @@ async function keysInUse(): Promise<string[]> {
 const stateOf = async (order: SeenOrder) =>
   (await db.query<{ state: string }>('SELECT state FROM orders WHERE id = $1', [order.id])).rows[0]?.state;
 
-/** How often a bot was to open something whose key it does not have. */
+/** How often a bot tried to open something without its key. */
 async function missed(bot: RunningBot): Promise<number> {
   const metrics = await (await fetch(`${bot.url}/metrics`)).text();
   return Number(/^domain_steward_unknown_key_total (\d+)$/m.exec(metrics)?.[1]);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AcknowledgedSite, KINDS } from '../support/acknowledged.ts';
 
 /*
- * A bot that is killed the moment Slack has its 200: what it acknowledged is kept. The long version is
+ * A bot that is killed the moment Slack has its 200: acknowledged changes are kept. The long version is
  * test/torture/acknowledged.torture.ts.
  */
 

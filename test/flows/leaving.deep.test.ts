@@ -5,8 +5,7 @@ import { ask, requestsOf, type SeenOrder } from '../support/orders.ts';
 import { linkTwoFactor } from '../support/people.ts';
 
 /*
- * People who leave the workspace, or become guests, while something of theirs is waiting; and a Slack that does not
- * tell whether they have.
+ * People who leave the workspace, or become guests, with pending work; and a Slack that doesn't say whether they have.
  */
 
 const t = useTestDemo({ speedup: 8, settings: { APPROVAL_TASKS: 'create,transfer,renew,restore' } });
@@ -21,7 +20,7 @@ afterEach(async () => {
   if (!(await rows('accounts')).some((row) => row.includes('"U0ALICE"'))) await link(t.workspace, t.alice);
 });
 
-/** The bot has not heard of this person for a long time. */
+/** The bot's cache of this person is outdated. */
 const forgotten = (id: string) => t.workspace.changePerson(id, PRESENT);
 
 /** A person changes, and Slack’s event is lost. */
@@ -34,7 +33,7 @@ async function rows(table: string): Promise<string[]> {
   return (await t.dump()).split('\n').filter((row) => row.startsWith(`public.${table} `));
 }
 
-/** Rows in which something is sealed for Alice: her credentials, her calendar, her secret inputs and results. */
+/** Rows with sealed values of Alice: her credentials, her calendar, her secret inputs and results. */
 async function sealedForAlice(): Promise<string[]> {
   const orders = (await rows('orders')).filter((row) => row.includes('"U0ALICE"'));
   const ids = orders.map((row) => /"id": ?"([^"]+)"/.exec(row)?.[1] ?? '');
@@ -63,7 +62,7 @@ describe('at Slack’s event', () => {
     ['is deactivated', { deleted: true }],
     ['becomes a guest of several channels', { is_restricted: true }],
     ['becomes a guest of one channel', { is_ultra_restricted: true }],
-  ])('what somebody asked for is stopped who %s', async (_what, changes) => {
+  ])('the request of a person is stopped who %s', async (_what, changes) => {
     const order = await renewal('cafe.rest');
     await t.workspace.changePerson('U0ALICE', changes);
     await stopped(order);
@@ -73,7 +72,7 @@ describe('at Slack’s event', () => {
     );
   });
 
-  test('all that is sealed for them is gone before the event is acknowledged', async () => {
+  test('everything sealed for them is gone before the event is acknowledged', async () => {
     const authcode = await ask(t.workspace, t.alice, '/domain authcode tavern.rest');
     await authcode.ends('SUCCEEDED');
     const transfer = await openForm(t.workspace, t.alice, '/domain transfer bistro.rest');
@@ -101,7 +100,7 @@ describe('at Slack’s event', () => {
     expect((await fetch(`${t.botUrl}${path}`)).status).toBe(404);
   });
 
-  test('their sessions end; a service that is slow at that holds up nothing', async () => {
+  test('their sessions end; a slow service delays nothing', async () => {
     await linkTwoFactor(t.workspace, t.alice);
     await until('the session is open', () => t.service.sessions.count() === 1);
     t.service.faults.set({ kind: 'slow', delayMs: 4_000, match: { task: 'session.delete' } });
@@ -114,7 +113,7 @@ describe('at Slack’s event', () => {
     await until('the session has ended', () => t.service.sessions.count() === 0);
   });
 
-  test('twice at once does no harm', async () => {
+  test('two concurrent events do no harm', async () => {
     const order = await renewal('cafe.rest');
     const leave = () => t.workspace.changePerson('U0ALICE', { deleted: true });
     await Promise.all([leave(), leave(), leave()]);
@@ -123,7 +122,7 @@ describe('at Slack’s event', () => {
     expect(order.replies(), 'told once').toHaveLength(1);
   });
 
-  test('a name that waits out a busy service is not sent again', async () => {
+  test('a name that waits for a busy service is not sent again', async () => {
     t.service.faults.set({ kind: 'status_429', retryAfter: 60, match: { task: 'domain.renew' } });
     const order = await renewal('cafe.rest');
     await t.bob.click(order.card, 'order_approve');
@@ -137,14 +136,14 @@ describe('at Slack’s event', () => {
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 
-  test('a change that has nothing to do with leaving stops nothing', async () => {
+  test('an unrelated change of a person stops nothing', async () => {
     const order = await renewal('cafe.rest');
     await t.workspace.changePerson('U0ALICE', { is_admin: true });
     await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
   });
 
-  test('admin rights follow at once', async () => {
+  test('admin rights change at once', async () => {
     expect(await answerTo(t.workspace, t.alice, '/domain settings')).toContain('Only admins can do this.');
     await t.workspace.changePerson('U0ALICE', { is_admin: true });
     expect((await openForm(t.workspace, t.alice, '/domain settings')).callback_id).toBe('settings');
@@ -180,7 +179,7 @@ describe('when the event is lost', () => {
     await order.ends('CANCELLED');
   });
 
-  test('a daily look wipes and stops the same', async () => {
+  test('the daily check wipes and stops the same', async () => {
     const order = await renewal('cafe.rest');
     await changedSilently('U0ALICE', { deleted: true });
     await t.demo.moveTime(23 * 60 * 60_000);
@@ -192,8 +191,8 @@ describe('when the event is lost', () => {
   });
 });
 
-describe('while Slack does not tell who somebody is', () => {
-  test('nobody approves, denies or becomes an admin; asking goes on, and so does all when Slack is back', async () => {
+describe('while Slack doesn’t return a person', () => {
+  test('nobody approves, denies or becomes an admin; requests still work, and so does everything when Slack is back', async () => {
     await forgotten('U0ALICE');
     t.workspace.faults.set(SLACK_SILENT);
     const order = await renewal('cafe.rest');
@@ -213,7 +212,7 @@ describe('while Slack does not tell who somebody is', () => {
     await order.ends('SUCCEEDED');
   });
 
-  test('nothing is approved for somebody else of whom it does not tell', async () => {
+  test('nothing is approved for another person that it doesn’t return', async () => {
     const order = await renewal('cafe.rest');
     expect((await answerTo(t.workspace, t.bob, '/domain whoami')).length).toBeGreaterThan(0);
     await forgotten('U0ALICE');
@@ -227,7 +226,7 @@ describe('while Slack does not tell who somebody is', () => {
     await order.ends('SUCCEEDED');
   });
 
-  test('what is approved waits, and is sent once when Slack is back', async () => {
+  test('an approved order waits, and is sent once when Slack is back', async () => {
     t.service.faults.set({ kind: 'status_429', retryAfter: 1, times: 1, match: { task: 'domain.renew' } });
     const order = await renewal('cafe.rest');
     await t.bob.click(order.card, 'order_approve');
@@ -236,14 +235,14 @@ describe('while Slack does not tell who somebody is', () => {
     await forgotten('U0ALICE');
     const asked = () => t.workspace.calls.filter(({ method, ok }) => method === 'users.info' && !ok).length;
     const before = asked();
-    await until('it was looked at twice', () => asked() >= before + 2, 20_000);
+    await until('two checks', () => asked() >= before + 2, 20_000);
     expect(requestsOf(t.service, order)).toHaveLength(1);
     t.workspace.faults.clear();
     await order.ends('SUCCEEDED', 20_000);
     expect(requestsOf(t.service, order)).toHaveLength(2);
   });
 
-  test('whom it told of a moment ago is not asked about again, from the click to the request', async () => {
+  test('a recently returned person isn’t read again, from the click to the request', async () => {
     await answerTo(t.workspace, t.bob, '/domain whoami');
     const order = await renewal('cafe.rest');
     const before = t.workspace.calls.length;
@@ -253,7 +252,7 @@ describe('while Slack does not tell who somebody is', () => {
     expect([...methods].sort()).toEqual(['chat.postMessage', 'chat.update']);
   });
 
-  test('fifty clicks of one person are one question', async () => {
+  test('fifty clicks of one person cause one call', async () => {
     const order = await renewal('cafe.rest');
     await forgotten('U0CAROL');
     t.workspace.faults.set({ method: 'users.info', kind: 'slow', delayMs: 300, times: 1 });

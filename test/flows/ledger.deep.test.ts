@@ -5,7 +5,7 @@ import { answerTo, DOMAINS, textOf, until, useTestDemo } from '../support/demo.t
 import { ask } from '../support/orders.ts';
 import { type Receiver, startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
 
-/* What was decided, as a program proves it that is given nothing but a file, the key's fingerprint and an anchor. */
+/* Decisions, proved by a program with nothing but a file, the key's fingerprint and an anchor. */
 
 const HOUR_MS = 60 * 60_000;
 let receiver: Receiver;
@@ -46,7 +46,7 @@ function check(text: string, key: string, anchors: readonly string[] = []): Prom
 
 const fingerprint = () => /"fingerprint":"(SHA256:[^"]+)"/.exec(t.logged())?.[1] ?? '';
 
-test('an order is proved by its receipt, and everything by the ledger, up to an anchor that has left', async () => {
+test('an order is proved by its receipt, and everything by the ledger, up to a published anchor', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2');
   await t.bob.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
@@ -89,7 +89,7 @@ test('an order is proved by its receipt, and everything by the ledger, up to an 
   expect((await check(days.text, fingerprint())).verdict).toBe('proved');
 });
 
-test('when seals and webhooks left, and which webhook waits, is in the metrics', async () => {
+test('the metrics show when seals and webhooks were sent, and which webhook is pending', async () => {
   const metric = async (name: string) => {
     const text = await (await fetch(`${t.botUrl}/metrics`)).text();
     return Number(new RegExp(`^domain_steward_${name} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN);
@@ -109,13 +109,13 @@ test('when seals and webhooks left, and which webhook waits, is in the metrics',
   await until('no webhook waits', async () => (await metric('webhook_waiting_seconds')) === 0);
 });
 
-test('who may not see an order gets no receipt, and who is no admin no ledger', async () => {
+test('people who can’t see an order get no receipt, and only admins get the ledger', async () => {
   expect(await answerTo(t.workspace, t.alice, '/domain receipt zzzzzzzzzzzz')).toContain('zzzzzzzzzzzz');
   expect(await answerTo(t.workspace, t.alice, '/domain ledger')).toMatch(/Only admins/);
   expect(await answerTo(t.workspace, t.ada, '/domain ledger 2026-13-01')).toContain('isn’t a date');
 });
 
-test('a row that was changed behind the trigger is found by the hour, and told to admins and in the channel of alarms', async () => {
+test('a row changed past the trigger is found within the hour, and reported to admins and in the alert channel', async () => {
   const client = new pg.Client({ connectionString: t.databaseUrl });
   await client.connect();
   await client.query('ALTER TABLE events DISABLE TRIGGER USER');

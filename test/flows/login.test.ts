@@ -3,15 +3,13 @@ import { beforeAll, expect, test } from 'vitest';
 import { answerTo, toldAfter, useTestDemo } from '../support/demo.ts';
 import { clickAs, ephemeral, linkApplication } from '../support/people.ts';
 
-/*
- * What a login tells of its user.
- */
+/* The user data from a login. */
 
 const t = useTestDemo();
 
 beforeAll(() => linkApplication(t.workspace, t.ada));
 
-test('whoami shows what the service told, without secrets, and when it was last checked', async () => {
+test('whoami shows the service’s data, without secrets, and when it was last checked', async () => {
   const text = await answerTo(t.workspace, t.alice, '/domain whoami');
   expect(text).toMatch(/alice in context 4.*last checked/);
   expect(text).toMatch(
@@ -23,7 +21,7 @@ test('whoami shows what the service told, without secrets, and when it was last 
   );
 });
 
-test('rights, profile and customer are asked for on demand, told to their owner alone, and not kept', async () => {
+test('rights, profile and customer are loaded on demand, shown only to their owner, and not stored', async () => {
   const shown = await ephemeral(t.workspace, t.alice, 'whoami', ({ text }) =>
     text.includes('alice in context 4'),
   );

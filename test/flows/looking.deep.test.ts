@@ -5,9 +5,7 @@ import { allPages, approveOn, asSeen, openLook, viewNow } from '../support/looki
 import { ask, orderAfter, requestsOf, SeenOrder } from '../support/orders.ts';
 import { clickAs, closed, ephemeral } from '../support/people.ts';
 
-/*
- * Nobody approves what they could not see: where an order does not stand whole, it is looked at first.
- */
+/* Nobody approves what they couldn't see: if an order doesn't fit, it must be viewed first. */
 
 const t = useTestDemo({
   settings: { APPROVAL_TASKS: 'renew,nameservers,redirect' },
@@ -16,14 +14,14 @@ const t = useTestDemo({
 
 afterEach(() => t.workspace.faults.clear());
 
-/** Rows that lead names to nameservers of their own. */
+/** Rows that give each name its own nameservers. */
 function rowsOf(label: string, count: number): string[] {
   const rows = Array.from({ length: count }, (_, index) => `${label}-${index + 1}`);
   for (const row of rows) t.service.state.addDomain({ name: `${row}.rest`, context: 4 });
   return rows.map((row) => `${row}.rest,ns1.${row}.example ns2.${row}.example`);
 }
 
-/** Alice asks for new nameservers of many names. */
+/** Alice requests new nameservers for many names. */
 async function askForMany(label: string, count: number, channel = DOMAINS): Promise<SeenOrder> {
   const form = await openForm(t.workspace, t.alice, '/domain bulk nameservers', channel);
   const before = t.alice.ephemerals().length;
@@ -46,7 +44,7 @@ async function homeOf(person: Actor, shows: string): Promise<View> {
   );
 }
 
-/** The block of Home that has the buttons of an order. */
+/** The block of Home with an order's buttons. */
 function buttonsIn(view: View, order: SeenOrder): string[] {
   return buttonsOf({ blocks: view.blocks.filter(({ block_id: id }) => id === `home_${order.id}`) });
 }
@@ -56,12 +54,12 @@ function copyOf(order: SeenOrder, channel: string): Promise<Message> {
   return t.workspace.waitFor(() => copy.messages()[0], { what: `a copy of ${order.id} in ${channel}` });
 }
 
-/** What each name is led to, as the service received it. */
+/** The nameservers of each name, as the service received them. */
 function received(order: SeenOrder) {
   return requestsOf(t.service, order).map(({ path, body }) => ({ path, body }));
 }
 
-test('25 names in Home: not approved from there, but where every nameserver stands', async () => {
+test('25 names in Home: approved not there, but in the view with every nameserver', async () => {
   const order = await askForMany('home', 25);
   await order.becomes('PENDING');
   const home = await homeOf(t.bob, order.id);
@@ -110,7 +108,7 @@ test('a redirect target of 2,000 characters is shown and sent to its last charac
   expect(requestsOf(t.service, order)).toMatchObject([{ body: { target } }]);
 });
 
-test('a private order of many rows: an approver sees every row before the approval counts', async () => {
+test('a private bulk order: an approver sees every row before the approval counts', async () => {
   const order = await askForMany('private', 30, 'D0ALICE');
   const copy = await copyOf(order, 'D0BOB');
   expect(buttonsOf(copy)).not.toContain('order_approve');
@@ -126,7 +124,7 @@ test('a private order of many rows: an approver sees every row before the approv
   await order.ends('SUCCEEDED', 30_000);
 }, 60_000);
 
-test('in a channel the file in the thread shows every row, once Slack has taken it', async () => {
+test('in a channel the file in the thread has every row, once Slack has accepted it', async () => {
   const order = await askForMany('file', 2);
   await approveOn(t.workspace, t.bob, order.card);
   await order.ends('SUCCEEDED', 20_000);
@@ -146,7 +144,7 @@ test('in a channel the file in the thread shows every row, once Slack has taken 
   await refused.ends('SUCCEEDED', 20_000);
 }, 60_000);
 
-test('many rows are looked at page by page, back and forth', async () => {
+test('many rows are viewed page by page, back and forth', async () => {
   const order = await askForMany('page', 150);
   const look = await openLook(t.workspace, t.bob, order.card);
   expect(JSON.parse(look.private_metadata)).toEqual({ channelId: DOMAINS, subject: order.id, page: 1 });
@@ -165,7 +163,7 @@ test('many rows are looked at page by page, back and forth', async () => {
   ).not.toContain(look.id);
 }, 60_000);
 
-test('everybody who sees an order can look at it, and only approvers decide there', async () => {
+test('everyone who sees an order can view it, and only approvers decide there', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2 -- client paid');
   expect(buttonsOf(order.card)).toEqual(
     expect.arrayContaining(['order_approve', 'order_deny', 'order_look', 'order_ask', 'order_cancel']),
@@ -185,7 +183,7 @@ test('everybody who sees an order can look at it, and only approvers decide ther
   expect(buttonsOf(order.card)).toContain('order_look');
 });
 
-test('a private order is looked at by nobody else', async () => {
+test('nobody else can view a private order', async () => {
   const order = await orderAfter(
     t.workspace,
     () => t.bob.command('D0BOB', '/domain renew bistro.rest'),
@@ -197,7 +195,7 @@ test('a private order is looked at by nobody else', async () => {
   await t.workspace.waitFor(
     () =>
       t.workspace.messages('D0ALICE').find((message) => textOf(message).includes('This order doesn’t exist')),
-    { what: 'Alice to be told' },
+    { what: 'a message to Alice' },
   );
   expect(t.alice.openedViews()).toHaveLength(before);
 });

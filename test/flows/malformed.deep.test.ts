@@ -9,9 +9,7 @@ import { orderOf } from '../support/orders.ts';
 import { DELEGATION, fieldsOf, linkTwoFactor } from '../support/people.ts';
 import fc from '../support/properties.ts';
 
-/*
- * Whatever people type, they get an answer that a person can use, and nothing is ordered.
- */
+/* Any typed text gets a useful answer, and nothing is ordered. */
 
 const SEED = Number(process.env['SEED'] ?? 20_260_101);
 const LINES = 250;
@@ -21,7 +19,7 @@ const t = useTestDemo();
 
 beforeAll(() => linkTwoFactor(t.workspace, t.carol));
 
-/** Texts that are no domain name that can be ordered, and no number of years. */
+/** Texts without a valid domain name or number of years. */
 const MALFORMED: readonly string[] = [
   ...['cafe', 'cafe..rest', '.rest.', '-a.rest', 'a_b.rest', 'a b', 'кафе.rest', '💥.rest', 'a.b.rest'],
   ...['10.0.0.1', '0x7f.1', '::1', 'user@cafe.rest', 'http://', 'https:///x', 'xn--.rest', 'xn--a.rest'],
@@ -40,7 +38,7 @@ const MALFORMED: readonly string[] = [
   ],
 ];
 
-/** Nothing in it, however it is split, is a name that can be ordered. */
+/** Nothing in it, however it is split, is a valid name. */
 function holdsNoName(text: string): boolean {
   return text.split(/[\s,;\u00a0]+/).every((part) => {
     const parsed = parseDomainName(part);
@@ -53,7 +51,7 @@ const malformed = fc.oneof(
   { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 60 }).filter(holdsNoName) },
 );
 
-/** Sentences of libraries and of careless programs. */
+/** Messages of libraries and of careless programs. */
 const NOT_FOR_PEOPLE =
   /Invalid input|[Ee]xpected |received |\bundefined\b|\bNaN\b(?!\.rest)|\[object |Something went wrong|Too many commands|database does not answer|Error:|at .*\.ts/;
 
@@ -101,7 +99,7 @@ test(`${LINES} malformed lines are answered (SEED=${SEED})`, { timeout: 60_000 }
   await expectNothingOrdered();
 });
 
-/** What phones, Macs, Slack itself and hurried people make of `cafe.rest`. */
+/** `cafe.rest` as written by phones, Macs, Slack itself and hurried people. */
 const SPELLINGS: readonly string[] = [
   ...['CAFE.REST', 'Cafe.Rest', 'cafe.rest.', '  cafe.rest  ', '\u00a0cafe.rest', '\tcafe.rest'],
   ...[
@@ -116,7 +114,7 @@ const SPELLINGS: readonly string[] = [
   ...['<http://cafe.rest|cafe.rest>', '<http://CAFE.rest|CAFE.rest>', '“<http://cafe.rest|cafe.rest>”'],
 ];
 
-test.each(['name', 'rules', 'orders'])('%s understands a name however it is spelled', async (command) => {
+test.each(['name', 'rules', 'orders'])('%s understands every spelling of a name', async (command) => {
   const answer = async (line: string) => (await answerTo(t.alice, line)).replace(/<!date\^[^>]*>/g, '');
   const expected = await answer(`${command} cafe.rest`);
   for (const spelling of SPELLINGS)
@@ -124,11 +122,11 @@ test.each(['name', 'rules', 'orders'])('%s understands a name however it is spel
       expect(await answer(`${word} ${spelling}`), JSON.stringify(spelling)).toBe(expected);
 });
 
-test('a list of orders by two words at once is asked for again', async () => {
+test('a list of orders by two filters at once is refused', async () => {
   expect(await answerTo(t.alice, 'orders mine pending')).toContain('Use `pending`, `mine`, `review`');
 });
 
-/** What a person reads after a command: what they are told, or the form that opens. */
+/** The answer to a command, or the form that opens. */
 async function answerTo(person: Actor, text: string): Promise<string> {
   const told = person.ephemerals().length;
   await person.command(DOMAINS, `/domain ${text}`);
@@ -145,7 +143,7 @@ async function answerTo(person: Actor, text: string): Promise<string> {
   );
 }
 
-/** A form, and the field that no malformed text fits, so that it can never be an order. */
+/** A form, and a field that accepts no malformed text, so that it can never become an order. */
 const SUBMITTED: readonly { readonly open: string; readonly never: string; readonly person: string }[] = [
   { open: 'create', never: 'name', person: 'U0ALICE' },
   { open: 'transfer', never: 'name', person: 'U0ALICE' },
@@ -206,7 +204,7 @@ const RIGHT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   user: { user: 'table-1', context: '4', defaultEmail: 'table-1@team.example' },
 };
 
-/** Values that are nearly right, or that a careless program would take for right. */
+/** Values that are almost valid, or that a careless program would accept. */
 const WRONG: readonly (readonly [form: string, field: string, values: readonly string[]])[] = [
   [
     'create',
@@ -250,7 +248,7 @@ const WRONG: readonly (readonly [form: string, field: string, values: readonly s
 ];
 
 test.each(WRONG)(
-  '%s: one wrong %s in a form that is right otherwise is told at it',
+  '%s: one invalid %s in an otherwise valid form is reported there',
   async (name, field, values) => {
     const view = await openForm(t.workspace, t.alice, `/domain ${name}`);
     for (const value of values) {
@@ -269,7 +267,7 @@ const errorAnswer = z.object({
   errors: z.record(z.string(), z.string()),
 });
 
-/** Submits what Slack's own checks would not let through. @returns the errors by field */
+/** Submits values that Slack's own checks would refuse. @returns the errors by field */
 async function submitForged(
   userId: string,
   view: View,

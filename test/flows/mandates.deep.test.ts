@@ -14,9 +14,7 @@ import {
 import { chargesFor, orderAfter, orderOf, type SeenOrder } from '../support/orders.ts';
 import { closed, fieldsOf } from '../support/people.ts';
 
-/*
- * A mandate from its form to its end, as people see it. One demo, whose time goes on.
- */
+/* A mandate from its form to its end, as people see it. One demo, whose clock advances. */
 
 const REMINDERS = 'C0EXPIRY';
 const DAY_MS = 86_400_000;
@@ -90,14 +88,14 @@ const dayMessages = () =>
     .messages(REMINDERS)
     .filter((message) => /will be renewed by mandate|won’t be and needs? approval/.test(textOf(message)));
 
-/** The message of the latest day that tells of a name. */
+/** The message of the latest day with a name. */
 async function dayOf(name: string): Promise<Message> {
   return t.workspace.waitFor(() => dayMessages().findLast((message) => textOf(message).includes(name)), {
     what: `a message that tells of ${name}`,
   });
 }
 
-/** The latest digest that has a line of a name. */
+/** The latest digest with a name. */
 async function digestWith(name: string): Promise<Message> {
   const isDigest = ({ blocks }: Message) => blocks.some(({ block_id: id }) => id === 'due_0');
   return t.workspace.waitFor(
@@ -110,7 +108,7 @@ async function digestWith(name: string): Promise<Message> {
 }
 
 describe('the form', () => {
-  test('says what is wrong at its fields', async () => {
+  test('shows errors at its fields', async () => {
     await watched('first.rest', 200);
     const view = await form();
     expect(view.callback_id).toBe('mandate');
@@ -151,7 +149,7 @@ describe('the form', () => {
 });
 
 describe('a mandate', () => {
-  test('whose card cannot be posted is answered within 3 s', async () => {
+  test('is answered within 3 s if its card can’t be posted', async () => {
     await watched('kiosk.rest', 200);
     const view = await form();
     t.workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'fatal_error' });
@@ -167,7 +165,7 @@ describe('a mandate', () => {
     await t.alice.click(card, 'order_cancel');
   });
 
-  test('of a whole zone fits on a phone, and all that it covers stands one press away', async () => {
+  test('of a whole zone fits on a phone, and all covered names are one click away', async () => {
     const names = ['a', 'b', 'c', 'd', 'e'].map((letter) => `booth-${letter}.rest`);
     for (const name of names) await watched(name, 200);
     const order = await asked({ ...TERMS, mandate_names: '*.rest', until: dayAhead(300) });
@@ -182,7 +180,7 @@ describe('a mandate', () => {
     await order.becomes('CANCELLED');
   });
 
-  test('is decided by somebody else on a card that says what it covers, renews, stops and is ended', async () => {
+  test('is decided by another person on a card with its names, limits, stop and end', async () => {
     for (const name of ['a', 'b', 'c', 'd']) await watched(`guest-${name}.rest`, name === 'd' ? 60 : 12);
     const order = await asked({
       ...TERMS,
@@ -224,7 +222,7 @@ describe('a mandate', () => {
       t.workspace
         .messages(REMINDERS)
         .filter((message) => message.metadata?.event_payload['mandate'] === order.id);
-    await until('the cards of its orders stand in the thread of the day', async () => orders().length >= 3);
+    await until('the cards of its orders in the day’s thread', async () => orders().length >= 3);
     expect(orders().every(({ thread_ts }) => thread_ts === day.ts)).toBe(true);
     const digest = await digestWith('guest-a.rest');
     expect(textOf(digest)).toMatch(
@@ -236,10 +234,10 @@ describe('a mandate', () => {
       /\*guest-b\.rest\* · \d+ days · a mandate renews it on/,
     );
 
-    // One is stopped by an approver, the others go out a day later.
+    // One is stopped by an approver, the others are sent a day later.
     await t.bob.click(day, 'order_stop', { value: String(orders()[0]?.metadata?.event_payload['order_id']) });
     await t.demo.moveTime(2 * DAY_MS);
-    // What the registry was not asked about yet is looked at again a little later.
+    // Names without a registry lookup are checked again a little later.
     await t.demo.moveTime(DAY_MS / 24);
     const charged = () =>
       ['guest-a.rest', 'guest-b.rest', 'guest-c.rest'].map((name) => chargesFor(t.service, name));
@@ -357,8 +355,8 @@ test('one that was asked for in private is shown to who asked and to approvers, 
   expect(everything).not.toContain('55.55');
 }, 60_000);
 
-test('the report of the month says what mandates have renewed', async () => {
-  // Of two renewals around midnight each may be in a month of its own.
+test('the monthly report shows the mandates’ renewals', async () => {
+  // Two renewals around midnight may be in different months.
   const reported = () => {
     const reports = t.workspace.messages(REMINDERS).map(textOf).join('\n');
     const found = reports.matchAll(/of that by mandate `(\w+)`: about €(\d+)\.00, for (\d+) name/g);

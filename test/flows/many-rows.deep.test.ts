@@ -15,9 +15,7 @@ import { approveWhereItStands, detailsOf } from '../support/looking.ts';
 import { orderAfter, orderOf, type SeenOrder } from '../support/orders.ts';
 import { auditLog, closed, ephemeral, fieldsOf } from '../support/people.ts';
 
-/*
- * One task for many names: a file, its plan, one approval, waves, and a file of what became of each row.
- */
+/* One task for many names: a file, its plan, one approval, waves, and a file with the result of each row. */
 
 const t = useTestDemo();
 
@@ -35,7 +33,7 @@ function refuse(name: string, text: string, code = 'EF01055'): void {
   t.service.faults.set({ kind: 'refuse', code, text, times: 1, match: { name } });
 }
 
-/** Alice gives rows. @returns the plan that she is shown */
+/** Alice submits rows. @returns the plan that she sees */
 async function planOf(
   task: string,
   rows: string,
@@ -44,12 +42,12 @@ async function planOf(
   const form = await openForm(t.workspace, t.alice, `/domain bulk ${task}`);
   const before = t.alice.ephemerals().length;
   closed(await t.alice.submit(form, { rows, ...more }));
-  // A card that took long may be said to follow only now.
+  // A slow card may be announced only now.
   const isPlan = (message: Message) => !textOf(message).includes('Its card follows');
   return t.workspace.waitFor(() => t.alice.ephemerals().slice(before).find(isPlan), { what: 'the plan' });
 }
 
-/** Alice gives rows and asks for what is fine of them. */
+/** Alice submits rows and requests the valid ones. */
 async function askFor(
   task: string,
   rows: string,
@@ -81,7 +79,7 @@ const linesOf = (file: string) =>
     .filter((line) => line !== '');
 
 describe('the form', () => {
-  test('has the fields of the contract, the task of the line, and says what becomes of secrets', async () => {
+  test('has the fields of the contract, the task of the line, and a note about secrets', async () => {
     const form = await openForm(t.workspace, t.alice, '/domain bulk renew -- the season');
     expect(form.callback_id).toBe('bulk');
     expect(fieldsOf(form)).toEqual(['task', 'file', 'rows', 'reason']);
@@ -89,7 +87,7 @@ describe('the form', () => {
     expect(textOf(form)).toMatch(/encrypted per row/);
   });
 
-  test('says what is wrong with a file, at the field, with its line', async () => {
+  test('reports an error in a file, at the field, with its line', async () => {
     const form = await openForm(t.workspace, t.alice, '/domain bulk renew');
     expect(await t.alice.submit(form, { rows: 'name,peroid\ncafe.rest,1' })).toMatchObject({
       outcome: 'errors',
@@ -103,7 +101,7 @@ describe('the form', () => {
   });
 });
 
-test('a plan says what is fine, what is not and why, and nothing is asked for before it is confirmed', async () => {
+test('a plan shows valid and invalid rows, with reasons, and nothing is requested before it is confirmed', async () => {
   const [first = '', second = ''] = held('plan', 2);
   const before = t.workspace.messages(DOMAINS).length;
   const plan = await planOf(
@@ -128,7 +126,7 @@ test('a plan says what is fine, what is not and why, and nothing is asked for be
   expect(told).toContain('was dropped');
 });
 
-test('many names are only deleted after their number and one of them were typed again', async () => {
+test('many names are only deleted after typing their number and one of them', async () => {
   const names = held('typed', 3);
   const plan = await planOf('delete', csv('name', names));
   const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(plan, 'order_confirm'));
@@ -154,7 +152,7 @@ test('many names are only deleted after their number and one of them were typed 
   expect(orderOf(order.card)?.names).toBe(names.join(','));
 });
 
-test('is one card with its hash, one approval, a request a row, one progress message and a file like the audit log', async () => {
+test('has one card with its hash, one approval, one request per row, one progress message and a file that matches the audit log', async () => {
   const names = held('many', 47);
   const rows = names.map((name, index) => `${name},${(index % 2) + 1}`);
   refuse('many-9.rest', 'not now');
@@ -174,7 +172,7 @@ test('is one card with its hash, one approval, a request a row, one progress mes
   await approveWhereItStands(t.workspace, t.bob, order.card);
   const reply = await order.ends('FAILED', 30_000);
   expect(textOf(reply)).toMatch(/46 done · 1 failed/);
-  expect(textOf(reply), 'why stands in the thread, not in the file alone').toMatch(
+  expect(textOf(reply), 'the reason in the thread, not only in the file').toMatch(
     /:x: \*many-9\.rest\*: failed · `EF01055` “not now”/,
   );
   for (const [index, name] of names.entries()) {
@@ -201,7 +199,7 @@ test('is one card with its hash, one approval, a request a row, one progress mes
   expect(audit.find((line) => line.includes(',approved,'))).toContain(',47 names,');
 }, 60_000);
 
-test('what failed of it is asked for again with a plan of its own', async () => {
+test('its failed rows are requested again with a new plan', async () => {
   const names = held('again', 4);
   const [first = '', other = '', third = ''] = names;
   for (const name of [first, third]) refuse(name, 'locked');
@@ -226,7 +224,7 @@ test('what failed of it is asked for again with a plan of its own', async () => 
   const plan = await t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the plan' });
   expect(textOf(plan)).toMatch(/Renew 3 names: 3 of 3 rows are OK/);
   const colleague = await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_retry'));
-  expect(colleague, 'nobody can confirm the plan of somebody else').toMatch(/^<@U0ALICE> is retrying it/);
+  expect(colleague, 'nobody can confirm another person’s plan').toMatch(/^<@U0ALICE> is retrying it/);
   await t.alice.click(plan, 'bulk_drop');
   await t.alice.click(reply, 'order_retry');
   const second = await t.workspace.waitFor(() => t.alice.ephemerals()[before + 1], {
@@ -249,7 +247,7 @@ test('what failed of it is asked for again with a plan of its own', async () => 
   expect(done).toContain(`This was already requested. See it with \`/domain order ${retry.id}\``);
 }, 60_000);
 
-test('three refusals in a row pause it; an approver lets it go on, and the requester stops it', async () => {
+test('three refusals in a row pause it; an approver resumes it, and the requester stops it', async () => {
   const names = held('halt', 30);
   for (const name of names.slice(2, 12)) refuse(name, 'no');
   const order = await askFor('renew', csv('name', names));
@@ -292,7 +290,7 @@ test('three refusals in a row pause it; an approver lets it go on, and the reque
   t.service.faults.clear();
 }, 90_000);
 
-test('who lets a paused one go on has the policy of that moment looked at; the pause ends by itself', async () => {
+test('resuming a paused one applies the current policy; the pause ends by itself', async () => {
   const names = held('wait', 24);
   for (const name of names.slice(2, 12)) refuse(name, 'no');
   const order = await askFor('renew', csv('name', names));
@@ -319,7 +317,7 @@ test('who lets a paused one go on has the policy of that moment looked at; the p
   const db = new pg.Client({ connectionString: t.databaseUrl });
   await db.connect();
   await db.query(`UPDATE orders SET expires_at = now(), due_at = now() WHERE id = $1`, [order.id]);
-  // For the tests that follow. In the form, loosening it would wait for another admin.
+  // For the following tests. In the form, weakening it would wait for another admin.
   await db.query(`DELETE FROM settings WHERE key = 'approvals_required'`);
   await db.end();
   await t.demo.bot.catchUp();
@@ -333,7 +331,7 @@ test('who lets a paused one go on has the policy of that moment looked at; the p
   for (const line of result) expect(audit).toContain(line);
 }, 90_000);
 
-test('a file that is attached is read, and one that cannot be read is said so', async () => {
+test('an attached file is read, and an unreadable one is reported', async () => {
   const [name = ''] = held('attached', 1);
   const form = await openForm(t.workspace, t.alice, '/domain bulk renew');
   const latin = t.alice.upload('names.csv', Buffer.from('name\nmünchen.rest', 'latin1'));
@@ -350,13 +348,13 @@ test('a file that is attached is read, and one that cannot be read is said so', 
   expect(await detailsOf(t.workspace, t.bob, order.card)).toContain('3 years');
 });
 
-test('where Slack takes no file in a form, the rows can be pasted', async () => {
+test('if Slack accepts no file in a form, the rows can be pasted', async () => {
   t.workspace.faults.set({ method: 'views.open', kind: 'error', code: 'invalid_arguments', times: 1 });
   const form = await openForm(t.workspace, t.alice, '/domain bulk renew');
   expect(fieldsOf(form)).toEqual(['task', 'rows', 'reason']);
 });
 
-test('auth codes are seen nowhere', async () => {
+test('auth codes are visible nowhere', async () => {
   const rows = ['1', '2', '3'].map(
     (n) => `transfer-${n}.rest,CANARY-AUTH-${n},101,102,103,ns1.example.net ns2.example.net`,
   );

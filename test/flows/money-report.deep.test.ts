@@ -9,7 +9,7 @@ const t = useTestDemo({ linked: ['alice', 'bob'] });
 
 const reports = () => t.workspace.messages(EXPIRY).filter((message) => textOf(message).includes('Money in'));
 
-it('a month is reported once at its end: spent, saved, ahead, decided by whom', async () => {
+it('a month is reported once at its end: spent, saved, upcoming, and decisions', async () => {
   const now = new Date();
   await t.demo.bot.prices.save(
     priceEdits(
@@ -39,7 +39,7 @@ it('a month is reported once at its end: spent, saved, ahead, decided by whom', 
   await denied.becomes('DENIED');
   expect(reports()).toEqual([]);
 
-  // The second of the next month, so that its first digest is over in every time zone.
+  // The second day of the next month, so that its first digest is over in every time zone.
   const second = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 2, 12);
   await t.demo.moveTime(second - now.getTime());
   const [report] = reports();

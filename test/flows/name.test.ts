@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest';
 import { answerTo, buttonsOf, until, useTestDemo } from '../support/demo.ts';
 
-/*
- * Everything that is known of one name, on one screen.
- */
+/* All facts of one name, on one screen. */
 
 const t = useTestDemo();
 const DAY_MS = 86_400_000;
@@ -15,11 +13,11 @@ const dns = () => {
   return sandbox;
 };
 
-/** Moves the clock so that looks are due, until the screen shows what is waited for. */
+/** Advances the clock so that lookups are due, until the screen has a text. */
 async function screenAfter(byMs: number, shows: RegExp): Promise<string> {
   await t.demo.moveTime(byMs);
   let text = '';
-  // The names of one registry have their turns there one by one.
+  // The names of one registry are looked up there one after the other.
   await until(`the screen shows ${shows}`, async () => {
     await t.demo.bot.catchUp();
     text = await told('name cafe.rest');
@@ -28,7 +26,7 @@ async function screenAfter(byMs: number, shows: RegExp): Promise<string> {
   return text;
 }
 
-test('a name that nobody watches is looked at while the person waits', async () => {
+test('an unwatched name is looked up while the person waits', async () => {
   const text = await told('name bar.rest');
   expect(text).toMatch(/bar\.rest/);
   expect(text).toMatch(/Expires .*by its registry/);
@@ -44,7 +42,7 @@ test('a name that nobody watches is looked at while the person waits', async () 
   expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).toEqual([]);
 });
 
-test('what nobody can see is said, and nothing is called empty', async () => {
+test('an unseen fact is called unseen, never empty', async () => {
   dns().faults.set({ kind: 'silence', match: { name: 'deli.rest' } });
   const text = await told('name deli.rest');
   dns().faults.clear();
@@ -53,7 +51,7 @@ test('what nobody can see is said, and nothing is called empty', async () => {
   expect(text).not.toMatch(/none found|no mail servers|not delegated/);
 });
 
-test('who may issue certificates is said, and a question that failed is never taken for anybody', async () => {
+test('certificate issuers are shown, and a failed query never means any CA', async () => {
   expect(await told('name bar.rest')).toMatch(/CAA\* none \(any CA can issue\)/);
   dns().world.serve(
     'bar.rest',
@@ -72,7 +70,7 @@ test('who may issue certificates is said, and a question that failed is never ta
   expect(unanswered).not.toContain('any CA');
 });
 
-test('a date that is over is said to be over, and how to correct it', async () => {
+test('a past date is marked, with how to correct it', async () => {
   const text = await told('watch old-menu.rest 2020-01-01');
   expect(text).toContain('It expired 1 Jan 2020, by the date entered. If it’s wrong:');
   expect(await told('watch new-menu.rest 2035-01-01')).toContain(
@@ -96,7 +94,7 @@ test('the guide’s first name is signed and healthy once its delegation is chec
   expect(text).not.toMatch(/:x:/);
 });
 
-test('a name that was deleted says so first, until when it can be restored, and that it is not delegated', async () => {
+test('a deleted name starts with its deletion, the deadline of a restore, and its missing delegation', async () => {
   await told('watch gone.rest');
   const text = await told('name gone.rest');
   expect(text).toMatch(/It was deleted\.\*.*A restore is possible until/);
@@ -104,13 +102,13 @@ test('a name that was deleted says so first, until when it can be restored, and 
   expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).toEqual(['reminder_restore', 'name_edit']);
 });
 
-test('a watched name whose turn registry checked has not come is looked up while the person waits', async () => {
-  // One registry is asked for one name at a time, so at most one of them has had its turn when the DNS was asked.
+test('a watched name without a registry lookup is looked up while the person waits', async () => {
+  // The registry gets one query at a time, so at most one of them has had its turn after the DNS queries.
   const names = ['bar.rest', 'deli.rest', 'gone.rest'];
   for (const name of names) await told(`watch ${name}`);
   for (const name of names) {
     let text = '';
-    await until(`${name} was looked at`, async () => {
+    await until(`a lookup of ${name}`, async () => {
       await t.demo.bot.catchUp();
       text = await told(`name ${name}`);
       return text.includes('No changes since I started watching');
@@ -141,7 +139,7 @@ test('a watched name keeps its history', async () => {
   expect(changed, 'what lives on a name may change at any time').not.toMatch(/no order explains it/);
 });
 
-test('a change that no order explains is marked', async () => {
+test('a change without an order is marked', async () => {
   t.service.registry.show('cafe.rest', { nameServers: ['ns1.thief.example'] });
   await screenAfter(DAY_MS, /Seen once, not confirmed yet.*ns1\.thief\.example/s);
   await screenAfter(
@@ -150,7 +148,7 @@ test('a change that no order explains is marked', async () => {
   );
 });
 
-test('one name, and a whole one', async () => {
+test('one valid name', async () => {
   expect(await told('name')).toContain('Give one name, such as `/domain name cafe.rest`.');
   expect(await told('name one.rest two.rest')).toContain('Give one name');
   expect(await told('name cafe')).toContain('has no ending');

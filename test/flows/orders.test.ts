@@ -14,7 +14,7 @@ beforeAll(async () => {
   waiting = await ask(t.workspace, t.alice, '/domain renew cafe.rest 3');
 });
 
-/** What a person is told after a command. */
+/** The answer to a command. */
 async function told(person: Actor, text: string): Promise<Message> {
   await answerTo(t.workspace, person, text);
   const message = person.ephemerals().at(-1);
@@ -35,7 +35,7 @@ describe('/domain orders', () => {
     expect(ids.includes(waiting.id)).toBe(shown.includes('waiting'));
     expect(ids.includes(cancelled.id)).toBe(shown.includes('cancelled'));
     expect(list.blocks.map(({ type }) => type)).toContain('data_table');
-    // The person who asked stands in it; only the reader sees the message, so it reaches nobody else.
+    // It mentions the requester, but only the reader sees the message, so it notifies nobody else.
     expect(list.notifies).toEqual(['U0ALICE']);
     expect(list.ephemeral_to).toBe('U0ALICE');
   });
@@ -44,13 +44,13 @@ describe('/domain orders', () => {
     ['/domain orders mine', 'You haven’t requested anything yet.'],
     ['/domain orders nosuch.rest', 'No orders for nosuch.rest.'],
     ['/domain orders <!channel>', 'No orders for &lt;!channel&gt;.'],
-  ])('says what is not there: %s', async (text, said) => {
+  ])('says that there are none: %s', async (text, said) => {
     const list = await told(t.bob, text);
     expect(list.text).toContain(said);
     expect(list.notifies).toEqual([]);
   });
 
-  it('comes as text where Slack does not know tables', async () => {
+  it('is text if Slack doesn’t support tables', async () => {
     t.workspace.faults.set({ method: 'response_url', kind: 'error', code: 'invalid_blocks', times: 1 });
     const list = await told(t.alice, '/domain orders pending');
     expect(list.blocks.map(({ type }) => type)).not.toContain('data_table');
@@ -78,11 +78,11 @@ describe('/domain order', () => {
     },
   );
 
-  it('sends whoever gives a name to the name’s orders', async () => {
+  it('links from a name to the name’s orders', async () => {
     expect((await told(t.bob, '/domain order cafe.rest')).text).toContain('/domain orders cafe.rest');
   });
 
-  it('does not show to others what was not confirmed', async () => {
+  it('hides unconfirmed orders from others', async () => {
     const draft = await told(t.alice, '/domain delete cafe.rest');
     const id = /"value":"([a-z0-9]{12})"/.exec(JSON.stringify(draft.blocks))?.[1];
     expect((await told(t.bob, `/domain order ${id}`)).text).toContain('Order');

@@ -3,9 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { DOMAINS, link, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { ask, requestsOf } from '../support/orders.ts';
 
-/*
- * A workspace of an Enterprise Grid organisation whose other workspaces are let in.
- */
+/* A workspace of an Enterprise Grid organization whose other workspaces are allowed. */
 
 type Person = Seed['users'][number];
 
@@ -25,7 +23,7 @@ const PEOPLE = [
   ...users.map((user) =>
     user.is_stranger ? { ...user, is_stranger: false, enterprise_id: 'E0ELSEWHERE' } : user,
   ),
-  // Of a sibling workspace: a member who administers it, and a guest.
+  // From a sibling workspace: a member who administers it, and a guest.
   from('W0ERIN', 'Erin', { team_id: 'T0SIBLING', enterprise_id: ORGANISATION, is_admin: true }),
   from('W0FAY', 'Fay', { team_id: 'T0SIBLING', enterprise_id: ORGANISATION, is_restricted: true }),
 ];
@@ -47,7 +45,7 @@ const said = (userId: string, line: string) => {
 };
 
 describe('a member of a sibling workspace', () => {
-  test('asks with an account of their own, and approves what others ask for', async () => {
+  test('makes requests with their own account, and approves others’ requests', async () => {
     const erin = t.workspace.as('W0ERIN');
     await link(t.workspace, erin);
     const theirs = await ask(t.workspace, erin, '/domain renew bar.rest');
@@ -60,7 +58,7 @@ describe('a member of a sibling workspace', () => {
     expect(requestsOf(t.service, ours), 'requests to the service').toHaveLength(1);
   });
 
-  test('who administers it has no say in this one', async () => {
+  test('its admins have no rights in this one', async () => {
     expect(await said('W0ERIN', '/domain settings')).toContain('Only admins can do this');
   });
 });
@@ -68,7 +66,7 @@ describe('a member of a sibling workspace', () => {
 describe('nobody else', () => {
   test.each([
     ['a guest of a sibling workspace', 'W0FAY'],
-    ['somebody of another organisation', 'U0DAVE'],
+    ['a person from another organization', 'U0DAVE'],
   ])('%s', async (_who, id) => {
     const told = await said(id, '/domain link');
     expect(told).toContain('Only members of this organization');

@@ -7,8 +7,8 @@ import { approvedBy, ask, orderOf, requestsOf, type SeenOrder } from '../support
 import { askAndConfirm } from '../support/people.ts';
 
 /*
- * The database is cut off, hangs, or has no room left, while people go on: each of them is told within Slack's three
- * seconds, nothing is half done, and afterwards the same press works, once.
+ * The database is cut off, hangs, or is full, while people keep working: each of them gets an answer within Slack's
+ * three seconds, nothing is half done, and afterwards the same click works, once.
  */
 
 const TOLD_WITHIN_MS = 3_000;
@@ -27,7 +27,7 @@ afterEach(async () => {
   );
 });
 
-/** Orders, items, approvals and the watch list, as the database has them. Leases come and go by themselves. */
+/** Orders, items, approvals and the watch list in the database, without leases, which change by themselves. */
 async function kept(): Promise<string[]> {
   const rows = (await t.dump()).split('\n');
   const tables = ['orders', 'order_items', 'events', 'approvals', 'domains', 'accounts', 'settings'];
@@ -37,14 +37,14 @@ async function kept(): Promise<string[]> {
     .sort();
 }
 
-/** What somebody is told next, and after how many milliseconds. */
+/** A person's next answer, and after how many milliseconds it came. */
 async function told(person: Actor, act: () => Promise<unknown>): Promise<{ text: string; ms: number }> {
   const startedAt = performance.now();
   const text = await toldAfter(t.workspace, person, act);
   return { text, ms: performance.now() - startedAt };
 }
 
-/** Does something while the database is away: whoever does it is told so in time. */
+/** Does something while the database is down: the person gets the reason in time. */
 async function isToldOfIt(what: string, person: Actor, act: () => Promise<unknown>): Promise<void> {
   const said = await told(person, act);
   expect(said.text, what).toMatch(AWAY);
@@ -52,12 +52,12 @@ async function isToldOfIt(what: string, person: Actor, act: () => Promise<unknow
 }
 
 describe('cut off', () => {
-  test('whatever people do, each is told in time, and nothing is half done', async () => {
+  test('every action gets an answer in time, and nothing is half done', async () => {
     const waiting = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
     await t.alice.command(DOMAINS, '/domain watch bar.rest 2030-01-01');
     const form = await openForm(t.workspace, t.alice, '/domain renew');
     await t.allShown();
-    await until('the new name was looked at in the DNS, after its registry', async () =>
+    await until('a DNS lookup of the new name, after its registry’s', async () =>
       (await kept()).some((row) => /^public\.domains .*"mx"/.test(row)),
     );
     const before = await kept();
@@ -110,19 +110,19 @@ describe('cut off', () => {
     expect(requestsOf(t.service, waiting)).toEqual([]);
 
     proxy.mend();
-    // The form still holds what was typed.
+    // The form keeps typed values.
     expect(await t.alice.submit(form)).toMatchObject({ outcome: 'closed' });
     await Promise.all([t.bob, t.carol, t.bob].map((person) => person.click(waiting.card, 'order_approve')));
     await waiting.ends('SUCCEEDED');
     expect(requestsOf(t.service, waiting), 'requests of the order').toHaveLength(1);
   });
 
-  test('in the middle of many approvals at once: each order is approved or waits on, and is sent at most once', async () => {
+  test('during many concurrent approvals: each order is approved or stays pending, and is sent at most once', async () => {
     const names = ['soup.rest', 'sushi.rest', 'tapas.rest', 'tavern.rest', 'picnic.rest', 'pasta.rest'];
     const orders: SeenOrder[] = [];
     for (const name of names) orders.push(await ask(t.workspace, t.alice, `/domain renew ${name}`));
     await t.allShown();
-    // As many of them are under way as it takes to hit some at every step.
+    // Enough concurrent clicks to hit some at every step.
     const clicks = orders.map((order) => t.bob.click(order.card, 'order_approve'));
     await until('the first of them is approved', async () =>
       (await kept()).some((row) => row.startsWith('public.approvals ')),
@@ -131,7 +131,7 @@ describe('cut off', () => {
     for (const click of clicks) expect((await click).acked, 'a click is acknowledged').toBe(true);
     proxy.mend();
     for (const order of orders) {
-      // Who was told that it failed presses again; who was not need not.
+      // People whose click failed click again.
       if (buttonsOf(order.card).includes('order_approve')) await t.bob.click(order.card, 'order_approve');
       await t.workspace.waitFor(() => (['SUCCEEDED', 'UNKNOWN'].includes(order.state) ? true : undefined), {
         what: `the order for ${orderOf(order.card)?.names} (${order.state}) to end`,
@@ -145,7 +145,7 @@ describe('cut off', () => {
 });
 
 describe('hanging', () => {
-  test('people are told that it takes longer; when it is back what they pressed is done, once', async () => {
+  test('people learn that it takes longer; when it is back their click is applied, once', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew tables.example');
     await t.allShown();
     proxy.hang();
@@ -164,7 +164,7 @@ describe('hanging', () => {
   });
 });
 
-test('it breaks off while a form says that it is checking: the form says so', async () => {
+test('it goes down while a form says that it is checking: the form says so', async () => {
   const form = await openForm(t.workspace, t.alice, '/domain renew');
   proxy.hang();
   expect(await t.alice.submit(form, { names: 'bistro-nord.rest', period: '1' })).toMatchObject({
@@ -172,16 +172,16 @@ test('it breaks off while a form says that it is checking: the form says so', as
   });
   proxy.cut();
   await t.workspace.waitFor(() => t.alice.openedViews().find((view) => AWAY.test(textOf(view))), {
-    what: 'the form to say that the database is away',
+    what: 'the form to say that the database is down',
   });
 });
 
 describe('full', () => {
-  /** Every write fails as on a full disk, every read goes on. */
+  /** Every write fails as on a full disk, every read works. */
   async function withFullDisk(work: () => Promise<void>): Promise<void> {
     const admin = new pg.Client({ connectionString: t.databaseUrl });
     await admin.connect();
-    // One table after the other: a statement that holds the locks of several would wait for the bot, and the bot for it.
+    // One table at a time: a statement that locks several would deadlock with the bot.
     const each = async (sql: (table: string) => string) => {
       const { rows } = await admin.query<{ name: string }>(
         "SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname = 'public'",
@@ -208,10 +208,10 @@ describe('full', () => {
 
   const FULL = /My database is full.*Reference `[0-9a-f]{8}`/s;
 
-  test('people are told so, nothing is sent, and what was pressed works when there is room again', async () => {
+  test('people get the reason, nothing is sent, and the same click works when there is room again', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew spoon.rest');
     await t.allShown();
-    await until('nothing is left to do for what succeeded before', async () =>
+    await until('nothing is left to do for earlier successes', async () =>
       (await kept()).every((row) => !row.includes('"state": "SUCCEEDED"') || !/"due_at": "/.test(row)),
     );
     // A lookup of a new name would write it meanwhile.
@@ -231,7 +231,7 @@ describe('full', () => {
         expect(said.ms, 'ms until it was said').toBeLessThan(TOLD_WITHIN_MS);
       }
       const said = await told(t.alice, () => t.alice.command(DOMAINS, '/domain orders mine'));
-      expect(said.text, 'what only reads goes on').toContain('spoon.rest');
+      expect(said.text, 'reading still works').toContain('spoon.rest');
       expect((await fetch(`${t.botUrl}/healthz`)).status).toBe(200);
     });
     expect(await kept()).toEqual(before);
@@ -241,13 +241,13 @@ describe('full', () => {
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 
-  test('an answer that arrives then is kept as soon as there is room, and the request is not sent again', async () => {
+  test('a response that arrives meanwhile is saved as soon as there is room, and the request isn’t sent again', async () => {
     t.service.faults.set({ kind: 'slow', delayMs: 700, times: 1, match: { task: 'domain.renew' } });
     const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew saffron.rest'));
     await until('the request is under way', () => requestsOf(t.service, order).length === 1);
     await withFullDisk(async () => {
       await until('the service has answered', () => requestsOf(t.service, order)[0]?.status === 200);
-      await until('the bot has tried to keep it', () =>
+      await until('the bot has tried to save it', () =>
         t.logged().includes('saving the outcome of a request'),
       );
     });
@@ -255,7 +255,7 @@ describe('full', () => {
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 
-  test('a request that could not be noted was not sent: it goes out when there is room', async () => {
+  test('a request that couldn’t be marked wasn’t sent: it is sent when there is room', async () => {
     const order = await askAndConfirm(
       t.workspace,
       t.alice,
@@ -266,7 +266,7 @@ describe('full', () => {
     const admin = new pg.Client({ connectionString: t.databaseUrl });
     await admin.connect();
     try {
-      // Claiming it works, and then noting that it is about to leave does not.
+      // Claiming it works, but marking it as sent doesn't.
       await admin.query(`CREATE OR REPLACE FUNCTION public.no_room_for_sending() RETURNS trigger LANGUAGE plpgsql AS $fn$
         BEGIN IF NEW.kind = 'sending' THEN RAISE EXCEPTION 'No space left on device' USING ERRCODE = 'disk_full';
         END IF; RETURN NEW; END $fn$`);

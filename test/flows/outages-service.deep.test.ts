@@ -27,9 +27,9 @@ import { linkTwoFactor } from '../support/people.ts';
 import { JSON_FAULTS } from '../support/service-faults.ts';
 
 /*
- * Whatever goes wrong between the bot and the service, in every task and over both interfaces: a charge leaves at most
- * once, what is told as done was done, what is told as failed was not done, and what nobody knows is called unknown.
- * What really happened is read from the service's own books.
+ * Any failure between the bot and the service, in every task and over both interfaces: a charge is sent at most once,
+ * "done" was done, "failed" was not done, and everything else is called unknown. The truth comes from the service's own
+ * records.
  */
 
 const TINA: Account = { ...ALICE, id: 'account-tina', method: 'two_factor', login: 'tina' };
@@ -67,7 +67,7 @@ const CREDENTIALS: Readonly<Record<string, Credential>> = {
 
 let jsonAuth: 'basic' | 'session' = 'basic';
 
-/** One client an account, as in the bot: a token of two factors is good once. */
+/** One client per account, as in the bot: a two-factor token works once. */
 function clientFor(accountId: string): ServiceClient {
   const inSession = jsonAuth === 'session';
   const key = inSession ? `${accountId} in a session of ${timeoutMs} ms` : accountId;
@@ -88,15 +88,15 @@ async function endClients(): Promise<void> {
   clients.clear();
 }
 
-/** One task over one interface: how it is asked for, and how its doing shows in the service's books. */
+/** One task over one interface: its request, and its effect in the service's records. */
 interface Case {
   readonly task: OrderTaskName;
   readonly account: Account;
-  /** As the service's log calls it. */
+  /** Its name in the service's log. */
   readonly serviceTask: ServiceTask;
-  /** Makes what the task is about. @returns the request, and the item's name */
+  /** Creates the task's object. @returns the request, and the item's name */
   prepare(id: number): { readonly input: unknown; readonly name: string; readonly secret?: Secret };
-  /** Whether it was carried out; undefined where the books cannot tell. */
+  /** Whether it was carried out; undefined if the records can't show it. */
   happened(name: string): boolean | undefined;
 }
 
@@ -253,7 +253,7 @@ interface Asked {
   readonly order: Order;
 }
 
-/** Asks for a task with a fault in its way, and lets it go out. */
+/** Requests a task with a fault in its way, and starts it. */
 async function asked(of: Case, fault: Fault): Promise<Asked> {
   ids += 1;
   const { input, name, secret } = of.prepare(ids);
@@ -270,7 +270,7 @@ async function asked(of: Case, fault: Fault): Promise<Asked> {
   return { of, name, order };
 }
 
-/** Carries out what was asked for, through all the waits, until nothing happens any more. */
+/** Carries out the requests, through all waits, until nothing happens any more. */
 async function carryOut(all: readonly Asked[]): Promise<void> {
   for (let round = 0; round < 25; round += 1) {
     const open = [];
@@ -282,7 +282,7 @@ async function carryOut(all: readonly Asked[]): Promise<void> {
   throw new Error('orders go on for ever');
 }
 
-/** What every fault that leaves the outcome open must do. */
+/** Required for every fault that leaves the outcome open. */
 const OPEN = [
   ...JSON_FAULTS.filter((kind) => kind !== 'status_429'),
   'cut_xml',
@@ -307,12 +307,12 @@ const faults: readonly (readonly [string, Fault])[] = [
   ['cut_xml, abruptly', { kind: 'cut_xml', abrupt: true }],
 ];
 
-/** Whether an answer arrives with 2xx and cannot be read. */
+/** Whether a 2xx response arrives but can't be read. */
 const isUnread = (fault: Fault) =>
   ['cut_json', 'cut_xml', 'html', 'huge', 'doctype', 'wrong_type'].includes(fault.kind) &&
   !('abrupt' in fault && fault.abrupt);
 
-/** Faults that strike one interface alone. */
+/** Faults of only one interface. */
 const ONLY: Partial<Record<FaultKind, Account>> = { cut_json: ALICE, cut_xml: TINA, doctype: TINA };
 
 function casesFor({ kind, carriedOut }: Fault): readonly Case[] {
@@ -320,14 +320,14 @@ function casesFor({ kind, carriedOut }: Fault): readonly Case[] {
   return CASES.filter(
     ({ task, account }) =>
       (only === undefined || account === only) &&
-      // The other way round makes a difference where nothing is repeated.
+      // The other order makes a difference if nothing is repeated.
       (carriedOut === undefined || !ORDER_TASKS[task].idempotent),
   );
 }
 
 const requestsOf = ({ of, name }: Asked) => service.requestsFor({ task: of.serviceTask, name });
 
-/** How an order ended, held against the service's books. */
+/** Compares an order's outcome with the service's records. */
 async function judge(each: Asked, expected: string, sent: number): Promise<void> {
   const { of, name, order } = each;
   const what = `${of.task} by ${of.account.login}`;
@@ -359,21 +359,21 @@ async function judge(each: Asked, expected: string, sent: number): Promise<void>
   }
 }
 
-describe('nobody knows what the service did', () => {
+describe('unknown whether the service carried it out', () => {
   test.each(faults)('%s, once', async (_what, fault) => {
-    // What takes for ever is given up soon; what is quick has all the time that a busy machine may need.
+    // Endless requests time out soon; quick ones have enough time for a busy machine.
     timeoutMs = fault.kind === 'hang' || fault.kind === 'trickle' ? 700 : 5_000;
     const all = await Promise.all(casesFor(fault).map((of) => asked(of, { ...fault, times: 1 })));
     await carryOut(all);
     service.faults.clear();
     for (const each of all) {
-      // A request that is harmless to repeat goes out again, unless an answer came: the next one would be like it.
+      // An idempotent request is repeated, unless a response came: the next one would be like it.
       const repeated = ORDER_TASKS[each.of.task].idempotent && !isUnread(fault);
       await judge(each, repeated ? 'SUCCEEDED' : 'UNKNOWN', repeated ? 2 : 1);
     }
   });
 
-  test('for good: what may be repeated is repeated three times, then it is unknown too', async () => {
+  test('permanently: an idempotent task is repeated three times, then it is unknown too', async () => {
     timeoutMs = 5_000;
     const all = await Promise.all(CASES.map((of) => asked(of, { kind: 'drop_after' })));
     await carryOut(all);
@@ -382,7 +382,7 @@ describe('nobody knows what the service did', () => {
   });
 });
 
-test('a repeated request that is refused says nothing of the first: it is unknown', async () => {
+test('a repeated request that is refused says nothing about the first: it is unknown', async () => {
   timeoutMs = 5_000;
   const some = CASES.filter(({ task }) => ORDER_TASKS[task].idempotent);
   const all = await Promise.all(some.map((of) => asked(of, { kind: 'drop_after', times: 1 })));
@@ -397,7 +397,7 @@ test('a repeated request that is refused says nothing of the first: it is unknow
   }
 });
 
-describe('everybody knows what the service did', () => {
+describe('known whether the service carried it out', () => {
   const clear: readonly (readonly [string, Fault, string, number])[] = [
     ['it is slow', { kind: 'slow', delayMs: 100 }, 'SUCCEEDED', 1],
     ['it refuses', { kind: 'refuse', code: 'EF01017', text: 'Not today' }, 'FAILED', 1],
@@ -418,7 +418,7 @@ describe('everybody knows what the service did', () => {
     for (const each of all) await judge(each, expected, sent);
   });
 
-  test('it is busy for good: asked for hours, then given up', async () => {
+  test('it is permanently busy: retried for hours, then given up', async () => {
     timeoutMs = 5_000;
     const some = CASES.filter(({ task }) => task === 'renew' || task === 'nameservers');
     const all = await Promise.all(some.map((of) => asked(of, { kind: 'status_429' })));
@@ -428,8 +428,8 @@ describe('everybody knows what the service did', () => {
   });
 });
 
-describe('the way to the task fails: signing in', () => {
-  test.each(JSON_FAULTS)('%s: no task was sent, so it goes out later, once', async (kind) => {
+describe('signing in fails', () => {
+  test.each(JSON_FAULTS)('%s: no task was sent, so it is sent later, once', async (kind) => {
     timeoutMs = kind === 'hang' ? 700 : 5_000;
     jsonAuth = 'session';
     try {
@@ -452,7 +452,7 @@ describe('a search for preregistrations', () => {
 
   const t = useTestDemo();
 
-  test('says what went wrong, that nothing was changed, and shows nothing', async () => {
+  test('reports the error and that nothing was changed, without details', async () => {
     await linkTwoFactor(t.workspace, t.carol);
     for (const kind of KINDS) {
       for (const person of [t.alice, t.carol]) {

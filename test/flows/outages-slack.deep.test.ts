@@ -18,19 +18,19 @@ import {
 import { approvedBy, ask, orderAfter, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
 
 /*
- * Slack limits, fails, loses answers, or refuses for good. Whatever it is: the service is asked once, the result
- * arrives somewhere, nobody else waits, and at the end every card says what the order's row says.
+ * Slack limits, fails, loses responses, or refuses permanently. In every case the service gets one request, the result
+ * arrives somewhere, nobody else waits, and at the end every card matches its order's row.
  */
 
 const GENERAL = 'C0GENERAL';
 const ALICES_DM = 'D0ALICE';
 
-// Long waits pass in here, and nobody is to be reminded of anything.
+// Long waits pass here, without reminders.
 const t = useTestDemo({
   settings: { SERVICE_TIMEOUT: '5s', APPROVAL_REMIND_AFTER: '90d', APPROVAL_TTL: '90d' },
 });
 let database: pg.Client;
-/** A message that Slack swallows for as long as the bot waits; looked at in the end. */
+/** A message that Slack swallows for as long as the bot waits; checked at the end. */
 let swallowed: Promise<SeenOrder>;
 let names = 0;
 
@@ -49,7 +49,7 @@ beforeAll(async () => {
 afterEach(() => t.workspace.faults.clear());
 afterAll(() => database.end());
 
-/** A name of Alice's that no other test uses. */
+/** An unused name of Alice. */
 function newName(): string {
   names += 1;
   const name = `slack-${names}.rest`;
@@ -68,17 +68,17 @@ async function rowOf(order: SeenOrder): Promise<z.infer<typeof row>> {
   return row.parse(rows[0]);
 }
 
-/** Failed attempts to show an order that its waits have passed for. */
+/** Failed attempts to show an order, whose waits have passed. */
 const waits = new Map<string, number>();
 
-/** @param orderId all orders when left out */
+/** @param orderId all orders by default */
 const failures = (orderId = '') =>
   t
     .logged()
     .split('\n')
     .filter((line) => line.includes(orderId) && line.includes('notifying people failed, will retry')).length;
 
-/** Lets the waits of the bot pass until it has shown the order as it is. */
+/** Lets the bot's waits pass until Slack shows the order's current state. */
 async function shown(order: SeenOrder): Promise<void> {
   const isShown = async () => {
     const { version, shown } = await rowOf(order);
@@ -108,7 +108,7 @@ const WORDS: Readonly<Record<string, RegExp>> = {
 const cardsOf = (order: SeenOrder) => order.messages().filter(({ thread_ts }) => thread_ts === undefined);
 const repliesOf = (order: SeenOrder) => order.messages().filter(({ thread_ts }) => thread_ts !== undefined);
 
-/** Every card of the order says what its row says. */
+/** Every card of the order matches its row. */
 async function cardIsRight(order: SeenOrder, what: string): Promise<void> {
   const { state } = await rowOf(order);
   for (const card of cardsOf(order)) {
@@ -123,7 +123,7 @@ describe('limits one channel for 30 s', () => {
     await t.demo.moveTime(31_000);
   });
 
-  test('it is left alone for that long, everybody else goes on, and then all of it arrives in order', async () => {
+  test('it is left alone for that long, everyone else continues, and then all messages arrive in order', async () => {
     const name = newName();
     const held = await ask(t.workspace, t.alice, `/domain renew ${name}`);
     await shown(held);
@@ -150,7 +150,7 @@ describe('limits one channel for 30 s', () => {
     expect(requestsOf(t.service, held)).toHaveLength(1);
   });
 
-  test('who presses there is told directly', async () => {
+  test('a person who clicks there gets a direct message', async () => {
     const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
     await shown(order);
     t.workspace.faults.set({ method: '*', channel: DOMAINS, kind: 'ratelimited', retryAfter: 30 });
@@ -207,13 +207,13 @@ describe('fails once at each step', () => {
       repliesOf(order).map((reply) => orderOf(reply)?.state),
       'replies',
     ).toEqual(Array.from({ length: 1 + extraReplies }, () => 'SUCCEEDED'));
-    // Of two copies, the one whose button was pressed is known as well.
+    // Of two copies, the clicked one is known as well.
     await cardIsRight(order, what);
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 });
 
-test('answers with a page that is no JSON: the card waits, and comes whole', async () => {
+test('answers with an HTML page: the card is retried, and arrives complete', async () => {
   const name = newName();
   const before = t.workspace.calls.length;
   t.workspace.faults.set({ method: 'chat.postMessage', channel: DOMAINS, kind: 'no_json', times: 4 });
@@ -225,7 +225,7 @@ test('answers with a page that is no JSON: the card waits, and comes whole', asy
     const failed = failures();
     await t.alice.command(DOMAINS, `/domain renew ${name}`);
     for (let tries = 1; tries <= 4; tries += 1) {
-      // Before that the wait would begin only after the time has moved.
+      // Before that the wait would begin only after the clock has moved.
       await until(`attempt ${tries} has failed and is put off`, () => failures() >= failed + tries);
       await t.demo.moveTime(11 * 60_000);
     }
@@ -250,7 +250,7 @@ describe.each(['token_revoked', 'invalid_auth', 'account_inactive', 'token_expir
     };
     const complaints = () => t.logged().split('Slack refuses SLACK_BOT_TOKEN').length - 1;
 
-    test('the bot is not ready and says why; once Slack takes it again, the bot is ready', async () => {
+    test('the bot isn’t ready and says why; once Slack accepts it again, the bot is ready', async () => {
       const before = complaints();
       t.workspace.faults.set({ method: '*', kind: 'error', code });
       await until('it is not ready', async () => (await readiness()).startsWith('503'));
@@ -263,14 +263,14 @@ describe.each(['token_revoked', 'invalid_auth', 'account_inactive', 'token_expir
   },
 );
 
-test('refuses with a word that nobody knows: it is no label of a metric', async () => {
+test('refuses with an unknown code: it doesn’t become a metric’s label', async () => {
   const code = 'a_word_that_nobody_knows';
   t.workspace.faults.set({ method: 'chat.postEphemeral', kind: 'error', code });
   t.workspace.faults.set({ method: 'response_url', kind: 'http_500' });
   const before = t.workspace.messages(ALICES_DM).length;
   await t.alice.command(DOMAINS, '/domain whoami');
-  await until('she is told directly', () => t.workspace.messages(ALICES_DM).length > before);
-  // The figures are kept for a second.
+  await until('a direct message to her', () => t.workspace.messages(ALICES_DM).length > before);
+  // The metrics are cached for a second.
   await until('the refusal is counted', async () => {
     const metrics = await (await fetch(`${t.botUrl}/metrics`)).text();
     expect(metrics).not.toContain(code);
@@ -278,19 +278,19 @@ test('refuses with a word that nobody knows: it is no label of a metric', async 
   });
 });
 
-describe('refuses for good', () => {
+describe('refuses permanently', () => {
   const directly = (order: SeenOrder) =>
     t.workspace.messages(ALICES_DM).filter((message) => orderOf(message)?.id === order.id);
 
   test.each(['is_archived', 'not_in_channel', 'channel_not_found', 'restricted_action_thread_locked'])(
-    'to post in the channel (%s) once the card stands: who asked is told directly',
+    'to post in the channel (%s) after the card: the requester gets a direct message',
     async (code) => {
       const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
       await shown(order);
       t.workspace.faults.set({ method: 'chat.update', channel: DOMAINS, kind: 'error', code });
       t.workspace.faults.set({ method: 'chat.postMessage', channel: DOMAINS, kind: 'error', code });
       await t.bob.click(order.card, 'order_approve');
-      await until('it is told directly', () => directly(order).length > 0);
+      await until('the direct message', () => directly(order).length > 0);
       await shown(order);
       const told = directly(order).map((message) => orderOf(message)?.state);
       // The card and its reply.
@@ -298,7 +298,7 @@ describe('refuses for good', () => {
     },
   );
 
-  test('with a word that nobody knows: after a while who asked is told directly', async () => {
+  test('with an unknown code: after a while the requester gets a direct message', async () => {
     const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
     await shown(order);
     t.workspace.faults.set({
@@ -315,7 +315,7 @@ describe('refuses for good', () => {
     await cardIsRight(order, 'all the same');
   });
 
-  test('to change the card with a word that nobody knows: the thread has the result at once', async () => {
+  test('to change the card with an unknown code: the thread has the result at once', async () => {
     const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
     await shown(order);
     t.workspace.faults.set({ method: 'chat.update', channel: DOMAINS, kind: 'error', code: 'no_such_luck' });
@@ -327,7 +327,7 @@ describe('refuses for good', () => {
     expect(repliesOf(order)).toHaveLength(1);
   });
 
-  test('because somebody deleted the card: it is posted again, with the result in its thread', async () => {
+  test('because a person deleted the card: it is posted again, with the result in its thread', async () => {
     const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
     await shown(order);
     const { ts } = order.card;
@@ -342,12 +342,12 @@ describe('refuses for good', () => {
     expect(repliesOf(order).map(({ thread_ts }) => thread_ts)).toEqual([order.card.ts]);
   });
 
-  test('the bot’s token, for an hour: orders go on, and afterwards everything is told', async () => {
+  test('the bot’s token, for an hour: orders continue, and all messages follow', async () => {
     const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
     await shown(order);
-    // Long enough to be shown as under way.
+    // Long enough to be shown as running.
     t.service.faults.set({ kind: 'slow', delayMs: 1_500, times: 1, match: { task: 'domain.renew' } });
-    // Who may approve is asked of Slack: that comes before.
+    // Slack is asked for the approvers: that comes before.
     await t.bob.click(order.card, 'order_approve');
     await until('the request is under way', () => requestsOf(t.service, order).length === 1);
     await order.becomes('EXECUTING');
@@ -370,14 +370,14 @@ describe('fails at views', () => {
     { kind: 'lost_answer' },
     { kind: 'error', code: 'internal_error' },
     { kind: 'error', code: 'expired_trigger_id' },
-  ] as const)('opening one: $kind $code is told', async (fault) => {
+  ] as const)('opening one: $kind $code is reported', async (fault) => {
     t.workspace.faults.set({ method: 'views.open', times: 1, ...fault });
     const told = await answerTo(t.workspace, t.alice, '/domain renew');
     expect(told).toMatch('code' in fault && fault.code === 'expired_trigger_id' ? /too long/ : /Reference/);
     for (const view of t.alice.openedViews()) await t.alice.close(view);
   });
 
-  test('changing one that says it is checking: the outcome is told in the channel', async () => {
+  test('changing one that says it is checking: the outcome is posted in the channel', async () => {
     t.service.faults.set({ kind: 'slow', delayMs: 2_300, times: 1, match: { task: 'session.create' } });
     const view = await openForm(t.workspace, t.carol, '/domain link');
     t.workspace.faults.set({ method: 'views.update', kind: 'http_500' });
@@ -387,14 +387,14 @@ describe('fails at views', () => {
     expect(told).toMatch(/bob/);
   });
 
-  test('opening one is limited for a second: it opens while its trigger lives', async () => {
+  test('opening one is limited for a second: it opens while its trigger is valid', async () => {
     t.workspace.faults.set({ method: 'views.open', kind: 'ratelimited', retryAfter: 1, times: 1 });
     const view = await openForm(t.workspace, t.alice, '/domain renew');
     expect(view.callback_id).toBe('renew');
     await t.alice.close(view);
   });
 
-  test('publishing the Home tab is limited for a second: it then shows what is so by then', async () => {
+  test('publishing the Home tab is limited for a second: then it shows the current state', async () => {
     t.workspace.faults.set({ method: 'views.publish', kind: 'ratelimited', retryAfter: 1, times: 1 });
     const before = t.workspace.calls.length;
     await t.ada.openHome();
@@ -408,7 +408,7 @@ describe('fails at views', () => {
     expect(published.map(({ ok }) => ok)).toEqual([false, true]);
   });
 
-  test('publishing the Home tab: the next time it is there', async () => {
+  test('publishing the Home tab: the next time it works', async () => {
     t.workspace.faults.set({ method: 'views.publish', kind: 'http_500', times: 1 });
     await t.carol.openHome();
     await t.carol.openHome();
@@ -416,7 +416,7 @@ describe('fails at views', () => {
   });
 });
 
-test('does answer at all: the message is posted again when the bot has waited long enough', async () => {
+test('never responds: the message is posted again after the bot’s timeout', async () => {
   const order = await swallowed;
   await order.ends('SUCCEEDED', 15_000);
   expect(repliesOf(order)).toHaveLength(1);

@@ -5,8 +5,8 @@ import { approvedBy, ask, chargesFor, orderAfter, requestsOf, type SeenOrder } f
 import { auditLog, DELEGATION, giveReason } from '../support/people.ts';
 
 /*
- * Unknown outcomes from the lost answer to the last word: what people settle, what the service says after all, and what of
- * it an auditor reads.
+ * Unknown outcomes from the lost response to their end: people's settlements, the service's late responses, and their
+ * audit lines.
  */
 
 const MINUTE_MS = 60_000;
@@ -22,7 +22,7 @@ async function registration(name: string): Promise<SeenOrder> {
   return approvedBy(t.bob, orderAfter(t.workspace, submit, DOMAINS, name));
 }
 
-/** The worker of what is carried out is taken for dead: leases go by the database's clock. */
+/** The worker counts as dead: leases use the database's clock. */
 async function takeFromWorker(): Promise<void> {
   const database = new pg.Client(t.databaseUrl);
   await database.connect();
@@ -41,7 +41,7 @@ async function audited(order: SeenOrder): Promise<string[]> {
   return csv.split('\r\n').filter((line) => line.includes(order.id));
 }
 
-test('a registration that nobody carried out is never settled by itself; an approver does, and Retry makes one', async () => {
+test('a registration that was never carried out isn’t settled automatically; an approver does, and Retry makes one', async () => {
   t.service.faults.set({ kind: 'drop_before', times: 1, match: { task: 'domain.create' } });
   const order = await registration('never-made.rest');
   const unknown = await order.ends('UNKNOWN');
@@ -64,12 +64,12 @@ test('a registration that nobody carried out is never settled by itself; an appr
   expect(chargesFor(t.service, 'never-made.rest')).toBe(1);
 });
 
-test('the rest of several names is answered after one was settled: the end is told', async () => {
+test('the rest of several names is answered after one was settled: the end is posted', async () => {
   t.service.faults.set({ kind: 'drop_before', times: 1, match: { name: 'soup.rest', task: 'domain.renew' } });
   t.service.faults.set({ kind: 'slow', delayMs: 7_000, match: { name: 'sushi.rest', task: 'domain.renew' } });
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew soup.rest sushi.rest'));
   await until('both are sent', () => requestsOf(t.service, order).length === 2);
-  // Somebody settles what its worker left behind.
+  // An approver settles the dead worker's order.
   await takeFromWorker();
   const unknown = await order.ends('UNKNOWN');
   await giveReason(t.workspace, t.bob, unknown, 'order_resolve_failed', 'Nothing there');
@@ -97,7 +97,7 @@ test('the rest of several names is answered after one was settled: the end is to
   expect((await audited(order)).filter((line) => line.includes(',answered_late,'))).toHaveLength(1);
 });
 
-test('a Retry that waits is stopped when the service has said that the first one was carried out', async () => {
+test('a pending Retry is stopped when the service has said that the first one was carried out', async () => {
   t.service.faults.set({ kind: 'slow', delayMs: 7_000, match: { name: 'tapas.rest', task: 'domain.renew' } });
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew tapas.rest'));
   await until('it is sent', () => requestsOf(t.service, order).length === 1);

@@ -19,7 +19,7 @@ async function registered(form: View, values: Readonly<Record<string, string | n
 }
 
 describe('a registration', () => {
-  test('asks for an owner and a purpose, which the name has after success and nobody is sent', async () => {
+  test('asks for an owner and a purpose, which the name gets after success and which aren’t sent', async () => {
     const form = await openForm(t.workspace, t.alice, '/domain create owned.rest');
     expect(fieldsOf(form)).toEqual(expect.arrayContaining(['owner', 'note']));
     expect(form.state.values).toMatchObject({ owner: { owner: { selected_user: 'U0ALICE' } } });
@@ -31,7 +31,7 @@ describe('a registration', () => {
     );
   });
 
-  test('without an owner leaves the name to nobody', async () => {
+  test('without an owner leaves the name without one', async () => {
     await registered(await openForm(t.workspace, t.alice, '/domain create nobodys.rest'), { owner: null });
     await until('the name is watched', async () => (await told('name nobodys.rest')).includes('Expires'));
     expect(await told('name nobodys.rest')).not.toContain('*Owner*');

@@ -2,9 +2,7 @@ import pg from 'pg';
 import { expect, test } from 'vitest';
 import { answerTo, buttonsOf, DOMAINS, openedAfter, textOf, useTestDemo } from '../support/demo.ts';
 
-/*
- * Lists that outgrow a message have pages, and forms say when they hold fewer names than the list.
- */
+/* Lists that don't fit a message have pages, and forms say if they have fewer names than the list. */
 
 let databaseUrl = '';
 const t = useTestDemo({
@@ -19,7 +17,7 @@ const latest = () => {
   return message;
 };
 
-test('every waiting order can be reached', async () => {
+test('every pending order is linked', async () => {
   const names = Array.from({ length: 45 }, (_, n) => `page${n}.rest`);
   for (const name of names) await t.alice.command(DOMAINS, `/domain renew ${name}`);
   let said = await answerTo(t.workspace, t.alice, '/domain orders pending');
@@ -36,7 +34,7 @@ test('every waiting order can be reached', async () => {
   for (const name of names) expect(said).toContain(name);
 });
 
-test('every open incident can be reached from Home', async () => {
+test('every open incident is linked from Home', async () => {
   const changes = JSON.stringify([
     {
       ...{ kind: 'lock', fact: 'statuses', before: ['locked'], after: ['active'], orders: [] },
@@ -80,7 +78,7 @@ test('every open incident can be reached from Home', async () => {
   for (let n = 1; n <= 23; n += 1) expect(said).toContain(`/domain name taken${n}.rest`);
 });
 
-test('forms of many names open as they can be sent, and say what they leave out', async () => {
+test('forms of many names open in a valid state, and name what they leave out', async () => {
   const names = Array.from({ length: 120 }, (_, n) => `form${n}.example`);
   const dated = names.map((name) => `${name},2027-03-01`);
   await t.demo.bot.expiry.importNames(

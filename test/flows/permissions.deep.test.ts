@@ -3,14 +3,14 @@ import { ACTIONS, COMMANDS, FORMS } from '../../src/slack/index.ts';
 import { DOMAINS, sendSigned, textOf, useTestDemo } from '../support/demo.ts';
 
 /*
- * The table of what people can do says who may: each row is tried as somebody who may not, and as a member without an
- * account.
+ * The table of features has their permissions: each row is tried by a person without the permission, and by a member
+ * without an account.
  */
 
-// Asks more in a minute than Slack lets anybody say.
+// Uses more commands per minute than Slack allows a person.
 const t = useTestDemo({ rateLimits: false });
 
-/** Of another workspace; a member who is no admin and has no account; an admin without an account. */
+/** From another workspace; a member who is no admin and has no account; an admin without an account. */
 const [STRANGER, MEMBER, ADMIN] = ['U0DAVE', 'U0CAROL', 'U0ADA'];
 
 const REFUSALS = {
@@ -33,7 +33,7 @@ type Row = (typeof ROWS)[number];
 
 let tried = 0;
 
-/** What a person is told who does this. */
+/** The answer to a person who does this. */
 async function answerTo(userId: string, { kind, id }: Row): Promise<string> {
   const person = t.workspace.as(userId);
   const told = person.ephemerals().length;
@@ -80,7 +80,7 @@ async function answerTo(userId: string, { kind, id }: Row): Promise<string> {
   );
 }
 
-test.each(ROWS.filter(({ needs }) => needs !== 'nothing'))('$kind $id is for no stranger', async (row) => {
+test.each(ROWS.filter(({ needs }) => needs !== 'nothing'))('$kind $id isn’t for strangers', async (row) => {
   expect(await answerTo(STRANGER, row)).toMatch(REFUSALS.member);
 });
 
@@ -108,7 +108,7 @@ test.each(ROWS.filter(({ kind, needs }) => kind === 'command' && needs === 'admi
   },
 );
 
-test('who may do what is as it was decided', async () => {
+test('the permissions are as decided', async () => {
   const lines = ROWS.map(({ kind, id, needs }) => `${needs}: ${kind} ${id}`).toSorted();
   await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('../fixtures/permissions.txt');
 });

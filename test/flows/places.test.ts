@@ -3,13 +3,11 @@ import { expect, test } from 'vitest';
 import { buttonsOf, DOMAINS, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { orderAfter, type SeenOrder } from '../support/orders.ts';
 
-/*
- * Commands and shortcuts from every kind of conversation: each is answered, with what to do where the bot cannot be.
- */
+/* Commands and shortcuts in every kind of conversation: each is answered, with what to do if the bot isn't there. */
 
 const t = useTestDemo();
 
-/** Uses the message shortcut and asks for a renewal. @param place where the card comes */
+/** Uses the message shortcut and requests a renewal. @param place of the card */
 async function askOn(message: Message, name: string, place = message.channel): Promise<SeenOrder> {
   const menu = await openedAfter(t.workspace, t.alice, () => t.alice.shortcut('domain_here', message));
   const next = await t.alice.submit(menu, { task: 'renew' });
@@ -20,7 +18,7 @@ async function askOn(message: Message, name: string, place = message.channel): P
 const askIn = (channel: string, name: string, place: string) =>
   orderAfter(t.workspace, () => t.alice.command(channel, `/domain renew ${name}`), place);
 
-/** Slack's message of a huddle, which nobody has written. */
+/** Slack's message about a huddle, without an author. */
 function huddle(): Message {
   const message = t.alice.say(DOMAINS, '');
   return Object.assign(message, {
@@ -41,7 +39,7 @@ test('in a thread: the card goes there, on its first message and on a reply', as
   expect((await order.ends('SUCCEEDED')).thread_ts).toBe(first.ts);
 });
 
-test('a command that comes from a thread all the same is answered', async () => {
+test('a command from a thread is answered anyway', async () => {
   const made = t.workspace.deliveries.findLast(({ payload }) => 'command' in payload);
   if (made === undefined) throw new Error('nobody has used a command yet');
   const told = await toldAfter(t.workspace, t.alice, () =>
@@ -60,7 +58,7 @@ test('in the direct message with the bot: the card stays there', async () => {
   expect(textOf(again.card)).not.toMatch(/can’t post|\/invite/);
 });
 
-test('in a direct message of others, into which nobody can invite it: the card says where to ask', async () => {
+test('in other people’s direct message, without an invitation: the card says where to make requests', async () => {
   const order = await askIn('D0ALICEBOB', 'ramen.rest', 'D0ALICE');
   const again = await askOn(t.alice.say('D0ALICEBOB', 'deli.rest?'), 'deli.rest', 'D0ALICE');
   for (const { card } of [order, again]) {
@@ -85,7 +83,7 @@ test.each([
   },
 );
 
-test('in a shared channel: members ask, people of the other workspace are told to have a member ask', async () => {
+test('in a shared channel: members make requests, people from the other workspace learn that a member must', async () => {
   const order = await askIn(DOMAINS, 'bar.rest', DOMAINS);
   const dave = t.workspace.as('U0DAVE');
   const message = dave.say(DOMAINS, 'renew bar.rest, please');
@@ -103,7 +101,7 @@ test('in a shared channel: members ask, people of the other workspace are told t
   expect(order.state).toBe('PENDING');
 });
 
-/** What a person is told, wherever: of a shortcut that belongs to no channel only a direct message can say it. */
+/** The answer, wherever it is: for a shortcut without a channel it can only be a direct message. */
 async function answered(person: Actor, act: () => Promise<unknown>): Promise<string> {
   const said = () => [...person.ephemerals(), ...t.workspace.messages('D0DAVE')];
   const before = said().length;
@@ -112,7 +110,7 @@ async function answered(person: Actor, act: () => Promise<unknown>): Promise<str
   return textOf(message);
 }
 
-test('in a huddle’s thread: the card goes there, or where Slack takes no reply, into the direct message', async () => {
+test('in a huddle’s thread: the card goes there, or if Slack accepts no reply, into the direct message', async () => {
   const room = huddle();
   const reply = t.bob.say(DOMAINS, 'as discussed', room.ts);
   expect((await askOn(room, 'unheard.rest')).card.thread_ts).toBe(room.ts);

@@ -14,9 +14,7 @@ import { detailsOf } from '../support/looking.ts';
 import { ask, type SeenOrder } from '../support/orders.ts';
 import { auditLog, closed, filledOf } from '../support/people.ts';
 
-/*
- * A rule of the policy names who decides, and people are away.
- */
+/* A policy rule has its own approvers, and people are away. */
 
 const RULE: PolicyRule = {
   name: 'large renewals',
@@ -88,7 +86,7 @@ async function price(amount: string): Promise<void> {
   await told(t.ada, async () => closed(await t.ada.submit(form, values)));
 }
 
-test('two of a group decide about what is dear, a stand-in among them', async () => {
+test('two of a group decide about an expensive order, including a stand-in', async () => {
   await price('600.00');
   await finance('U0BOB', 'U0ADA');
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
@@ -124,7 +122,7 @@ test('two of a group decide about what is dear, a stand-in among them', async ()
   expect(textOf(order.card)).toContain('rule “large renewals” of policy version 3');
 });
 
-test('the stand-in of an approver approves nothing that they asked for', async () => {
+test('the stand-in of an approver can’t approve their own requests', async () => {
   await finance('U0BOB', 'U0ADA');
   await answerTo(t.workspace, t.ada, '/domain away 5d @alice');
   const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
@@ -136,12 +134,12 @@ test('the stand-in of an approver approves nothing that they asked for', async (
   await order.ends('CANCELLED');
 });
 
-test('what a rule refuses is not asked for, and the rule is named', async () => {
+test('a request that a rule refuses isn’t made, and the rule is named', async () => {
   const said = await answerTo(t.workspace, t.alice, '/domain renew catering.rest');
   expect(said).toContain('rule “nothing of leadership” of policy version 3. If it’s needed, ask an admin.');
 });
 
-test('a task that a rule refuses for a name opens no form, and asks for no auth code', async () => {
+test('a task that a rule refuses for a name opens no form, and requests no auth code', async () => {
   const before = t.alice.openedViews().length;
   const said = await answerTo(t.workspace, t.alice, '/domain transfer catering.rest');
   expect(said).toContain('rule “nothing of leadership” of policy version 3. If it’s needed, ask an admin.');
@@ -160,7 +158,7 @@ test('a task that a rule refuses for a name opens no form, and asks for no auth 
   await t.alice.close(other);
 });
 
-test('a policy that asks for more meanwhile is said on the card, and both are needed', async () => {
+test('a policy that becomes stricter is shown on the card, and both are needed', async () => {
   await finance('U0BOB');
   policy = { version: 4, rules: [{ ...RULE, over: undefined, needed: 1 }] };
   const order = await ask(t.workspace, t.alice, '/domain renew chef.rest');
@@ -175,7 +173,7 @@ test('a policy that asks for more meanwhile is said on the card, and both are ne
   );
 });
 
-test('a rule that came while an order waited is named when the mandate has ended', async () => {
+test('a rule published while an order was pending is named when the mandate has ended', async () => {
   policy = { version: 0, rules: [] };
   const order = await ask(t.workspace, t.alice, '/domain renew cocktail.rest');
   policy = { version: 1, rules: [{ ...RULE, over: undefined, needed: 1, approvers: ['U0ADA'] }] };
@@ -204,12 +202,12 @@ describe('being away', () => {
     ['2w <!subteam^S0APPROVERS|@approvers>', 'is a group. Choose one person'],
     ['@carol tomorrow', '`tomorrow` isn’t a date or duration'],
     ['2w @dave', 'isn’t a full member of this workspace'],
-  ])('“%s” is answered with what to do', async (line, said) => {
+  ])('“%s” gets an answer with what to do', async (line, said) => {
     expect(await answerTo(t.workspace, t.bob, `/domain away ${line}`)).toContain(said);
     expect(await answerTo(t.workspace, t.bob, '/domain back')).toContain('You have no stand-in');
   });
 
-  test('is told to both, stands in both Homes and in the audit log, and ends early', async () => {
+  test('notifies both, is shown in both Homes and in the audit log, and ends early', async () => {
     await answerTo(t.workspace, t.bob, '/domain away @carol 2w');
     await lastTold('D0CAROL', 'You are <@U0BOB>’s stand-in until');
     await lastTold('D0BOB', '<@U0CAROL> is your stand-in until');

@@ -6,7 +6,7 @@ import { auditLog, buttonValue, clickAs, closed, ephemeral, fieldsOf, filledOf }
 
 const t = useTestDemo({ settings: { ADMINS: 'U0ADA,U0BOB' } });
 
-/** The policy as somebody sees it. */
+/** The policy as a person sees it. */
 async function policyOf(person: Actor): Promise<Message> {
   await answerTo(t.workspace, person, '/domain policy');
   return lastTold(person);
@@ -18,7 +18,7 @@ function lastTold(person: Actor): Message {
   return message;
 }
 
-/** Opens the form behind a button of the policy. */
+/** Opens the form of a button of the policy. */
 async function formBehind(button: string, value?: string): Promise<View> {
   const list = await policyOf(t.ada);
   const which = value === undefined ? {} : { value };
@@ -41,7 +41,7 @@ async function addRule(values: Values): Promise<string> {
   return toldAfter(t.workspace, t.ada, async () => closed(await submit(form, values)));
 }
 
-/** The names of the rules that a message lists with buttons, from top to bottom. */
+/** The rules in a message with buttons, in order. */
 function rulesOf(message: Message): string[] {
   return [
     ...JSON.stringify(message.blocks).matchAll(
@@ -81,7 +81,7 @@ async function bringIntoForce(version: number): Promise<void> {
 }
 
 describe('before there are rules', () => {
-  it('everybody sees what the settings decide, and admins alone can change it', async () => {
+  it('everyone sees what the settings decide, and only admins can change it', async () => {
     const seen = await policyOf(t.alice);
     expect(textOf(seen)).toContain('only the settings apply');
     expect(textOf(seen)).toContain(
@@ -102,7 +102,7 @@ describe('before there are rules', () => {
     expect(told).toContain('Only admins can do this.');
   });
 
-  it('a replay has nothing to try, and a word that is no subcommand is answered', async () => {
+  it('a replay has nothing to try, and an unknown subcommand is answered', async () => {
     expect(await answerTo(t.workspace, t.ada, '/domain policy replay')).toContain('There’s no draft to test');
     expect(await answerTo(t.workspace, t.ada, '/domain policy reply 90')).toContain(
       '/domain policy replay 90',
@@ -111,7 +111,7 @@ describe('before there are rules', () => {
 });
 
 describe('a rule', () => {
-  it('is asked for in a form with the fields of its file, and everything wrong is said at its field', async () => {
+  it('is edited in a form with the fields of its file, and every error is shown at its field', async () => {
     const form = await formBehind('policy_add');
     expect(form.callback_id).toBe('policy_rule');
     expect(fieldsOf(form)).toEqual([
@@ -163,7 +163,7 @@ describe('a rule', () => {
     await t.ada.close(form);
   });
 
-  it('is saved to the draft, which everybody can try and which changes nothing', async () => {
+  it('is saved to the draft, which everyone can try and which changes nothing', async () => {
     const told = await addRule(LARGE);
     expect(told).toContain('Saved to the draft, as rule 1.');
     expect(told).toContain(
@@ -183,7 +183,7 @@ describe('a rule', () => {
     expect(textOf(seen)).not.toContain('€100.00');
   });
 
-  it('needs a name of its own', async () => {
+  it('needs a unique name', async () => {
     const form = await formBehind('policy_add');
     expect(await submit(form, { ...FREE, rule_name: 'Large Renewals' })).toMatchObject({
       outcome: 'errors',
@@ -192,7 +192,7 @@ describe('a rule', () => {
     await t.ada.close(form);
   });
 
-  it('takes ids as they are typed where Slack does not take the pickers', async () => {
+  it('accepts typed ids if Slack doesn’t support the pickers', async () => {
     t.workspace.faults.set({ method: 'views.open', kind: 'error', code: 'invalid_arguments', times: 1 });
     const form = await formBehind('policy_edit', '1 large renewals');
     expect(filledOf(form)).toMatchObject({ approvers: 'U0BOB,S0APPROVERS', over: '100.00' });
@@ -218,7 +218,7 @@ describe('a rule', () => {
     expect(rulesOf(await policyOf(t.ada))).toEqual(order);
   });
 
-  it('is not overwritten by somebody who opened it before it was changed', async () => {
+  it('isn’t overwritten by a form that was opened before a change', async () => {
     const first = await formBehind('policy_edit', '3 redirects are free');
     const seen = await policyOf(t.bob);
     const second = await openedAfter(t.workspace, t.bob, () =>
@@ -233,7 +233,7 @@ describe('a rule', () => {
     expect(textOf(await policyOf(t.ada))).toContain('*Redirects* of `*.rest` need *no approval*.');
   });
 
-  it('goes away with a click, and a second one says so', async () => {
+  it('is removed with a click, and a second one says so', async () => {
     await addRule({ ...FREE, rule_name: 'too much' });
     const list = await policyOf(t.ada);
     const which = { value: '4 too much' };
@@ -247,7 +247,7 @@ describe('a rule', () => {
 });
 
 describe('trying a line', () => {
-  it('names the rule that decides, and why each earlier one does not', async () => {
+  it('names the deciding rule, and why each earlier one doesn’t decide', async () => {
     const told = await answerTo(
       t.workspace,
       t.bob,
@@ -262,14 +262,14 @@ describe('trying a line', () => {
     );
   });
 
-  it('says what is not known and counts against the order', async () => {
+  it('names unknown facts that count against the order', async () => {
     const told = await answerTo(t.workspace, t.carol, '/domain policy test renew cafe.rest 2');
     expect(told).toContain('needs *2 of <@U0BOB> and <!subteam^S0APPROVERS>*');
     expect(told).toContain('which counts against it: unknown');
     expect(told, 'the amount that rules go by').toMatch(/Price.*price unknown/s);
   });
 
-  it('says what is wrong with the line', async () => {
+  it('reports errors in the line', async () => {
     const tried = (line: string) => answerTo(t.workspace, t.alice, `/domain policy test ${line}`);
     expect(await tried('renw cafe.rest')).toContain('Did you mean `renew`?');
     expect(await tried('delete')).toContain('Give a name too');
@@ -280,7 +280,7 @@ describe('trying a line', () => {
 });
 
 describe('a replay', () => {
-  it('lists what the draft would have decided otherwise, for admins', async () => {
+  it('lists what the draft would have decided differently, for admins', async () => {
     const renewal = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
     const listed = await ask(t.workspace, t.alice, '/domain renew bar.rest');
     await addRule({
@@ -300,7 +300,7 @@ describe('a replay', () => {
 });
 
 describe('publishing', () => {
-  it('shows what changes, asks another admin, and takes effect with their confirmation alone', async () => {
+  it('shows the changes, asks another admin, and takes effect only with their confirmation', async () => {
     const waiting = await ask(t.workspace, t.alice, '/domain renew snack.rest');
     const snacks = { rule_name: 'snacks', tasks: ['renew'], names: 'snack.rest', approvers: ['U0CAROL'] };
     await addRule({ ...snacks, decision: 'approve' });
@@ -324,7 +324,7 @@ describe('publishing', () => {
         t.workspace
           .messages('D0ADA')
           .find((message) => textOf(message).includes('Version 1 of the policy is in force')),
-      { what: 'Ada to hear of it' },
+      { what: 'a message to Ada' },
     );
     const seen = await policyOf(t.alice);
     expect(textOf(seen)).toContain('Version 1 is in force, published by <@U0ADA>, confirmed by <@U0BOB>');
@@ -335,9 +335,9 @@ describe('publishing', () => {
     );
   });
 
-  it('is not confirmed by who published it, nor after a change', async () => {
+  it('can’t be confirmed by its publisher, nor after a change', async () => {
     await addRule({ ...FREE, rule_name: 'users are free', tasks: ['user'] });
-    // One renewal is free by the version in force, too, but needed an approval when it was asked for.
+    // One renewal is free by the version in force, too, but needed an approval at its request.
     expect(await answerTo(t.workspace, t.ada, '/domain policy replay 30')).toContain(
       '3 orders: 1 the same, 0 *stricter*, 1 *looser*, 1 by *other people*',
     );
@@ -359,7 +359,7 @@ describe('publishing', () => {
     expect(textOf(await policyOf(t.alice))).toContain('Version 1 is in force');
   });
 
-  it('is not done from a list that is not the draft any more', async () => {
+  it('isn’t possible from an outdated list', async () => {
     const list = await policyOf(t.ada);
     await addRule({ ...FREE, rule_name: 'nameservers are free', tasks: ['nameservers'] });
     await t.ada.click(list, 'policy_publish');
@@ -368,7 +368,7 @@ describe('publishing', () => {
     );
   });
 
-  it('can be given up: the draft is discarded', async () => {
+  it('can be cancelled: the draft is discarded', async () => {
     const list = await policyOf(t.ada);
     await t.ada.click(list, 'policy_discard');
     await ephemeral(t.workspace, t.ada, 'that it is discarded', (message) =>
@@ -378,7 +378,7 @@ describe('publishing', () => {
   });
 });
 
-/** The newest file that somebody got directly. */
+/** The newest file in a direct message. */
 async function fileFor(channel: string): Promise<{ readonly name: string; readonly text: string }> {
   const file = t.workspace.messages(channel).findLast(({ files }) => files !== undefined)?.files?.[0];
   if (file === undefined) throw new Error('no file came');
@@ -389,7 +389,7 @@ async function fileFor(channel: string): Promise<{ readonly name: string; readon
 }
 
 describe('as YAML', () => {
-  it('goes out to everybody as a file that comes back as the same rules', async () => {
+  it('is exported for everyone as a file that is read back as the same rules', async () => {
     const seen = await policyOf(t.alice);
     await toldAfter(t.workspace, t.alice, () => t.alice.click(seen, 'policy_download'));
     const { name, text } = await fileFor('D0ALICE');
@@ -408,7 +408,7 @@ describe('as YAML', () => {
     );
   });
 
-  it('comes in as a file longer than any field, in the place of what the form shows', async () => {
+  it('is imported from a file longer than any field, instead of the form’s text', async () => {
     const rules = Array.from(
       { length: 60 },
       (_, n) => `- {rule_name: rule number ${n}, tasks: [user], names: ["name-${n}.rest"], decision: free}`,
@@ -426,7 +426,7 @@ describe('as YAML', () => {
     expect(JSON.stringify(wrong), 'nobody asked for an order').not.toContain('requested');
   });
 
-  it('has every problem with its line, and is refused when the draft has changed meanwhile', async () => {
+  it('has every problem with its line, and is refused if the draft has changed meanwhile', async () => {
     const form = await formBehind('policy_upload');
     const wrong = await submit(form, {
       rules: '- rule_name: a\n  tasks: [fly]\n  names: ["*"]\n  decision: maybe',
@@ -449,7 +449,7 @@ describe('as YAML', () => {
 });
 
 describe('a starting point', () => {
-  it('asks who has which role and becomes the draft', async () => {
+  it('asks for each role’s people and becomes the draft', async () => {
     const form = await formBehind('policy_start', 'small_team');
     expect(fieldsOf(form)).toEqual(['managers', 'managers_groups']);
     expect(await submit(form, {})).toMatchObject({
@@ -487,7 +487,7 @@ describe('a starting point', () => {
   });
 });
 
-it('has all that was done in the audit log, with who did it', async () => {
+it('has every change in the audit log, with its author', async () => {
   const { csv } = await auditLog(t.workspace);
   const lines = csv.split('\r\n');
   const of = (event: string) => lines.filter((line) => line.includes(`,${event},`));
@@ -499,7 +499,7 @@ it('has all that was done in the audit log, with who did it', async () => {
   expect(of('policy_draft_changed')[0]).toContain('large renewals');
 });
 
-it('shows on the cards of orders that wait what they need once a version is in force', async () => {
+it('shows on pending cards what they need once a version is in force', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew chef.rest');
   const form = await formBehind('policy_upload');
   const rule =

@@ -14,14 +14,12 @@ import {
 import { orderAfter } from '../support/orders.ts';
 import { auditLog, closed, ephemeral, fieldsOf, filledOf } from '../support/people.ts';
 
-/*
- * Whose a name is: what people set for names, one by one and many at once.
- */
+/* People's settings of names, one by one and many at once. */
 
 const t = useTestDemo();
 const told = (line: string, person: Actor = t.alice) => answerTo(t.workspace, person, `/domain ${line}`);
 
-/** Opens the form behind the button on the screen of a name. */
+/** Opens the form of the button on a name's screen. */
 async function editForm(name: string, person: Actor = t.alice): Promise<View> {
   await told(`name ${name}`, person);
   const screen = person.ephemerals().at(-1);
@@ -29,12 +27,12 @@ async function editForm(name: string, person: Actor = t.alice): Promise<View> {
   return openedAfter(t.workspace, person, () => person.click(screen, 'name_edit'));
 }
 
-/** Saves the form and answers with what the person is told. */
+/** Saves the form and returns the answer. */
 function saved(form: View, values: Parameters<Actor['submit']>[1], person: Actor = t.alice): Promise<string> {
   return toldAfter(t.workspace, person, async () => closed(await person.submit(form, values)));
 }
 
-describe('a channel where the bot is not', () => {
+describe('a channel without the bot', () => {
   const lacks = /I am not in|invite/i;
 
   it('is refused in the form', async () => {
@@ -55,7 +53,7 @@ describe('a channel where the bot is not', () => {
 });
 
 describe('the details of a name', () => {
-  it('are set in a form behind a button of its screen, and stand on the screen', async () => {
+  it('are set in a form behind a button of its screen, and are shown on the screen', async () => {
     await told('watch cafe.rest');
     const form = await editForm('cafe.rest');
     expect(form.callback_id).toBe('name_edit');
@@ -76,7 +74,7 @@ describe('the details of a name', () => {
     expect(text.replaceAll('\u2060', '')).toContain('Ask *legal* first');
   });
 
-  it('open as they stand, and are taken away by a tick', async () => {
+  it('are prefilled, and are cleared by a checkbox', async () => {
     const form = await editForm('cafe.rest');
     expect(filledOf(form)).toMatchObject({ tags: 'brand, client-acme' });
     expect(form.state.values).toMatchObject({
@@ -90,7 +88,7 @@ describe('the details of a name', () => {
     expect(text).not.toContain('*Channel*');
   });
 
-  it('say at the field what is wrong with them', async () => {
+  it('have their errors at the field', async () => {
     const form = await editForm('cafe.rest');
     expect(await t.alice.submit(form, { tags: 'a/b, none' })).toMatchObject({
       outcome: 'errors',
@@ -99,7 +97,7 @@ describe('the details of a name', () => {
     t.alice.close(form);
   });
 
-  it('have tags that decide, which two take away, as two unwatch the name with them', async () => {
+  it('have protected tags, which two people remove, as two unwatch such a name', async () => {
     const form = await editForm('cafe.rest');
     await saved(form, { tags: 'brand, guarded' });
     expect(await saved(await editForm('cafe.rest'), { tags: 'brand' })).toContain(
@@ -122,7 +120,7 @@ describe('the details of a name', () => {
     expect(await told('unwatch bistro.rest')).toContain('bistro.rest* is no longer watched');
   });
 
-  it('have their changes in the audit log, with who made them', async () => {
+  it('have their changes in the audit log, with their authors', async () => {
     const { csv } = await auditLog(t.workspace);
     const lines = csv.split('\r\n').filter((line) => line.includes('name_changed'));
     expect(lines).toHaveLength(4);
@@ -134,14 +132,14 @@ describe('the details of a name', () => {
   });
 });
 
-/** The latest that a person alone was shown. */
+/** The latest ephemeral message of a person. */
 function shownTo(person: Actor) {
   const message = person.ephemerals().at(-1);
   if (message === undefined) throw new Error('nothing was shown');
   return message;
 }
 
-/** The rows of a portfolio's file that a person was handed last. */
+/** The rows of a person's latest portfolio file. */
 async function fileOf(direct: string): Promise<string[]> {
   const file = t.workspace.messages(direct).findLast(({ files }) => files !== undefined)?.files?.[0];
   if (file === undefined) throw new Error('no file came');
@@ -150,7 +148,7 @@ async function fileOf(direct: string): Promise<string[]> {
 }
 
 describe('names', () => {
-  it('are found by filters that are put together, with what they cost', async () => {
+  it('are found by combined filters, with their cost', async () => {
     for (const [name, days] of [
       ['acme-one.rest', 40],
       ['acme-two.rest', 50],
@@ -192,7 +190,7 @@ describe('names', () => {
     expect(await told('names owner:me', t.ada)).toContain('3 names');
   });
 
-  it('that are deleted stand in no sum of renewals', async () => {
+  it('that are deleted aren’t in any sum of renewals', async () => {
     await told('watch gone.rest');
     const text = await told('names acme-one gone.rest');
     expect(text).toContain('1 is deleted and can’t be renewed.');
@@ -204,14 +202,14 @@ describe('names', () => {
     await told('unwatch gone.rest');
   });
 
-  it('that a filter does not know are told the nearest', async () => {
+  it('that a filter doesn’t know get the nearest ones', async () => {
     expect(await told('names tga:acme')).toContain('Unknown filter `tga`. Did you mean `tag:`?');
     expect(await told('names expiring<soon')).toContain('`expiring&lt;60`');
     expect(await told('names owner:@nobody')).toContain('No owner is called “@nobody”');
     expect(await told('names tag:unheard-of')).toContain('No names found for `tag:unheard-of`');
   });
 
-  it('are renewed together: all that were found are ticked', async () => {
+  it('are renewed together: all found ones are selected', async () => {
     await told('names tag:acme expiring<90');
     const list = shownTo(t.alice);
     const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(list, 'names_renew'));
@@ -221,7 +219,7 @@ describe('names', () => {
     expect(textOf(order.card)).toContain('about €36.00');
   });
 
-  it('that are ticked are changed together, and keep what is not given', async () => {
+  it('that are selected are changed together, and keep omitted fields', async () => {
     await told('names tag:acme');
     const list = shownTo(t.alice);
     const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(list, 'names_edit'));
@@ -232,7 +230,7 @@ describe('names', () => {
     expect(await told('names tag:acme')).toContain('1 name for');
   });
 
-  it('are turned page by page', async () => {
+  it('are shown page by page', async () => {
     const list = Array.from({ length: 120 }, (_, index) => `page-${String(index).padStart(3, '0')}.example`);
     await t.demo.bot.expiry.importNames(
       list.join('\n'),
@@ -256,7 +254,7 @@ describe('names', () => {
     expect(buttonsOf(shownTo(t.alice))).not.toContain('names_previous');
   });
 
-  it('go out as a CSV of what was found', async () => {
+  it('are exported as a CSV of the results', async () => {
     await t.alice.command(DOMAINS, '/domain names export tag:priority sort:name');
     await ephemeral(t.workspace, t.alice, 'that the file is there', (message) =>
       textOf(message).includes('The portfolio with 2 names'),
@@ -267,7 +265,7 @@ describe('names', () => {
     expect(two).toMatch(/^acme-two\.rest,/);
   });
 
-  it('come in as a CSV that is shown before it is applied', async () => {
+  it('are imported from a CSV after a preview', async () => {
     const form = await openForm(t.workspace, t.alice, '/domain names import');
     expect(fieldsOf(form)).toEqual(['file', 'rows']);
     expect(textOf(form), 'before the file is made').toContain('at most 20,000 names');
@@ -288,7 +286,7 @@ describe('names', () => {
     expect(await toldAfter(t.workspace, t.alice, apply)).toContain('already applied');
   });
 
-  it('come in with owners who are members, whoever else is named', async () => {
+  it('are imported with owners who are members, and other people are refused', async () => {
     const before = t.workspace.calls.length;
     const submit = async (rows: string) =>
       t.alice.submit(await openForm(t.workspace, t.alice, '/domain names import'), { rows });

@@ -15,9 +15,7 @@ import {
 } from '../support/demo.ts';
 import { ephemeral, fieldsOf, linkTwoFactor } from '../support/people.ts';
 
-/*
- * The search for preregistrations: a task that reads, told to one person alone.
- */
+/* The search for preregistrations: a reading task, shown only to one person. */
 
 const t = useTestDemo();
 
@@ -48,10 +46,10 @@ test('TEXT searches at once, by name or by name and ending', async () => {
   });
   const none = await answerTo(t.workspace, t.alice, '/domain prereg nothing');
   expect(none).toContain('No preregistrations of the name nothing');
-  expect(t.workspace.messages(DOMAINS), 'nobody else sees a search').toEqual([]);
+  expect(t.workspace.messages(DOMAINS), 'other people see no search').toEqual([]);
 });
 
-test('the form asks for the extra data, and results are turned page by page in place', async () => {
+test('the form asks for the extra data, and results have pages in place', async () => {
   const view = await openForm(t.workspace, t.alice, '/domain prereg');
   expect(fieldsOf(view)).toEqual([
     ...['sld', 'tld', 'subtld', 'id', 'prereg_config.confirmation_start', 'prereg_config.confirmation_end'],
@@ -64,13 +62,13 @@ test('the form asks for the extra data, and results are turned page by page in p
   });
   const first = await page(t.alice, '1–20 of 100');
   expect(textOf(first)).toMatch(/mark-9001.*ttl: 3600/s);
-  expect(buttonsOf(first), 'nothing is before the first page').toEqual(['prereg_open', 'prereg_next']);
+  expect(buttonsOf(first), 'the first page has no previous one').toEqual(['prereg_open', 'prereg_next']);
   expect(textOf(first)).toContain('with EQUAL: exact match.');
   expect(searches().at(-1)).toMatchObject({ query: { 'keys[]': ['tmch_mark', 'nsentry'] } });
 
   await t.alice.click(first, 'prereg_next');
   const second = await page(t.alice, '21–40 of 100');
-  expect(second.ts, 'the page takes the place of the one before').toBe(first.ts);
+  expect(second.ts, 'the page replaces the previous one').toBe(first.ts);
   expect(buttonsOf(second)).toEqual(['prereg_open', 'prereg_previous', 'prereg_next']);
   expect(searches().at(-1)).toMatchObject({
     query: { 'keys[]': ['tmch_mark', 'nsentry'] },
@@ -80,7 +78,7 @@ test('the form asks for the extra data, and results are turned page by page in p
   await page(t.alice, '1–20 of 100');
 });
 
-test('a moment with a UTC offset goes out over JSON as it was typed, and over XML not', async () => {
+test('a time with a UTC offset is sent unchanged over JSON, but not over XML', async () => {
   const view = await openForm(t.workspace, t.alice, '/domain prereg');
   const start = { 'prereg_config.period_start': '2027-03-01T12:00:00+01:00' };
   expect(await t.alice.submit(view, { ...start, operator: 'like' })).toMatchObject({
@@ -103,17 +101,15 @@ test('the last page has no next one', async () => {
 test('over XML it is searched as that interface documents', async () => {
   const GUESS = 'Only one filter is documented; several are sent in sequence and assumed to all apply.';
   await t.carol.command(DOMAINS, '/domain prereg table-00%');
-  expect(textOf(await page(t.carol, 'table-00%')), 'of one filter nothing is guessed').not.toContain(GUESS);
+  expect(textOf(await page(t.carol, 'table-00%')), 'one filter needs no guess').not.toContain(GUESS);
   await t.carol.command(DOMAINS, '/domain prereg table-00%.rest');
-  expect(textOf(await page(t.carol, 'of table-00%.rest: 1–9 of 9')), 'a guess is said to be one').toContain(
-    GUESS,
-  );
+  expect(textOf(await page(t.carol, 'of table-00%.rest: 1–9 of 9')), 'a guess is marked').toContain(GUESS);
   expect(searches().at(-1)?.body).toContain(
     '<where><and><key>sld</key><operator>like</operator><value>table-00%</value></and><and><key>tld</key><operator>like</operator><value>rest</value></and></where>',
   );
 });
 
-test('every filter, an order and further keys of a password account go over XML where they need it', async () => {
+test('filters, order and further keys of a password account use XML if needed', async () => {
   const view = await openForm(t.workspace, t.alice, '/domain prereg');
   await t.alice.submit(view, {
     tld: 'rest',
@@ -135,7 +131,7 @@ test('every filter, an order and further keys of a password account go over XML 
   for (const column of ['Owner contact', 'Zone contact', 'Updated by', 'Nameservers', 'Phase period']) {
     expect(textOf(found), column).toContain(column);
   }
-  expect(textOf(found), 'moments as people write them').toMatch(
+  expect(textOf(found), 'times as people write them').toMatch(
     /\d+ \w{3,4} \d{4}, \d\d:\d\d – \d+ \w{3,4} \d{4}, \d\d:\d\d/,
   );
   expect(textOf(found)).toContain('how it compares, and its wildcards, aren’t documented');
@@ -144,7 +140,7 @@ test('every filter, an order and further keys of a password account go over XML 
   expect(searches().at(-1)?.body).toMatch(/<offset>2<.*<key>zonec<.*<order>/);
 });
 
-test('children, an id and an ending of several parts are searched for as they are documented', async () => {
+test('children, an id and an ending of several parts are searched as documented', async () => {
   const view = await openForm(t.workspace, t.alice, '/domain prereg');
   await t.alice.submit(view, { id: '9001', children: [], operator: 'EQUAL' });
   await ephemeral(t.workspace, t.alice, 'the record', ({ text }) => text.includes('id 9001: 1–1 of 1'));
@@ -165,7 +161,7 @@ test('children, an id and an ending of several parts are searched for as they ar
   });
 });
 
-test('one record is shown in full, with its phases and when each ends', async () => {
+test('one record is shown completely, with its phases and their ends', async () => {
   await t.alice.command(DOMAINS, '/domain prereg table-003.rest');
   const one = await page(t.alice, 'of table-003.rest: 1–1 of 1');
   const record = await openedAfter(t.workspace, t.alice, () => t.alice.click(one, 'prereg_open'));
@@ -196,7 +192,7 @@ test('one record is shown in full, with its phases and when each ends', async ()
   t.alice.close(chosen);
 });
 
-test('% and * are not sent as if they stood for something', async () => {
+test('% and * aren’t sent as wildcards', async () => {
   const before = searches().length;
   expect(await answerTo(t.workspace, t.alice, '/domain prereg table-00%')).toMatch(
     /only finds exact matches.*choose `?like/s,
@@ -218,7 +214,7 @@ test('% and * are not sent as if they stood for something', async () => {
 });
 
 test.each(['a b', 'caf\u0007e.rest', '<script>', 'a..b', '-.-', `${'x'.repeat(64)}.rest`])(
-  'what is no name is not searched for: %j',
+  'an invalid name isn’t searched: %j',
   async (text) => {
     const before = searches().length;
     const told = await answerTo(t.workspace, t.alice, `/domain prereg ${text}`);
@@ -227,7 +223,7 @@ test.each(['a b', 'caf\u0007e.rest', '<script>', 'a..b', '-.-', `${'x'.repeat(64
   },
 );
 
-test('EQUAL never goes out as like, whatever account is active by then', async () => {
+test('EQUAL is never sent as like, whatever account is active then', async () => {
   await link(t.workspace, t.carol, SANDBOX_ACCOUNTS.aliceDemoSystem);
   const view = await openForm(t.workspace, t.carol, '/domain prereg');
   await answerTo(t.workspace, t.carol, `/domain use ${SANDBOX_ACCOUNTS.tina.context}`);
@@ -239,7 +235,7 @@ test('EQUAL never goes out as like, whatever account is active by then', async (
   expect(searches()).toHaveLength(before);
 });
 
-test('in the form it is said at the field', async () => {
+test('in the form the error is at the field', async () => {
   const view = await openForm(t.workspace, t.alice, '/domain prereg');
   expect(await t.alice.submit(view, { sld: 'cafe.rest', tld: 'r_t' })).toMatchObject({
     errors: { sld: expect.stringContaining('without its ending'), tld: expect.any(String) },
@@ -247,12 +243,12 @@ test('in the form it is said at the field', async () => {
   t.alice.close(view);
 });
 
-test('a slow service is waited for: the view says so, and the answer comes to the channel', async () => {
+test('a slow service is waited for: the view says so, and the result comes to the channel', async () => {
   t.service.faults.set({ kind: 'slow', delayMs: 2_400, times: 1, match: { task: 'prereg.search' } });
   const view = await openForm(t.workspace, t.alice, '/domain prereg');
   const result = await t.alice.submit(view, { sld: 'table-020' });
   expect(result).toMatchObject({ outcome: 'updated' });
-  // Another view may be open too: that of the linking, when it was answered late.
+  // The link form may still be open, if its response was late.
   const shown = () =>
     t.alice
       .openedViews()
@@ -262,7 +258,7 @@ test('a slow service is waited for: the view says so, and the answer comes to th
   const found = await page(t.alice, 'table-020');
   expect(textOf(found)).toContain('table-020.rest');
   await t.workspace.waitFor(() => (shown().includes('in the channel') ? true : undefined), {
-    what: 'the view to say where the answer is',
+    what: 'the view to say where the result is',
   });
 });
 
@@ -274,12 +270,12 @@ test.each([
   ],
   ['busy', { kind: 'status_429', retryAfter: 60 }, /busy/],
   ['broken', { kind: 'html' }, /response couldn’t be read.*Client transaction `[0-9a-f-]{36}`/],
-] as const)('a service that is %s is told in words', async (_what, fault, words) => {
+] as const)('a service that is %s is reported in words', async (_what, fault, words) => {
   t.service.faults.set({ ...fault, match: { task: 'prereg.search' } });
   expect(await answerTo(t.workspace, t.alice, '/domain prereg table-001')).toMatch(words);
 });
 
-test('a button that was tampered with searches nothing', async () => {
+test('a manipulated button searches nothing', async () => {
   await answerTo(t.workspace, t.alice, '/domain prereg .rest');
   await t.alice.click(await page(t.alice, '1–20 of 100'), 'prereg_next');
   await page(t.alice, '21–40 of 100');

@@ -3,9 +3,7 @@ import { expect, it } from 'vitest';
 import { answerTo, buttonsOf, openedAfter, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
 import { auditLog, clickAs, closed, fieldsOf, filledOf } from '../support/people.ts';
 
-/*
- * Named sets of contacts and nameservers: kept by approvers, offered by forms.
- */
+/* Named sets of contacts and nameservers: managed by approvers, offered by forms. */
 
 const t = useTestDemo();
 
@@ -21,7 +19,7 @@ async function formBehind(person: Actor, button: string): Promise<View> {
   return openedAfter(t.workspace, person, () => person.click(list, button));
 }
 
-/** The open form once it has what is waited for. */
+/** The open form once a condition holds. */
 function formWith(person: Actor, view: View, holds: (form: View) => boolean): Promise<View> {
   return t.workspace.waitFor(() => person.openedViews().find((open) => open.id === view.id && holds(open)), {
     what: 'the form to change',
@@ -37,7 +35,7 @@ async function addContacts(): Promise<void> {
   );
 }
 
-it('are added by approvers and admins alone, and shown to everybody', async () => {
+it('are added only by approvers and admins, and shown to everyone', async () => {
   expect(await answerTo(t.workspace, t.alice, '/domain presets')).toContain('No presets yet');
   expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).toEqual([]);
   await addContacts();
@@ -50,7 +48,7 @@ it('are added by approvers and admins alone, and shown to everybody', async () =
   );
 });
 
-it('have the fields of their kind, and say what is wrong with them', async () => {
+it('have the fields of their kind, and show errors', async () => {
   const form = await formBehind(t.bob, 'preset_add');
   await t.bob.changeInput(form, 'kind', 'nameservers');
   const changed = await formWith(t.bob, form, (open) => fieldsOf(open).includes('nameServers'));
@@ -70,7 +68,7 @@ it('have the fields of their kind, and say what is wrong with them', async () =>
   );
 });
 
-it('fill the fields of a form in place of what stood there, and leave the others', async () => {
+it('fill in their fields of a form, replacing earlier values, and keep the others', async () => {
   await t.workspace.waitFor(
     async () =>
       (await answerTo(t.workspace, t.alice, '/domain presets')).includes('Our DNS') ? true : undefined,

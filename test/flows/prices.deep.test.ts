@@ -8,7 +8,7 @@ import { auditLog, clickAs, closed, ephemeral, fieldsOf, filledOf } from '../sup
 const t = useTestDemo();
 const TODAY = new Date().toISOString().slice(0, 10);
 
-/** Opens the list and the form behind one of its buttons. */
+/** Opens the list and the form of one of its buttons. */
 async function formBehind(button: string, value?: string): Promise<View> {
   await answerTo(t.workspace, t.ada, '/domain prices');
   const list = t.ada.ephemerals().at(-1);
@@ -38,7 +38,7 @@ it('are unknown before there is a list, and nothing waits for it', async () => {
 });
 
 describe('the list', () => {
-  it('is changed by admins alone, in a form with the fields of its CSV', async () => {
+  it('is changed only by admins, in a form with the fields of its CSV', async () => {
     const form = await formBehind('price_add');
     expect(form.callback_id).toBe('price');
     expect(fieldsOf(form)).toEqual(['zone', 'task', 'period', 'amount', 'valid_from', 'source']);
@@ -68,7 +68,7 @@ describe('the list', () => {
     expect(t.alice.openedViews().map(({ callback_id }) => callback_id)).not.toContain('price');
   });
 
-  it('is shown to everybody, and offers admins to change it', async () => {
+  it('is shown to everyone, and only admins can change it', async () => {
     expect(await addPrice({ amount: '18.00' })).toContain('1 price added.');
     const told = await answerTo(t.workspace, t.alice, '/domain prices');
     expect(told).toContain('€18.00');
@@ -77,7 +77,7 @@ describe('the list', () => {
     expect(buttonsOf(seen ?? { blocks: [] })).toEqual(['prices_export']);
   });
 
-  it('opens a price with what it says, and takes another in its place', async () => {
+  it('opens a price with its values, and replaces it', async () => {
     const [listed] = await t.demo.bot.prices.list();
     const form = await formBehind('price_edit', listed?.id);
     expect(filledOf(form)).toMatchObject({ zone: 'rest', amount: '18.00', valid_from: TODAY });
@@ -88,7 +88,7 @@ describe('the list', () => {
     expect((await t.demo.bot.prices.list()).map(({ amount }) => amount.minor)).toEqual([1_750]);
   });
 
-  it('comes in as CSV, all of it or nothing, with every problem named by its line', async () => {
+  it('is imported as CSV, all of it or nothing, with every problem and its line', async () => {
     const header = 'zone,task,period,amount,valid_from,source';
     const bad = await importPrices(
       [
@@ -111,7 +111,7 @@ describe('the list', () => {
     expect(await t.demo.bot.prices.list()).toHaveLength(2);
   });
 
-  it('goes out as a CSV file that it takes back', async () => {
+  it('is exported as a CSV file that it can import', async () => {
     const directly = () => t.workspace.messages('D0ALICE').filter(({ files }) => files !== undefined);
     await answerTo(t.workspace, t.alice, '/domain prices');
     const list = t.alice.ephemerals().at(-1);
@@ -132,7 +132,7 @@ describe('the list', () => {
     );
   });
 
-  it('has its changes in the audit log, with who made them', async () => {
+  it('has its changes in the audit log, with their authors', async () => {
     const { csv } = await auditLog(t.workspace);
     const lines = csv.split('\r\n').filter((line) => line.includes('price_changed'));
     expect(lines).toHaveLength(3);
@@ -146,7 +146,7 @@ describe('a card', () => {
     await addPrice({ amount: '18.00' });
   });
 
-  it('says the price of every name, the sum, its day and its source, and that a premium name may cost more', async () => {
+  it('shows the price of every name, the sum, its day and its source, and that a premium name may cost more', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest bistro.example 2');
     expect(textOf(order.card)).toContain('about €36.00');
     expect(textOf(order.card)).toContain('Price unknown for 1 name');
@@ -185,7 +185,7 @@ describe('a card', () => {
   });
 });
 
-it('the list is read from an attached file, whose problems stand at the file', async () => {
+it('the list is read from an attached file, whose problems are shown at the file', async () => {
   const form = await formBehind('prices_import');
   const wrong = await t.ada.submit(form, { file: [t.ada.upload('prices.csv', 'zone,amount\nrest,1')] });
   expect(wrong).toMatchObject({ outcome: 'errors', errors: { file: expect.any(String) } });

@@ -17,8 +17,8 @@ import { orderAfter, type SeenOrder } from '../support/orders.ts';
 import { closed } from '../support/people.ts';
 
 /*
- * A private order explains changes of a name to who may see it; everybody else learns only that there is one. Carol is a
- * member who may not.
+ * A private order explains changes of a name to people who may see it; everyone else only learns that there is one.
+ * Carol is a member without access.
  */
 
 const NAME = 'quiet.rest';
@@ -37,10 +37,10 @@ beforeAll(async () => {
   t.service.state.addDomain({ name: NAME, context: 4, expires, nameServers });
   await setScene({ service: t.service, dns: sandbox, name: NAME });
   await answerTo(t.workspace, t.alice, `/domain watch ${NAME}`);
-  await lookUntil('it was looked at', async () => (await screen(t.alice)).includes('No changes since'));
+  await lookUntil('a lookup', async () => (await screen(t.alice)).includes('No changes since'));
 }, 60_000);
 
-/** Lets hours pass, with looks at the name. */
+/** Advances by hours, with lookups of the name. */
 async function lookUntil(what: string, holds: () => Promise<boolean>): Promise<void> {
   await until(
     what,
@@ -54,7 +54,7 @@ async function lookUntil(what: string, holds: () => Promise<boolean>): Promise<v
   );
 }
 
-/** Alice has the nameservers changed in a direct message. */
+/** Alice requests new nameservers in a direct message. */
 async function askPrivately(): Promise<SeenOrder> {
   const line = `/domain nameservers ${NAME} ${NEW_HOSTS.join(' ')}`;
   const before = t.alice.ephemerals().length;
@@ -72,7 +72,7 @@ async function askPrivately(): Promise<SeenOrder> {
   return orderAfter(t.workspace, () => t.alice.submit(form, { name: NAME }), DIRECT);
 }
 
-test('a change and an incident name a private order to nobody who may not see it', async () => {
+test('a change and an incident name a private order only to people who may see it', async () => {
   const order = await askPrivately();
   await order.ends('SUCCEEDED');
   t.demo.dns.sandbox?.world.delegate(NAME, NEW_HOSTS);
@@ -88,14 +88,14 @@ test('a change and an incident name a private order to nobody who may not see it
   t.service.registry.show(NAME, { statuses: ['active'] });
   const incidents = () =>
     t.workspace.messages('C0EXPIRY').filter(({ metadata }) => metadata?.event_type === 'domain_incident');
-  await lookUntil('it is told', async () => incidents().length > 0);
+  await lookUntil('the report', async () => incidents().length > 0);
   const incident = textOf(incidents()[0] ?? { blocks: [] });
   expect(incident).toContain('1 private order');
   expect(incident).not.toContain(order.id);
   expect(incident).not.toContain('Nameservers, order');
 }, 120_000);
 
-test('an open private order stands in the way without its id', async () => {
+test('an open private order conflicts without its id', async () => {
   const command = () => t.alice.command(DIRECT, '/domain renew cafe.rest');
   const order = await orderAfter(t.workspace, command, DIRECT);
   const again = await toldAfter(t.workspace, t.alice, () =>
@@ -116,7 +116,7 @@ test('an open private order stands in the way without its id', async () => {
   await t.alice.click(order.card, 'order_cancel');
 });
 
-test('a plan that was dropped is forgotten', async () => {
+test('a withdrawn plan is deleted', async () => {
   const form = await openForm(t.workspace, t.alice, '/domain bulk renew');
   const before = t.alice.ephemerals().length;
   closed(await t.alice.submit(form, { rows: `name,period\n${NAME},1` }));

@@ -6,8 +6,9 @@ import { orderAfter, orderOf } from '../support/orders.ts';
 import { closed } from '../support/people.ts';
 
 /*
- * Alice asks for a renewal, a redirect and a mandate in private. Carol, a member, tries every command, button and message
- * that shows orders or mandates. Also tried: an impact of somebody else's order, and buttons with ids that she guessed.
+ * Alice requests a renewal, a redirect and a mandate in private. Carol, a member, tries every command, button and
+ * message that shows orders or mandates. Also tested: an impact of another person's order, and buttons with guessed
+ * ids.
  */
 
 const DAY_MS = 86_400_000;
@@ -85,7 +86,7 @@ beforeAll(async () => {
 
 const shownIn = ({ text, blocks }: Pick<Message, 'text' | 'blocks'>) => JSON.stringify([text, blocks]);
 
-/** All that a person can read: channels that everybody reads, answers, dialogs, Home, and files. */
+/** Everything that a person can read: public channels, answers, dialogs, Home, and files. */
 async function seenBy(person: Actor, direct: string): Promise<string> {
   const messages = [DOMAINS, REMINDERS, direct].flatMap((channel) => t.workspace.messages(channel));
   const files = messages.flatMap((message) => message.files ?? []);
@@ -110,7 +111,7 @@ async function expectNothing(what: string): Promise<void> {
   expect(where, what).toEqual([]);
 }
 
-/** What people ask for, and whether approvers and admins find a private order there. */
+/** Lists, and whether approvers and admins find a private order there. */
 const LISTS: readonly (readonly [line: () => string, shows: keyof typeof ids | undefined])[] = [
   [() => 'orders', 'renewal'],
   [() => 'orders pending', 'renewal'],
@@ -130,7 +131,7 @@ const LISTS: readonly (readonly [line: () => string, shows: keyof typeof ids | u
   [() => 'rules secret.rest', undefined],
 ];
 
-/** Commands that take an id. What they were given is said again. */
+/** Commands with an id, which their answer repeats. */
 const OF_ONE = ['order', 'receipt'] as const;
 
 const BUTTONS = [
@@ -148,7 +149,7 @@ const BUTTONS = [
   ...['order_resolve_failed', 'mandate_add', 'mandate_end'],
 ];
 
-/** A message whose buttons have an id that somebody guessed. */
+/** A message whose buttons have a guessed id. */
 async function forge(value: string): Promise<Message> {
   const button = (action_id: string) => ({
     ...{ type: 'button', action_id, value },
@@ -191,7 +192,7 @@ describe('a private order or mandate', () => {
     }
   });
 
-  test('is not on Home, in the digest, or in what its mandate says', async () => {
+  test('is not on Home, in the digest, or in its mandate’s messages', async () => {
     await t.carol.openHome();
     await t.workspace.waitFor(() => t.carol.homeView(), { what: 'her Home' });
     await t.demo.moveTime(3 * DAY_MS);

@@ -15,9 +15,7 @@ import {
 import { ask } from '../support/orders.ts';
 import { closed } from '../support/people.ts';
 
-/*
- * Every way to change what protects a name goes through one gate, which asks for what the affected rules ask of an order.
- */
+/* Every way to change a name's protection goes through one gate, with the requirements of the affected rules. */
 
 let rules: readonly PolicyRule[] = [];
 const t = useTestDemo({
@@ -92,7 +90,7 @@ async function watchMany(person: Actor, names: string): Promise<string> {
   return toldAfter(t.workspace, person, async () => closed(await person.submit(form, { names })));
 }
 
-/** The question of the last change, wherever it stands. */
+/** The question of the last change, in any channel. */
 const questionAbout = (name: string, channel = DOMAINS): Promise<Message> =>
   t.workspace.waitFor(
     () =>
@@ -104,7 +102,7 @@ const questionAbout = (name: string, channel = DOMAINS): Promise<Message> =>
 const click = (person: Actor, question: Message) =>
   toldAfter(t.workspace, person, () => person.click(question, 'facts_confirm'));
 
-/** The paths that take a tag away. */
+/** The ways to remove a tag. */
 const PATHS: readonly [string, (person: Actor, name: string) => Promise<string>][] = [
   ['the command', (person, name) => told(`unwatch ${name}`, person)],
   ['the form', (person, name) => edit(person, name, { tags: '' })],
@@ -130,7 +128,7 @@ test.each(
   });
 });
 
-/** The paths that move a date away. */
+/** The ways to postpone a date. */
 const DATE_PATHS: readonly [string, (person: Actor, name: string) => Promise<string>][] = [
   ['the watch command', (person, name) => told(`watch ${name} 2028-05-01`, person)],
   ['the import', (person, name) => watchMany(person, `${name}, 2028-05-01`)],
@@ -167,7 +165,7 @@ test.each(['alice', 'bob', 'carol'] as const)('a snooze by %s ends with the expi
   expect(found?.snooze?.until).toEqual(found?.expiry?.at);
 });
 
-/** Asks in a digest's place to let a name lapse, and finds the request. */
+/** Requests in a digest's place to let a name lapse, and finds the request. */
 async function lapseAsked(name: string, by = 'U0ALICE'): Promise<Message> {
   const place = { channelId: DOMAINS };
   const { expiry, facts } = t.demo.bot;
@@ -191,7 +189,7 @@ const lapsed = (name: string, by: string) =>
   });
 
 test.each(['alice', 'bob', 'carol'] as const)(
-  'asked by %s, a name under a rule lapses by nobody outside it',
+  'requested by %s, a name with a rule lapses only with its approvers',
   async (who) => {
     const name = `lapse-${who}.rest`;
     await watched(name, 'brand');
@@ -207,7 +205,7 @@ test.each(['alice', 'bob', 'carol'] as const)(
   },
 );
 
-test('a name under a rule that two decide lapses with the second of them', async () => {
+test('a name whose rule needs two lapses with the second confirmation', async () => {
   await watched('two-lapse.rest', 'brand');
   rules = [{ ...LEGAL, approvers: ['U0BOB', 'U0CAROL'], needed: 2 }];
   const request = await lapseAsked('two-lapse.rest');
@@ -224,7 +222,7 @@ test('a name under a rule that two decide lapses with the second of them', async
   await lapsed('two-lapse.rest', 'U0CAROL');
 });
 
-test('a request to let a name lapse that changed is refused and shown again; an unprotected name takes any second person', async () => {
+test('an outdated request to let a name lapse is refused and shown again; an unprotected name needs any second person', async () => {
   rules = [];
   await told('watch plain.rest');
   const first = await lapseAsked('plain.rest');
@@ -233,14 +231,14 @@ test('a request to let a name lapse that changed is refused and shown again; an 
   await t.bob.click(first, 'lapse_confirm');
   await t.workspace.waitFor(
     () => t.bob.ephemerals().findLast((each) => buttonsOf(each).includes('lapse_confirm')),
-    { what: 'the request as it is now' },
+    { what: 'the current request' },
   );
   expect(await lapseOf('plain.rest')).toBeUndefined();
   await t.alice.click(again, 'lapse_confirm');
   await lapsed('plain.rest', 'U0ALICE');
 });
 
-test('a snooze of a name under a rule ends with its expiry at the latest, and is told', async () => {
+test('a snooze of a name with a rule ends at its expiry at the latest, and is announced', async () => {
   await watched('sleeping.rest', 'brand');
   const place = { channelId: DOMAINS };
   const { expiry, facts } = t.demo.bot;
@@ -281,7 +279,7 @@ test('a click on a question counts for what it showed', async () => {
   );
 });
 
-test('asks for every confirmation that the rule needs, of those whom it names', async () => {
+test('asks for every confirmation that the rule needs, from its approvers', async () => {
   await watched('two.rest', 'brand');
   rules = [{ ...LEGAL, approvers: ['U0ALICE', 'U0BOB', 'U0CAROL'], needed: 2 }];
   await edit(t.alice, 'two.rest', { tags: '' });
@@ -295,7 +293,7 @@ test('asks for every confirmation that the rule needs, of those whom it names', 
   const [progress] = await proposals.progressOf({ ...waiting, confirmations: written });
   expect(
     progress?.counted.map(({ userId }) => userId),
-    'who asked counts in no row',
+    'the requester never counts',
   ).toEqual(['U0BOB']);
   await t.bob.click(question, 'facts_confirm');
   await t.workspace.waitFor(
@@ -313,7 +311,7 @@ test('asks for every confirmation that the rule needs, of those whom it names', 
   });
 });
 
-test('of a name that changed meanwhile the change is refused and shown again as it is now', async () => {
+test('a change of a name that has changed meanwhile is refused, and the current one shown', async () => {
   await watched('moving.rest', 'brand');
   await edit(t.alice, 'moving.rest', { tags: '' });
   const question = await questionAbout('moving.rest');
@@ -324,7 +322,7 @@ test('of a name that changed meanwhile the change is refused and shown again as 
       t.carol
         .ephemerals()
         .findLast((each) => textOf(each).includes('new note') && buttonsOf(each).includes('facts_confirm')),
-    { what: 'the change as it is now' },
+    { what: 'the current change' },
   );
   expect(await tagsOf('moving.rest')).toEqual(['brand']);
   await t.carol.click(again, 'facts_confirm');
@@ -333,11 +331,11 @@ test('of a name that changed meanwhile the change is refused and shown again as 
   });
 });
 
-test('a later date than that of somebody else waits, by command and by list; one’s own does not', async () => {
+test('a later date than another person’s waits, by command and by list; than one’s own it doesn’t', async () => {
   expect(await told('watch dated.test 2027-05-01')).not.toContain('confirmation');
   expect(await told('watch dated.test 2027-06-01')).not.toContain('confirmation');
   expect(await told('watch dated.test 2027-05-01', t.bob)).not.toContain('confirmation');
-  // An earlier date of somebody else doesn't make the name theirs.
+  // Giving an earlier date doesn't make the later one Bob's own.
   expect(await told('watch dated.test 2027-07-01', t.bob)).toContain('needs another person’s confirmation');
   expect(await told('watch dated.test 2028-05-01')).toContain('needs another person’s confirmation');
   expect(await watchMany(t.alice, 'dated.test, 2028-06-01')).toContain('1 date waiting for confirmation');
@@ -359,7 +357,7 @@ test('a name with an open order is not unwatched by one person', async () => {
   expect(await told('unwatch ordered.rest')).toContain('needs another person’s confirmation');
 });
 
-test('a new owner or channel takes effect at once and is announced where everybody sees it', async () => {
+test('a new owner or channel takes effect at once and is announced where everyone sees it', async () => {
   await watched('routed.rest', '');
   await edit(t.alice, 'routed.rest', { channel: 'C0GENERAL', owner: 'U0BOB' });
   const notice = await t.workspace.waitFor(
@@ -374,7 +372,7 @@ test('a new owner or channel takes effect at once and is announced where everybo
   );
 });
 
-test('a change that waits is announced in the reminder channel, and what became of it', async () => {
+test('a pending change is announced in the reminder channel, and so is its result', async () => {
   await watched('told.rest', 'brand');
   await edit(t.alice, 'told.rest', { tags: '' });
   const noticed = (text: string) =>
@@ -390,7 +388,7 @@ test('a change that waits is announced in the reminder channel, and what became 
   await noticed('confirmed by <@U0CAROL>');
 });
 
-test('at most 1,000 names are guarded, by form, file and a change that waits', async () => {
+test('at most 1,000 names are guarded, by form, file and pending change', async () => {
   const { facts, expiry } = t.demo.bot;
   const place = { channelId: DOMAINS };
   const names = Array.from({ length: 1_000 }, (_, n) => `guarded-${n}.example`);

@@ -15,9 +15,7 @@ import {
 import { ask, orderAfter, orderOf, SeenOrder } from '../support/orders.ts';
 import { auditLog } from '../support/people.ts';
 
-/*
- * How those who decide are reached, and how they talk with who asked.
- */
+/* How approvers are reached, and how they talk with the requester. */
 
 const t = useTestDemo();
 let database: Database;
@@ -37,14 +35,14 @@ async function settings(entries: Readonly<Record<string, string>>): Promise<void
   }
 }
 
-/** Asks where the bot cannot answer: the card is in the direct message with who asks. */
+/** Requests where the bot can't answer: the card is in the requester's direct message. */
 function askIn(channel: string, text: string): Promise<SeenOrder> {
   return orderAfter(t.workspace, () => t.alice.command(channel, text), 'D0ALICE');
 }
 
 const GENERAL = 'C0GENERAL';
 
-/** The same order as it stands elsewhere, once it does. */
+/** The same order's copy in another channel, once there is one. */
 function copyIn(order: SeenOrder, channel: string): Promise<SeenOrder> {
   const copy = new SeenOrder(t.workspace, order.id, channel);
   return t.workspace.waitFor(() => (copy.messages().length > 0 ? copy : undefined), {
@@ -52,7 +50,7 @@ function copyIn(order: SeenOrder, channel: string): Promise<SeenOrder> {
   });
 }
 
-/** How many messages about an order stand in a channel, once nothing more is to be shown. */
+/** The number of an order's messages in a channel, once nothing more is to be shown. */
 async function countIn(order: SeenOrder, channel: string): Promise<number> {
   await t.demo.bot.catchUp();
   return new SeenOrder(t.workspace, order.id, channel).messages().length;
@@ -61,7 +59,7 @@ async function countIn(order: SeenOrder, channel: string): Promise<number> {
 const told = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
 
 describe('an approval with a comment', () => {
-  test('is the same approval, with the words in the thread', async () => {
+  test('is the same approval, with the comment in the thread', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew catering.rest');
     expect(buttonsOf(order.card)).toEqual([
       'order_approve',
@@ -90,7 +88,7 @@ describe('an approval with a comment', () => {
 });
 
 describe('asking back', () => {
-  test('mentions who asked in the thread, and the time that is left starts anew', async () => {
+  test('mentions the requester in the thread, and restarts the deadline', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew chef.rest');
     const before = await database.prisma.order.findUniqueOrThrow({ where: { id: order.id } });
     await t.demo.moveTime(60_000);
@@ -122,7 +120,7 @@ describe('asking back', () => {
     expect(csv).toMatch(/,asked,Bob .*Who pays for <this>\?/);
   });
 
-  test('is for approvers, about orders that wait', async () => {
+  test('is for approvers, about pending orders', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew cocktail.rest');
     expect(await told(t.alice, () => t.alice.click(order.card, 'order_ask'))).toMatch(
       /You requested this\. Write in the thread/,
@@ -143,8 +141,8 @@ describe('asking back', () => {
   });
 });
 
-describe('the channel of the approvers', () => {
-  test('has every waiting card too, and both are kept in step', async () => {
+describe('the approval channel', () => {
+  test('has every pending card too, and both are updated together', async () => {
     await settings({ approval_channel: GENERAL });
     const order = await ask(t.workspace, t.alice, '/domain renew curry.rest');
     const copy = await copyIn(order, GENERAL);
@@ -162,7 +160,7 @@ describe('the channel of the approvers', () => {
     ['a press on it', (lost: Message) => t.bob.click(lost, 'order_approve')],
     ['a form that it opens', (lost: Message) => t.bob.click(lost, 'order_deny')],
     ['a shortcut on it', (lost: Message) => t.bob.shortcut('domain_here', lost)],
-  ])('has a copy whose posting got no answer: %s brings it up to date', async (_what, act) => {
+  ])('has a copy whose post got no response: %s updates it', async (_what, act) => {
     await settings({ approval_channel: GENERAL });
     t.workspace.faults.set({ method: 'chat.postMessage', channel: GENERAL, kind: 'lost_answer', times: 1 });
     const order = await ask(t.workspace, t.alice, '/domain renew curry.rest');
@@ -183,7 +181,7 @@ describe('the channel of the approvers', () => {
     for (const view of t.bob.openedViews()) await t.bob.close(view);
   });
 
-  test('has copies in direct messages beside it, of which the same holds', async () => {
+  test('has copies in direct messages beside it, which behave the same', async () => {
     t.workspace.faults.set({ method: 'chat.postMessage', channel: 'D0BOB', kind: 'lost_answer', times: 1 });
     const order = await askIn('C0NOBOT', '/domain renew curry.rest');
     const copies = await copyIn(order, 'D0BOB');
@@ -198,11 +196,11 @@ describe('the channel of the approvers', () => {
     expect(states()).toEqual(['PENDING', 'CANCELLED']);
     await t.bob.click(lost, 'order_approve');
     await until('both copies show it', () => states().every((state) => state === 'CANCELLED'));
-    // Bob is told why his press changed nothing.
+    // Bob gets the reason why his click changed nothing.
     expect(await countIn(order, 'D0BOB')).toBe(2);
   });
 
-  test('takes an approval on such a copy, before it was posted again', async () => {
+  test('accepts an approval on such a copy, before it was posted again', async () => {
     await settings({ approval_channel: GENERAL });
     t.workspace.faults.set({ method: 'chat.postMessage', channel: GENERAL, kind: 'lost_answer', times: 1 });
     const order = await ask(t.workspace, t.alice, '/domain renew curry.rest');
@@ -214,7 +212,7 @@ describe('the channel of the approvers', () => {
     expect(await countIn(order, GENERAL), 'it is not posted again').toBe(1);
   });
 
-  test('has it once where it was asked for in that very channel', async () => {
+  test('has it once if it was requested in that channel', async () => {
     await settings({ approval_channel: GENERAL });
     const order = await ask(t.workspace, t.alice, '/domain renew dessert.rest', GENERAL);
     expect(await countIn(order, GENERAL)).toBe(1);
@@ -222,7 +220,7 @@ describe('the channel of the approvers', () => {
     await order.ends('SUCCEEDED');
   });
 
-  test('that cannot be posted in is told to admins once, and each approver is written to', async () => {
+  test('that can’t be posted in is reported to admins once, and each approver gets a message', async () => {
     await settings({ approval_channel: 'C0NOBOT' });
     const first = await ask(t.workspace, t.alice, '/domain renew espresso.rest');
     const second = await ask(t.workspace, t.alice, '/domain renew fondue.rest');
@@ -248,8 +246,8 @@ describe('the channel of the approvers', () => {
   });
 });
 
-describe('where the bot cannot post in the place it was asked for', () => {
-  test('each approver has the card by direct message, not only who asked', async () => {
+describe('if the bot can’t post where the request was made', () => {
+  test('each approver has the card by direct message, not only the requester', async () => {
     const order = await askIn('C0NOBOT', '/domain renew gelato.rest');
     expect(textOf(order.card)).toContain('I’ll notify the approvers');
     const bobs = await copyIn(order, 'D0BOB');
@@ -260,7 +258,7 @@ describe('where the bot cannot post in the place it was asked for', () => {
     await bobs.becomes('SUCCEEDED');
   });
 
-  test('one approver who cannot be written to keeps nobody else from hearing of it', async () => {
+  test('one unreachable approver stops no other message', async () => {
     t.workspace.faults.set({
       method: 'chat.postMessage',
       kind: 'error',
@@ -272,7 +270,7 @@ describe('where the bot cannot post in the place it was asked for', () => {
     await order.ends('SUCCEEDED');
   });
 
-  test('the channel of the approvers has the card and its reminder', async () => {
+  test('the approval channel has the card and its reminder', async () => {
     await settings({ approval_channel: GENERAL, approval_remind_after: '1s' });
     const order = await askIn('C0NOBOT', '/domain renew harvest.rest');
     const copy = await copyIn(order, GENERAL);
@@ -285,10 +283,10 @@ describe('where the bot cannot post in the place it was asked for', () => {
   });
 });
 
-describe('an order asked for in a direct message with the bot', () => {
+describe('an order requested in a direct message with the bot', () => {
   const asked = (text: string) => ask(t.workspace, t.alice, text, 'D0ALICE');
 
-  /** What a person finds of an order in lists and by its id. */
+  /** The places where a person finds an order: lists and its id. */
   async function found(person: Actor, order: SeenOrder, name: string): Promise<readonly string[]> {
     const commands = ['orders', 'orders pending', `orders ${name}`, `order ${order.id}`, `name ${name}`];
     const shown: string[] = [];
@@ -299,7 +297,7 @@ describe('an order asked for in a direct message with the bot', () => {
     return shown;
   }
 
-  test('stands there and with the approvers, and in no channel', async () => {
+  test('is shown there and to the approvers, and in no channel', async () => {
     await settings({ approval_channel: GENERAL });
     const order = await asked('/domain renew juice.rest');
     expect(textOf(order.card)).toContain(' · private');
@@ -313,7 +311,7 @@ describe('an order asked for in a direct message with the bot', () => {
     expect(await countIn(order, GENERAL)).toBe(0);
   });
 
-  test('is found by who asked, approvers and admins alone', async () => {
+  test('is found only by its requester, approvers and admins', async () => {
     await settings({ approvers: 'U0BOB' });
     const order = await asked('/domain renew kitchen.rest');
     const everywhere = [
@@ -336,7 +334,7 @@ describe('an order asked for in a direct message with the bot', () => {
     expect(await found(t.carol, order, 'kitchen.rest'), 'after its end').toEqual([]);
   });
 
-  test('is asked about by approvers, who are answered in a direct message', async () => {
+  test('has questions by approvers, who get the answers in a direct message', async () => {
     const order = await asked('/domain renew ladle.rest');
     const copy = await copyIn(order, 'D0BOB');
     const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(copy.card, 'order_ask'));
@@ -351,7 +349,7 @@ describe('an order asked for in a direct message with the bot', () => {
   });
 });
 
-describe('an order that waits for long', () => {
+describe('an order that is pending for long', () => {
   /** Watches a name that expires in some days by its registry. */
   async function watch(name: string, days: number): Promise<void> {
     const expires = new Date(t.service.clock.registry() + days * 86_400_000).setUTCHours(12, 0, 0, 0);
@@ -359,9 +357,9 @@ describe('an order that waits for long', () => {
     await told(t.alice, () => t.alice.command(DOMAINS, `/domain watch ${name}`));
   }
 
-  test('is called about once, in the thread and by direct message, and can still be approved', async () => {
+  test('is escalated once, in the thread and by direct message, and can still be approved', async () => {
     await settings({ approval_escalate_after: '1s', approval_escalate_to: 'U0ADA' });
-    // Tomorrow, so that nobody is left alone because it is night where they live.
+    // Tomorrow, so that quiet hours don't matter.
     await watch('called.rest', 1);
     const order = await ask(t.workspace, t.alice, '/domain renew called.rest');
     const called = await t.workspace.waitFor(
@@ -381,7 +379,7 @@ describe('an order that waits for long', () => {
     expect(await countIn(order, 'D0ADA')).toBe(1);
   });
 
-  test('is reminded of sooner when a name of it expires soon', async () => {
+  test('is reminded of sooner if one of its names expires soon', async () => {
     await watch('sooner.rest', 5);
     const order = await ask(t.workspace, t.alice, '/domain renew sooner.rest');
     const row = await database.prisma.order.findUniqueOrThrow({ where: { id: order.id } });

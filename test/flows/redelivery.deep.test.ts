@@ -12,9 +12,7 @@ import {
 } from '../support/demo.ts';
 import { approvedBy, ask, orderAfter, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
 
-/*
- * The same thing delivered twice, pressed twice, pressed at once, or not sent by Slack at all.
- */
+/* The same thing delivered twice, clicked twice, clicked at once, or not sent by Slack at all. */
 
 type Delivery = Workspace['deliveries'][number];
 
@@ -22,7 +20,7 @@ const t = useTestDemo();
 
 const told = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
 
-/** The newest delivery that fits. */
+/** The newest matching delivery. */
 function delivered(what: string, fits: (payload: Delivery['payload']) => boolean): Delivery {
   const found = t.workspace.deliveries.findLast(({ payload }) => fits(payload));
   if (found === undefined) throw new Error(`${what} was not delivered`);
@@ -46,7 +44,7 @@ function sentOnce(order: SeenOrder): void {
   ).toHaveLength(1);
 }
 
-test('twenty clicks of two approvers at once send one request', async () => {
+test('twenty concurrent clicks of two approvers send one request', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2');
   const { card } = order;
   await Promise.all(
@@ -63,7 +61,7 @@ test('twenty clicks of two approvers at once send one request', async () => {
   expect(t.service.state.charges).toHaveLength(1);
 });
 
-test('an approval and a cancellation at once: one of them wins, and the card says which', async () => {
+test('a concurrent approval and cancellation: one of them wins, and the card says which', async () => {
   for (const name of ['bar.rest', 'deli.rest', 'curry.rest', 'grill.rest']) {
     const order = await ask(t.workspace, t.alice, `/domain renew ${name}`);
     const { card } = order;
@@ -87,7 +85,7 @@ describe('Slack delivers again', () => {
     await t.alice.click(order.card, 'order_cancel');
     await order.ends('CANCELLED');
     await t.workspace.redeliver(command);
-    // Whatever the second delivery does, it has done it when the next command is answered.
+    // The second delivery is finished when the next command is answered.
     await told(t.alice, () => t.alice.command(DOMAINS, '/domain orders soup.rest'));
     expect(ordersFor('soup.rest')).toEqual(new Set([order.id]));
     expect(order.state).toBe('CANCELLED');
@@ -112,7 +110,7 @@ describe('Slack delivers again', () => {
     const click = delivered('the click', (payload) => pressed(payload) === 'order_approve');
     await Promise.all([1, 2, 3].map(() => t.workspace.redeliver(click)));
     await order.ends('SUCCEEDED');
-    // Answers to the redeliveries before may still be under way.
+    // Answers to earlier redeliveries may still be running.
     await t.workspace.redeliver(click);
     await until('the last one is answered', () =>
       t.bob.ephemerals().some((each) => /done/.test(textOf(each))),
@@ -121,7 +119,7 @@ describe('Slack delivers again', () => {
   });
 });
 
-describe('what Slack did not send', () => {
+describe('requests that Slack did not send', () => {
   test.each([
     ['a signature made with another secret', { signature: `v0=${'0'.repeat(64)}` }],
     ['a signature of six minutes ago', { timestamp: Math.floor(Date.now() / 1_000) - 360 }],
@@ -150,7 +148,7 @@ describe('what Slack did not send', () => {
   });
 });
 
-describe('what nobody expects, rightly signed', () => {
+describe('unexpected but correctly signed deliveries', () => {
   const json = 'application/json';
   const form = 'application/x-www-form-urlencoded';
   const interactive = (payload: unknown) => `payload=${encodeURIComponent(JSON.stringify(payload))}`;
@@ -222,11 +220,11 @@ describe('what nobody expects, rightly signed', () => {
     ['a text in another type', 400, 'text/plain', 'hello'],
   ];
 
-  test('is answered, and hurts nobody', async () => {
+  test('are answered, and do no harm', async () => {
     const sent = () => t.service.requests.filter((request) => request.interface === 'json').length;
     const before = sent();
     const answers = await Promise.all(
-      // What Bolt has no listener for is answered after 3 s, so all go together.
+      // Bolt answers deliveries without a listener after 3 s, so all are sent together.
       bodies.map(async ([what, , contentType, body]) => [what, await deliverSigned(t, contentType, body)]),
     );
     expect(answers).toEqual(bodies.map(([what, status]) => [what, status]));

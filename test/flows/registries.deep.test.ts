@@ -4,8 +4,8 @@ import { answerTo, buttonsOf, textOf, until, useTestDemo } from '../support/demo
 import { ask } from '../support/orders.ts';
 
 /*
- * Registries as they are: dates without a zone or none at all, ids that identify nobody, locks in their own words, records
- * that are lost.
+ * Real registries: dates without a zone or none at all, ids that identify nobody, locks in their own words, lost
+ * records.
  */
 
 const t = useTestDemo();
@@ -29,13 +29,13 @@ const kinds = (name: string) => incidents(name).map(({ metadata }) => metadata?.
 
 const digests = (): string[] => t.workspace.messages(ALERTS).map((message) => textOf(message));
 
-/** Lets a day pass. */
+/** Advances by a day. */
 async function nextDigest(): Promise<void> {
   await t.demo.moveTime(DAY_MS);
   await t.demo.bot.catchUp();
 }
 
-/** The registry is asked about names twice, more than a minute apart. */
+/** Two registry lookups of names, more than a minute apart. */
 async function lookedUpTwice(...names: readonly string[]): Promise<void> {
   for (const _ of [1, 2]) {
     await t.demo.moveTime(2 * MINUTE_MS);
@@ -47,12 +47,12 @@ test.each([
   ['2027-12-16', '15 Dec 2027'],
   ['2027-12-16T12:00:00', '15 Dec 2027'],
   ['2027-12-16t12:00:00+0000', '16 Dec 2027'],
-])('the date %s counts from the earliest moment that it can mean', async (text, shown) => {
+])('the date %s counts from its earliest possible time', async (text, shown) => {
   record('soup.rest', { events: [expiration(text), expiration('never')] });
   expect(await told('watch soup.rest')).toContain(shown);
 });
 
-test('a date that can’t be read is shown as it came and costs nothing else', async () => {
+test('an unreadable date is shown unchanged and affects nothing else', async () => {
   record('noodle.rest', { events: [expiration('16.12.2027')], status: ['Paid and in zone'] });
   t.service.registry.show('noodle.rest', registrar('Proper Registrar GmbH'));
   expect(await told('watch noodle.rest')).toContain('can’t be read: “16.12.2027”');
@@ -97,7 +97,7 @@ test('a deleted name without dates offers a restore or nothing, and never a rene
   }
 });
 
-test('a deleted name of which nobody ever knew a date offers a restore', async () => {
+test('a deleted name whose date was never known offers a restore', async () => {
   record('tapas.rest', { events: [], status: ['redemption period'] });
   await told('watch tapas.rest');
   expect(await told('name tapas.rest')).toMatch(/It was deleted\..*The end is unknown: ask the registrar/);
@@ -125,11 +125,11 @@ test('another registrar with the same reserved id, and locks without a side, are
     ['deli.rest', 'lock'],
     ['grill.rest', 'lock'],
   ] as const) {
-    await until(`the incident of ${name} is told`, () => kinds(name).includes(kind));
+    await until(`the incident of ${name}`, () => kinds(name).includes(kind));
   }
 });
 
-test('a registry that has no record of names which the DNS delegates is no incident', async () => {
+test('a registry without a record of a delegated name is no incident', async () => {
   const names = ['cafe.rest', 'buffet.rest'];
   for (const name of names) await told(`watch ${name}`);
   for (const name of names) t.service.registry.show(name, { isGone: true });

@@ -5,8 +5,8 @@ import { Replicas } from '../support/replicas.ts';
 import { seeded } from '../support/seeded.ts';
 
 /*
- * Several bots on one database, and people who press again and again: each delivery may reach another bot. With more
- * of everything: `npm run test:torture`.
+ * Several bots on one database, and people who click again and again: each delivery may reach another bot. With more of
+ * everything: `npm run test:torture`.
  */
 
 const MAX_WAIT_MS = 120_000;
@@ -18,7 +18,7 @@ const EXPIRY = 'C0EXPIRY';
 let replicas: Replicas;
 afterAll(() => replicas.close());
 
-/** Every order goes out once, however many clicks reach whichever bot. */
+/** Every order is sent once, for any number of clicks on any bot. */
 async function pressed(label: string): Promise<void> {
   const { site } = replicas;
   const before = site.requests().length;
@@ -29,17 +29,17 @@ async function pressed(label: string): Promise<void> {
   expect(site.requests(), 'requests').toHaveLength(before + ORDERS);
 }
 
-describe('HTTP, behind a balancer', () => {
+describe('HTTP, behind a load balancer', () => {
   beforeAll(async () => {
     replicas = await Replicas.start(3, {
       settings: { ADMINS: 'U0ADA', REMINDER_CHANNEL: EXPIRY, APPROVAL_TTL: '30d' },
     });
   }, MAX_WAIT_MS);
 
-  test('every order goes out once', () => pressed('pressed'), MAX_WAIT_MS);
+  test('every order is sent once', () => pressed('pressed'), MAX_WAIT_MS);
 
   test(
-    'settings that one bot takes hold for all; one digest, and one nudge, whoever is first',
+    'one bot’s settings apply to all; one digest, and one reminder, by the first bot',
     async () => {
       const { site } = replicas;
       const { workspace } = site.s;
@@ -58,14 +58,14 @@ describe('HTTP, behind a balancer', () => {
         workspace
           .messages(DOMAINS)
           .filter((message) => orderOf(message)?.names === waiting && /waiting for/.test(textOf(message)))
-          // A day later others are called, too.
+          // A day later the order is escalated, too.
           .filter(
             (message) =>
               !/I messaged|will get a message later|No admin could be reached/.test(textOf(message)),
           );
       const told = nudges().length;
 
-      // Nobody is reminded before the next leap day.
+      // There is no reminder before the next leap day.
       await set({ reminder_cron: '0 0 29 2 *' });
       await replicas.nextDay();
       expect([...inChannel(EXPIRY), ...inChannel(DOMAINS)]).toEqual([]);

@@ -2,13 +2,11 @@ import { createServer } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { answerTo, useTestDemo } from '../support/demo.ts';
 
-/*
- * Where the bot posts its answers to: to Slack, whatever a delivery says.
- */
+/* The bot only posts its answers to Slack, whatever a delivery says. */
 
 const t = useTestDemo();
 
-/** Somebody else's server. @returns its address, and what it was asked */
+/** A stranger's server. @returns its address, and the requests it got */
 async function stranger(): Promise<{ readonly url: string; readonly asked: string[] }> {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -24,7 +22,7 @@ async function stranger(): Promise<{ readonly url: string; readonly asked: strin
   return { url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`, asked };
 }
 
-/** Sends Alice's command once more, rightly signed, with another address for the answer. */
+/** Repeats Alice's command, correctly signed, with another response URL. */
 async function whoamiWith(responseUrl: string): Promise<string> {
   await answerTo(t.workspace, t.alice, '/domain whoami');
   const delivery = t.workspace.deliveries.at(-1);
@@ -35,7 +33,7 @@ async function whoamiWith(responseUrl: string): Promise<string> {
   return told.text;
 }
 
-test('an address that is not Slack’s is not called: the person is told otherwise, and the log says so', async () => {
+test('an address that isn’t Slack’s isn’t called: the person is notified in another way, and the log says so', async () => {
   const { url, asked } = await stranger();
   expect(await whoamiWith(`${url}/secret-path`)).toContain('alice in context 4');
   expect(asked).toEqual([]);

@@ -11,9 +11,7 @@ import {
 import { approvedBy, ask, chargesFor, requestsOf, type SeenOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
-/*
- * The bot ends in the middle of its work, killed or told to, and another one goes on.
- */
+/* The bot ends in the middle of its work, killed or stopped, and another one continues. */
 
 const MAX_WAIT_MS = 60_000;
 
@@ -70,13 +68,13 @@ test(
     await waiting.becomes('SUCCEEDED', 20_000);
     expect(chargesFor(s.service, 'deli.rest')).toBe(1);
     for (const { name, order } of clicked) {
-      // The click was taken, or it was lost with the bot: then it is pressed again.
+      // The click was processed, or it was lost with the bot: then it is repeated.
       if (order.state === 'PENDING') await bob.click(order.card, 'order_approve');
       const state = await s.workspace.waitFor(
         () => (['SUCCEEDED', 'UNKNOWN'].includes(order.state) ? order.state : undefined),
         { what: `the order for ${name} (${order.state}) to end`, timeoutMs: 20_000 },
       );
-      // Marked as sent and killed before its first byte left: unknown, with no request at all.
+      // Marked as sent and killed before its first byte: unknown, without any request.
       const requests = requestsOf(s.service, order).length;
       expect(requests, `requests for ${name}`).toBeLessThanOrEqual(1);
       if (state === 'SUCCEEDED') expect(chargesFor(s.service, name), `charges for ${name}`).toBe(1);
@@ -89,7 +87,7 @@ test(
 );
 
 test(
-  'told to end: what is under way comes to its end or is left UNKNOWN, and it exits with 0 within 10 s',
+  'stopped: running work is finished or left UNKNOWN, and it exits with 0 within 10 s',
   async () => {
     await bot.child.kill('SIGTERM');
     bot = await s.start(MAIN);

@@ -12,13 +12,13 @@ import { MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
 import { DONE, fails } from '../orders/scripted-service.ts';
 
 /*
- * Somebody puts earlier rows of an order back, whole, at every later point of its life: in all tables, in each one, and in each two of
- * them. Nothing will be sent that the log says was sent or has ended, and the difference is told once.
+ * An attacker restores earlier rows of an order at every later point of its life: in all tables, in each one, and in
+ * each pair. Nothing is sent that was sent or has ended by the log, and the difference is reported once.
  */
 
 let rig: Rig;
 let on: ReturnType<typeof mandatesOn>;
-/** The tables with rows of an order, by the column that names it. */
+/** The tables with rows of an order, with the column of its id. */
 let tables: ReadonlyMap<string, string>;
 beforeAll(async () => {
   rig = await startRig();
@@ -47,7 +47,7 @@ async function snapshotOf(id: string): Promise<Snapshot> {
   return new Map(rows.map(({ table, rows }) => [table, rows]));
 }
 
-/** Puts rows of some tables back, past every trigger. */
+/** Restores rows of some tables, with the triggers disabled. */
 async function restore(id: string, snapshot: Snapshot, which: readonly string[]): Promise<void> {
   await rig.database.transaction(async (run) => {
     await run({ text: 'SET LOCAL session_replication_role = replica', values: [] });
@@ -59,7 +59,7 @@ async function restore(id: string, snapshot: Snapshot, which: readonly string[])
   });
 }
 
-/** The sets of tables to put back, among those whose rows differ. */
+/** The sets of tables to restore, among those whose rows differ. */
 function setsOf(earlier: Snapshot, later: Snapshot): string[][] {
   const differing = [...tables.keys()].filter((table) => earlier.get(table) !== later.get(table));
   const pairs = differing.flatMap((a, index) => differing.slice(index + 1).map((b) => [a, b]));
@@ -67,7 +67,7 @@ function setsOf(earlier: Snapshot, later: Snapshot): string[][] {
   return [...all, ...pairs, ...differing.map((table) => [table])];
 }
 
-/** A step of a life; `see` is called where a point lies within it. */
+/** A step of a life, which may call `see` for points in between. */
 type Step = (id: string, see: () => Promise<void>) => Promise<unknown>;
 
 const busy = fails('busy', { retryAfterMs: MINUTE_MS, httpStatus: 429 });
@@ -110,7 +110,7 @@ const LIVES: Readonly<Record<string, readonly Step[]>> = {
 
 let names = 0;
 
-/** Lives a life up to a number of steps. @returns the order, with its rows at each point */
+/** Plays a number of steps. @returns the order, with its rows at each point */
 async function live(steps: readonly Step[]): Promise<{ id: string; points: Snapshot[] }> {
   names += 1;
   const { id } = await rig.ask('renew', { names: [`name-${names}.rest`], period: 1 });
@@ -123,7 +123,7 @@ async function live(steps: readonly Step[]): Promise<{ id: string; points: Snaps
   return { id, points };
 }
 
-/** Everything that could make an order go on. */
+/** Everything that could continue an order. */
 async function goOn(id: string): Promise<void> {
   rig.service.answer = async () => DONE;
   await rig.sql('UPDATE orders SET due_at = $2, lease_until = NULL WHERE id = $1', id, rig.now);

@@ -5,8 +5,8 @@ import { approvedBy, ask, orderAfter, requestsOf } from '../support/orders.ts';
 import { askAndConfirm } from '../support/people.ts';
 
 /*
- * The main job against a service, registries and nameservers that answer in the forms of the field, once a seed. All are right, so every
- * order is carried out once. `RUDE_SEEDS=1-200` tries these seeds.
+ * The main job with a service, registries and nameservers that answer in undocumented forms, once per seed. All answers
+ * are correct, so every order is carried out once. `RUDE_SEEDS=1-200` tries these seeds.
  */
 
 const DAY_MS = 86_400_000;
@@ -14,7 +14,7 @@ const [FIRST, LAST] = (process.env['RUDE_SEEDS'] ?? '1-20').split('-').map(Numbe
 const SEEDS = Array.from({ length: (LAST ?? 0) - (FIRST ?? 0) + 1 }, (_, n) => (FIRST ?? 0) + n);
 const HOSTS = ['ns1.host.example', 'ns2.host.example'];
 
-// The seeds make more updates in a minute than Slack takes.
+// The seeds make more updates in a minute than Slack accepts.
 const t = useTestDemo({ linked: [], rateLimits: false });
 
 test.each(SEEDS)('seed %d', async (seed) => {

@@ -4,9 +4,7 @@ import { answerTo, link, openForm, useTestDemo } from '../support/demo.ts';
 import { approvedBy, orderAfter } from '../support/orders.ts';
 import { DELEGATION } from '../support/people.ts';
 
-/*
- * What a zone allows, and a watched name's own dates.
- */
+/* A zone's rules, and a watched name's own dates. */
 
 const t = useTestDemo({ linked: [] });
 
@@ -80,9 +78,9 @@ test('a watched name with its dates: what is possible until when', async () => {
   expect(late).not.toContain('Renew by');
 });
 
-test('a name that was registered here is locked against transfers, with the last day', async () => {
+test('a name registered here is locked against transfers, with the last day', async () => {
   await link(t.workspace, t.bob, SANDBOX_ACCOUNTS.bob);
-  const view = await openForm(t.workspace, t.bob, '/domain create locked-anew.rest');
+  const view = await openForm(t.workspace, t.bob, '/domain create locked-again.rest');
   const order = await approvedBy(
     t.carol,
     orderAfter(t.workspace, () => t.bob.submit(view, DELEGATION)),
@@ -91,20 +89,20 @@ test('a name that was registered here is locked against transfers, with the last
   const since = t.service.requestsFor({ task: 'domain.create' }).at(-1)?.at ?? 0;
   const clock = since + 80 * DAY_MS;
   const until = inWords(new Date(clock + 60 * DAY_MS).toISOString().slice(0, 10));
-  expect(await told('rules locked-anew.rest')).toContain(
+  expect(await told('rules locked-again.rest')).toContain(
     `Transfer lock until *${until}*: 60 days after its registration through me.`,
   );
 });
 
-test('help says what the document does not tell how to do', async () => {
+test('help lists what the document doesn’t explain', async () => {
   expect(await told('help')).toMatch(/single sign-on, domain contacts.*doesn’t show how/s);
 });
 
-test('for a name that is not watched, how to have its dates', async () => {
+test('for an unwatched name, how to get its dates', async () => {
   expect(await told('rules münchen.rest')).toMatch(/xn--mnchen-3ya\.rest.*\/domain watch/s);
 });
 
-test('a name that the zone does not take is told', async () => {
+test('a name that its zone refuses is reported', async () => {
   expect(await told('rules кафе.rest')).toContain('letters that .rest doesn’t allow');
   expect(await told('rules a.b.rest')).toContain('is a subdomain of b.rest');
   expect(await told('rules not_a.rest')).toContain('underscore');

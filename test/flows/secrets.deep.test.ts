@@ -4,15 +4,13 @@ import { buttonsOf, openedAfter, openForm, textOf, toldAfter, useTestDemo } from
 import { ask, orderAfter, requestsOf } from '../support/orders.ts';
 import { clickAs, DELEGATION, filledOf, reveal } from '../support/people.ts';
 
-/*
- * Secret results: revealed once, to the requester, in a view, within an hour, and nowhere else.
- */
+/* Secret results: revealed once, to the requester, in a view, within an hour, and nowhere else. */
 
 const t = useTestDemo();
 
 const authCodeOf = (name: string) => t.service.state.domain(name, 4)?.authCode ?? '';
 
-/** Everywhere that people, operators or other programs could find it; the view that showed it is Slack's alone. */
+/** Everywhere that people, operators or other programs could find it; only Slack has the view that showed it. */
 async function expectUnseen(secret: string): Promise<void> {
   expect(secret.length).toBeGreaterThan(10);
   const calls = t.workspace.calls.filter(({ method }) => !method.startsWith('views.'));
@@ -24,11 +22,11 @@ async function expectUnseen(secret: string): Promise<void> {
     database: await t.dump(),
   };
   for (const [place, text] of Object.entries(places))
-    expect(text.includes(secret), `it stands in the ${place}`).toBe(false);
+    expect(text.includes(secret), `it is in the ${place}`).toBe(false);
 }
 
 describe('an auth code', () => {
-  test('is shown once, to the requester alone', async () => {
+  test('is shown once, only to the requester', async () => {
     const order = await ask(t.workspace, t.alice, '/domain authcode tavern.rest');
     const reply = await order.ends('SUCCEEDED');
     const code = authCodeOf('tavern.rest');
@@ -49,7 +47,7 @@ describe('an auth code', () => {
     await expectUnseen(code);
   });
 
-  test('of two clicks at once only one shows it', async () => {
+  test('of two concurrent clicks only one shows it', async () => {
     const order = await ask(t.workspace, t.alice, '/domain authcode tapas.rest');
     const reply = await order.ends('SUCCEEDED');
     const told = await toldAfter(t.workspace, t.alice, () =>
@@ -63,7 +61,7 @@ describe('an auth code', () => {
     await t.alice.close(view);
   });
 
-  test('that Slack could not show is kept for another click', async () => {
+  test('that Slack couldn’t show is kept for another click', async () => {
     const order = await ask(t.workspace, t.alice, '/domain authcode sushi.rest');
     const reply = await order.ends('SUCCEEDED');
     t.workspace.faults.set({ kind: 'error', code: 'expired_trigger_id', method: 'views.open', times: 1 });
@@ -164,7 +162,7 @@ describe('a secret on the line', () => {
     ['/domain S', 'There’s no such subcommand'],
     ['/domain help S', 'There’s no such subcommand'],
     ['/domain policy test transfer in3.rest S', 'Transfer'],
-  ])('%s: is not repeated, and its place is said', async (line, said) => {
+  ])('%s: isn’t repeated, and its right place is named', async (line, said) => {
     const calls = t.workspace.calls.length;
     const logged = t.logged().length;
     const known = new Set(t.alice.openedViews().map(({ id }) => id));

@@ -18,22 +18,20 @@ import { ask } from '../support/orders.ts';
 import { auditLog, buttonValue, clickAs, closed } from '../support/people.ts';
 import { confirmPolicy } from '../support/proposals.ts';
 
-/*
- * What decides is itself decided: what loosens it waits for another admin, what tightens it holds at once.
- */
+/* Protected settings: a change that weakens waits for another admin, one that tightens takes effect at once. */
 
 const t = useTestDemo({ settings: { ADMINS: 'U0ADA,U0BOB', APPROVALS_REQUIRED: '2' } });
 const TODAY = new Date().toISOString().slice(0, 10);
 
 type Values = Readonly<Record<string, string | string[] | null>>;
 
-/** Saves settings as Ada. @returns what she is told */
+/** Saves settings as Ada. @returns the answer */
 async function save(values: Values, person = t.ada): Promise<string> {
   const view = await openForm(t.workspace, person, '/domain settings');
   return toldAfter(t.workspace, person, async () => closed(await person.submit(view, values)));
 }
 
-/** The newest request for a confirmation that an admin got, while it has its buttons. */
+/** The newest request for confirmation to an admin, while it has its buttons. */
 function requestTo(channel = 'D0BOB'): Promise<Message> {
   return t.workspace.waitFor(
     () => t.workspace.messages(channel).findLast((each) => buttonsOf(each).includes('settings_confirm')),
@@ -41,13 +39,13 @@ function requestTo(channel = 'D0BOB'): Promise<Message> {
   );
 }
 
-/** Everything that a person reads: what is said to them alone, and their direct messages as they stand. */
+/** A person's messages: ephemeral ones, and the current direct messages. */
 function readBy(person: Actor): string[] {
   const direct = t.workspace.messages(person.user.id.replace('U0', 'D0'));
   return [...person.ephemerals(), ...direct].map(textOf);
 }
 
-/** @returns what a person reads after somebody acted, and did not read so often before */
+/** @returns a person's new message after an action */
 async function readAfter(person: Actor, act: () => Promise<unknown>): Promise<string> {
   const countOf = (text: string, texts: readonly string[]) => texts.filter((each) => each === text).length;
   const before = readBy(person);
@@ -57,22 +55,22 @@ async function readAfter(person: Actor, act: () => Promise<unknown>): Promise<st
       const now = readBy(person);
       return now.find((text) => countOf(text, now) > countOf(text, before));
     },
-    { what: `${person.user.id} to be told` },
+    { what: `a message to ${person.user.id}` },
   );
 }
 
-/** Presses a button of a request. @returns what the person is told */
+/** Clicks a button of a request. @returns the answer */
 function press(person: Actor, button: string, request: Message): Promise<string> {
   return readAfter(person, () => person.click(request, button));
 }
 
-/** Presses Confirm once more, or as somebody else. */
+/** Clicks Confirm again, or as another person. */
 function forged(person: Actor, value: string): Promise<string> {
   return readAfter(person, () => clickAs(t.workspace, person.user.id, 'settings_confirm', value));
 }
 
-describe('a setting that decides', () => {
-  it('is loosened by two admins, and nothing of it holds before', async () => {
+describe('a protected setting', () => {
+  it('is weakened by two admins, and unchanged before', async () => {
     const told = await save({ approvals_required: '1', approval_tasks: ['create', 'transfer'] });
     expect(told).toContain('Waiting for another admin');
     expect(told).toContain('Approvals needed per order: `2` → `1`');
@@ -93,7 +91,7 @@ describe('a setting that decides', () => {
     await free.ends('SUCCEEDED');
     await t.workspace.waitFor(
       () => t.workspace.messages('D0ADA').find((each) => textOf(each).includes('confirmed by <@U0BOB>')),
-      { what: 'Ada to be told' },
+      { what: 'a message to Ada' },
     );
     expect(await forged(t.bob, value)).toContain('This is no longer open');
     await t.alice.click(order.card, 'order_cancel');
@@ -105,7 +103,7 @@ describe('a setting that decides', () => {
     expect(lines[0]).toContain('Bob (U0BOB)');
   });
 
-  it('is tightened at once, beside what waits', async () => {
+  it('is tightened at once, beside the pending change', async () => {
     const told = await save({
       approvals_required: '2',
       approval_tasks: ['create', 'transfer', 'renew', 'restore'],
@@ -120,14 +118,14 @@ describe('a setting that decides', () => {
     await t.ada.close(form);
   });
 
-  it('is not confirmed by who asked, nor by who is no admin', async () => {
+  it('can’t be confirmed by its requester, nor by non-admins', async () => {
     const request = await requestTo();
     const value = buttonValue(request, 'settings_confirm');
     expect(await forged(t.ada, value)).toContain('*another admin* has to confirm it');
     expect(await forged(t.alice, value)).toContain('Only admins can do this.');
   });
 
-  it('is confirmed in the form of the settings, which then shows what holds', async () => {
+  it('is confirmed in the settings form, which then shows the new value', async () => {
     const form = await openForm(t.workspace, t.bob, '/domain settings');
     expect(JSON.stringify(form.blocks)).toContain('settings_confirm');
     await t.bob.click(form, 'settings_confirm');
@@ -143,7 +141,7 @@ describe('a setting that decides', () => {
     await t.bob.close(form);
   });
 
-  it('can be dropped; and more approvals than there are approvers before the new ones count are refused', async () => {
+  it('can be withdrawn; and more approvals than current approvers are refused', async () => {
     await save({ approvals_required: '1' });
     const request = await requestTo();
     const value = buttonValue(request, 'settings_confirm');
@@ -168,7 +166,7 @@ describe('a setting that decides', () => {
   });
 });
 
-describe('a price that a rule looks at', () => {
+describe('a price that a rule uses', () => {
   async function importPrices(...rows: readonly string[]): Promise<string> {
     await answerTo(t.workspace, t.ada, '/domain prices');
     const list = t.ada.ephemerals().at(-1);
@@ -214,7 +212,7 @@ describe('a price that a rule looks at', () => {
     expect(csv).toMatch(/price_changed,Ada \(U0ADA\).*Bob \(U0BOB\).*€150\.00.*€9\.00/);
   });
 
-  it('waits when a budget pays for more', async () => {
+  it('waits if a budget covers more by it', async () => {
     await withSession(t.databaseUrl, (client) =>
       client.query(
         `INSERT INTO budgets VALUES ('b1', $1, 'seasonal', 'month', 10000, 'EUR', 'U0ADA', now())`,

@@ -15,7 +15,7 @@ import { auditLog } from '../support/people.ts';
 
 const t = useTestDemo({ settings: { ADMINS: 'U0ADA,U0BOB' } });
 
-/** Bob confirms what Ada has asked for. */
+/** Bob confirms Ada's change. */
 async function confirmAsBob(): Promise<void> {
   const requests = () =>
     t.workspace.messages('D0BOB').filter((message) => buttonsOf(message).includes('settings_confirm'));
@@ -24,7 +24,7 @@ async function confirmAsBob(): Promise<void> {
   await t.workspace.waitFor(() => requests().length === 0 || undefined, { what: 'it to be confirmed' });
 }
 
-/** What a field of a form holds. */
+/** The value of a form's field. */
 function shown(view: View, field: string): unknown {
   const [input] = Object.values(view.state.values[field] ?? {});
   return Object.entries(input ?? {}).find(([key, value]) => key !== 'type' && value !== null)?.[1];
@@ -42,7 +42,7 @@ describe('settings', () => {
     expect(t.alice.openedViews()).toHaveLength(opened);
   });
 
-  it('show what holds now, under the names of the variables', async () => {
+  it('show the current values, under the names of the variables', async () => {
     const view = await settingsForm();
     expect(view.callback_id).toBe('settings');
     expect(Object.keys(view.state.values)).toEqual([
@@ -77,7 +77,7 @@ describe('settings', () => {
     await t.ada.close(view);
   });
 
-  it('can be opened where Slack does not take the pickers, or does not name the groups', async () => {
+  it('can be opened if Slack doesn’t support the pickers, or doesn’t name the groups', async () => {
     t.workspace.faults.set({ method: 'views.open', kind: 'error', code: 'invalid_arguments', times: 1 });
     const plain = await settingsForm();
     expect(shown(plain, 'approvers')).toBe('U0BOB,S0APPROVERS');
@@ -89,7 +89,7 @@ describe('settings', () => {
     await t.ada.close(unnamed);
   });
 
-  it('name every problem at its field, and change nothing', async () => {
+  it('show every problem at its field, and change nothing', async () => {
     const view = await settingsForm();
     const result = await t.ada.submit(view, {
       approvers: ['bob'],
@@ -116,7 +116,7 @@ describe('settings', () => {
     await t.ada.close(again);
   });
 
-  it('are shown on the cards of what waits as soon as they are saved', async () => {
+  it('are shown on pending cards as soon as they are saved', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
     const shows = (text: string) =>
       t.workspace.waitFor(() => textOf(order.card).includes(text) || undefined, { what: `“${text}”` });
@@ -151,14 +151,14 @@ describe('settings', () => {
       'reminder_channel',
       'I can’t post there',
     ],
-  ])('that would stop the work are refused: %s', async (_, values, field, why) => {
+  ])('that would stop all work are refused: %s', async (_, values, field, why) => {
     const view = await settingsForm();
     const result = await t.ada.submit(view, values);
     expect(result).toMatchObject({ outcome: 'errors', errors: { [field]: expect.stringContaining(why) } });
     await t.ada.close(view);
   });
 
-  it('name the channel where approvers find every order, those of alarms and of the monthly report, and who is called', async () => {
+  it('have the approval, alert and report channels, and the escalation’s people', async () => {
     const view = await settingsForm();
     const told = await toldAfter(t.workspace, t.ada, () =>
       t.ada.submit(view, {
@@ -202,7 +202,7 @@ describe('settings', () => {
     ['missing_scope', 'approvers', 'I can’t look up S0APPROVERS. My app lacks a required permission'],
     ['no_such_subteam', 'approvers', 'Slack doesn’t know S0APPROVERS. Copy the id again.'],
     ['not_allowed', 'approvers', 'Slack refused this (not_allowed)'],
-  ])('say why a group cannot be looked up: %s', async (code, field, why) => {
+  ])('say why a group can’t be looked up: %s', async (code, field, why) => {
     const view = await settingsForm();
     t.workspace.faults.set({ method: 'usergroups.users.list', kind: 'error', code });
     const result = await t.ada.submit(view, { approvers: [], approvals_required: '1' });
@@ -211,7 +211,7 @@ describe('settings', () => {
     await t.ada.close(view);
   });
 
-  it('say that Slack limits, or does not answer', async () => {
+  it('say that Slack limits, or doesn’t answer', async () => {
     const view = await settingsForm();
     const approvers = { approvers: [], approvals_required: '1' };
     t.workspace.faults.set({ method: 'usergroups.users.list', kind: 'http_500' });
@@ -221,7 +221,7 @@ describe('settings', () => {
       },
     });
     t.workspace.faults.clear();
-    // Last, because Slack is not asked again before that time is over.
+    // Last, because Slack isn't called again before that time is over.
     t.workspace.faults.set({ method: 'usergroups.users.list', kind: 'ratelimited', retryAfter: 40 });
     expect(await t.ada.submit(view, approvers)).toMatchObject({
       errors: {
@@ -249,7 +249,7 @@ describe('settings', () => {
     await t.ada.close(view);
   });
 
-  it('are not changed by the same tasks in another order', async () => {
+  it('aren’t changed by the same tasks in another order', async () => {
     const view = await settingsForm();
     const told = await toldAfter(t.workspace, t.ada, () =>
       t.ada.submit(view, { approval_tasks: ['restore', 'renew', 'transfer', 'create'] }),
@@ -257,7 +257,7 @@ describe('settings', () => {
     expect(told).toContain('Nothing changed.');
   });
 
-  it('that are saved win over the environment at once, and are told and logged', async () => {
+  it('that are saved override the environment at once, and are announced and logged', async () => {
     const others = await settingsForm();
     const waits = await toldAfter(t.workspace, t.ada, () =>
       t.ada.submit(others, { approvers: ['U0BOB', 'U0CAROL'], approver_groups: [] }),
@@ -282,7 +282,7 @@ describe('settings', () => {
     await order.ends('SUCCEEDED');
   });
 
-  it('say when tasks that cost money no longer wait, and then these do not', async () => {
+  it('say when paid tasks no longer wait, and then these don’t', async () => {
     const view = await settingsForm();
     const told = await toldAfter(t.workspace, t.ada, () =>
       t.ada.submit(view, { approval_tasks: ['create', 'transfer', 'restore'] }),
@@ -304,7 +304,7 @@ describe('settings', () => {
     await confirmAsBob();
   });
 
-  it('turn reminders off when the channel is emptied, and tell a new channel', async () => {
+  it('turn reminders off when the channel is cleared, and announce a new channel', async () => {
     const off = await settingsForm();
     await toldAfter(t.workspace, t.ada, () => t.ada.submit(off, { reminder_channel: null }));
     const on = await settingsForm();
@@ -318,14 +318,14 @@ describe('settings', () => {
     ['alert_channel', { alert_channel: '#alarms' }, 'channel id'],
     ['approval_escalate_to', { approval_escalate_to: ['U0DAVE'] }, 'Dave isn’t a member'],
     ['approval_escalate_after', { approval_escalate_after: 'tomorrow' }, 'must be a duration'],
-  ])('that nobody could be reached with are refused: %s', async (field, values, why) => {
+  ])('with unreachable people are refused: %s', async (field, values, why) => {
     const view = await settingsForm();
     const result = await t.ada.submit(view, values);
     expect(result).toMatchObject({ outcome: 'errors', errors: { [field]: expect.stringContaining(why) } });
     await t.ada.close(view);
   });
 
-  it('of one admin are not undone by a form that another opened before', async () => {
+  it('of one admin aren’t reverted by a form that another one opened before', async () => {
     const view = await settingsForm();
     const second = await settingsForm();
     await toldAfter(t.workspace, t.ada, () => t.ada.submit(second, { approval_remind_after: '2h' }));
@@ -337,7 +337,7 @@ describe('settings', () => {
     await t.ada.close(view);
   });
 
-  it('take approvers and a channel that are sent as texts: ids and what is pasted of people', async () => {
+  it('accept approvers and a channel as texts: ids and pasted mentions', async () => {
     const view = await settingsForm();
     const typed: Record<string, string> = {
       approvers: 'U0BOB, <@U0CAROL|carol> U0ADA',
@@ -368,7 +368,7 @@ describe('settings', () => {
     await t.ada.close(view);
   });
 
-  it('stand in the audit log with who changed them', async () => {
+  it('are in the audit log with their authors', async () => {
     const { csv } = await auditLog(t.workspace);
     expect(csv).toMatch(/setting_changed,Ada \(U0ADA\),.*approvals_required,.*from ""1"" to ""2""/);
   });

@@ -9,7 +9,7 @@ import { fieldsOf, filledOf } from '../support/people.ts';
 
 const t = useTestDemo();
 
-it('offers the names that a message mentions, and fills the form with those that are ticked', async () => {
+it('offers the names in a message, and fills the form with the selected ones', async () => {
   const message = t.alice.say(
     DOMAINS,
     'deli.rest and <http://bar.rest|bar.rest> run out, soup.rest does not',
@@ -28,7 +28,7 @@ it('offers the names that a message mentions, and fills the form with those that
   expect(order.card.thread_ts).toBe(message.ts);
 });
 
-it('opens from anywhere, and the card goes into the channel that is chosen, or into the direct message', async () => {
+it('opens from anywhere, and the card goes into the chosen channel, or into the direct message', async () => {
   const menu = await openedAfter(t.workspace, t.alice, () => t.alice.globalShortcut('domain_task'));
   expect(fieldsOf(menu)).toEqual(['task', 'channel']);
   const next = await t.alice.submit(menu, { task: 'renew', channel: DOMAINS });

@@ -19,8 +19,8 @@ import { buttonValue, clickAs, closed } from '../support/people.ts';
 import { addressIn, PUBLIC, signingPeople } from './signing-rig.ts';
 
 /*
- * What decides takes effect with a signature; what was signed is not sent when it does not fit any more, and admins are told; keys of
- * another host; clocks that differ.
+ * Protected changes take effect with a signature; a signed order isn't sent when it no longer matches, and admins are
+ * notified; keys of another host; clocks that differ.
  */
 
 const MINUTE_MS = 60_000;
@@ -45,7 +45,7 @@ async function query(sql: string): Promise<pg.QueryResult> {
   const client = new pg.Client({ connectionString: t.databaseUrl });
   await client.connect();
   try {
-    // Past the triggers, as who owns the database could.
+    // With the triggers disabled, as the owner of the database could.
     await client.query('SET session_replication_role = replica');
     return await client.query(sql);
   } finally {
@@ -56,14 +56,14 @@ async function query(sql: string): Promise<pg.QueryResult> {
 const signLink = async (order: SeenOrder, person = t.bob) =>
   addressIn(await people.told(person, () => person.click(order.card, 'order_sign')));
 
-/** The newest direct message of an admin with a button. */
+/** An admin's newest direct message with a button. */
 const requestTo = (channel: string, button: string): Promise<Message> =>
   t.workspace.waitFor(
     () => t.workspace.messages(channel).findLast((message) => buttonsOf(message).includes(button)),
     { what: `a request with ${button}` },
   );
 
-test('settings that decide take effect with the signature of another admin', async () => {
+test('protected settings take effect with the signature of another admin', async () => {
   const view = await openForm(t.workspace, t.ada, '/domain settings');
   await toldAfter(t.workspace, t.ada, async () =>
     closed(await t.ada.submit(view, { approvals_required: '2' })),
@@ -72,7 +72,7 @@ test('settings that decide take effect with the signature of another admin', asy
   const toOwn = await people.told(t.carol, async () =>
     t.carol.click(await requestTo('D0CAROL', 'settings_confirm'), 'settings_confirm'),
   );
-  expect(toOwn, 'an admin without a passkey is told whose count').toContain('<@U0ADA>, <@U0BOB>');
+  expect(toOwn, 'an admin without a passkey learns whose counts').toContain('<@U0ADA>, <@U0BOB>');
   expect(toOwn).not.toContain(PUBLIC.origin);
 
   const address = addressIn(await people.told(t.bob, () => t.bob.click(request, 'settings_confirm')));
@@ -87,7 +87,7 @@ test('settings that decide take effect with the signature of another admin', asy
   await t.alice.click(order.card, 'order_cancel');
 });
 
-test('a policy takes effect with the signature of another admin, never of who published it', async () => {
+test('a policy takes effect with the signature of another admin, never of its publisher', async () => {
   const policyOf = async (person = t.ada): Promise<Message> => {
     await answerTo(t.workspace, person, '/domain policy');
     const message = person.ephemerals().at(-1);
@@ -125,7 +125,7 @@ const notices = (channel: string) =>
     .map(textOf)
     .filter((text) => text.includes('lacks a required signature'));
 
-test('a signature that was changed after the service was busy sends nothing more, and each admin is told once', async () => {
+test('a signature that was changed after the service was busy sends nothing more, and each admin is notified once', async () => {
   t.service.faults.set({ kind: 'status_429', retryAfter: 3, times: 1, match: { name: 'deli.rest' } });
   const order = await ask(t.workspace, t.alice, '/domain renew deli.rest');
   expect(await people.press(await signLink(order), keys.bob)).toMatchObject({ done: true });
@@ -138,13 +138,13 @@ test('a signature that was changed after the service was busy sends nothing more
   await order.ends('FAILED', 20_000);
   expect(chargesFor(t.service, 'deli.rest')).toBe(0);
   for (const channel of ['D0ADA', 'D0BOB', 'D0CAROL'])
-    await until(`${channel} is told`, () => notices(channel).length > 0);
+    await until(`a message in ${channel}`, () => notices(channel).length > 0);
   await t.demo.bot.catchUp();
   await t.allShown();
   expect(['D0ADA', 'D0BOB', 'D0CAROL'].map((channel) => notices(channel).length)).toEqual([1, 1, 1]);
 });
 
-test('a signed order that was sent is not sent again when its rows are set back, and each admin is told once', async () => {
+test('a sent signed order isn’t sent again after its rows are reset, and each admin is notified once', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew ramen.rest');
   expect(await people.press(await signLink(order), keys.bob)).toMatchObject({ done: true });
   await order.ends('SUCCEEDED', 20_000);
@@ -155,14 +155,14 @@ test('a signed order that was sent is not sent again when its rows are set back,
   const told = (channel: string) =>
     t.workspace.messages(channel).filter((message) => textOf(message).includes('the log disagree')).length;
   for (const channel of ['D0ADA', 'D0BOB', 'D0CAROL'])
-    await until(`${channel} is told`, () => told(channel) > 0);
+    await until(`a message in ${channel}`, () => told(channel) > 0);
   await t.demo.bot.catchUp();
   await t.allShown();
   expect(['D0ADA', 'D0BOB', 'D0CAROL'].map(told)).toEqual([1, 1, 1]);
 });
 
 test('clocks that differ by ten minutes send nothing twice and nothing unsigned', async () => {
-  // The link was made by a clock that is ahead: it is good for longer, and once.
+  // The link was made by a clock that is ahead: it is valid for longer, and once.
   const behind = await ask(t.workspace, t.alice, '/domain renew tapas.rest');
   const address = await signLink(behind);
   await t.demo.moveTime(-10 * MINUTE_MS);
@@ -170,7 +170,7 @@ test('clocks that differ by ten minutes send nothing twice and nothing unsigned'
   await behind.ends('SUCCEEDED', 20_000);
   expect(chargesFor(t.service, 'tapas.rest')).toBe(1);
   expect(await people.open(address)).toMatchObject({ status: 410 });
-  // By a clock that is behind: it is over, and says what to do.
+  // By a clock that is behind: it has expired, and says what to do.
   const ahead = await ask(t.workspace, t.alice, '/domain renew soup.rest');
   const late = await signLink(ahead);
   await t.demo.moveTime(10 * MINUTE_MS);
@@ -181,7 +181,7 @@ test('clocks that differ by ten minutes send nothing twice and nothing unsigned'
   await ahead.ends('SUCCEEDED', 20_000);
 });
 
-test('a key of another host is named as such, counts for nothing, and signs nothing', async () => {
+test('a key of another host is marked, counts for nothing, and signs nothing', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew sushi.rest');
   const address = await signLink(order, t.carol);
   const { fingerprint, publicKey, credential } = new Authenticator({

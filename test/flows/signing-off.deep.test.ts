@@ -4,7 +4,7 @@ import { answerTo, DOMAINS, openedAfter, textOf, toldAfter, useTestDemo } from '
 import { closed } from '../support/people.ts';
 import { PUBLIC, signingPeople } from './signing-rig.ts';
 
-/* Nothing can be signed yet: no root is set, or nobody reaches the bot at an address where browsers have passkeys. */
+/* Nothing can be signed yet: no root is set, or the bot has no address where browsers support passkeys. */
 
 const RULE =
   '- {rule_name: renewals are signed, tasks: [renew], names: ["*"], decision: approve, approvers: [U0BOB], signed: true}';
@@ -23,7 +23,7 @@ describe.each(Object.entries(CASES))('%s', (_what, address) => {
     return message;
   };
 
-  test('a policy that asks for signatures is refused when it is published', async () => {
+  test('a policy that needs signatures is refused at publishing', async () => {
     const list = await shown();
     const form = await openedAfter(t.workspace, t.ada, () => t.ada.click(list, 'policy_upload'));
     await toldAfter(t.workspace, t.ada, async () => closed(await t.ada.submit(form, { rules: RULE })));
@@ -38,7 +38,7 @@ describe.each(Object.entries(CASES))('%s', (_what, address) => {
     );
   });
 
-  test('keys can be added where browsers have passkeys, and count for nothing', async () => {
+  test('keys can be added where browsers support passkeys, and count for nothing', async () => {
     if (address !== PUBLIC.origin) {
       await t.bob.command(DOMAINS, '/domain key');
       const keys = await t.workspace.waitFor(() => t.bob.ephemerals().at(-1), { what: 'the passkeys' });

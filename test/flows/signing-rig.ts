@@ -3,9 +3,9 @@ import { z } from 'zod';
 import type { Authenticator, Misbehaviour } from '../support/authenticator.ts';
 import { buttonsOf, DOMAINS, type TestDemo, textOf, toldAfter } from '../support/demo.ts';
 
-/* People with passkeys in software, who sign on the bot’s pages over HTTP as a browser would. */
+/* People with software passkeys, who sign on the bot’s pages over HTTP as a browser would. */
 
-/** Where browsers reach the bot, as far as it knows. */
+/** The bot's address for browsers, as configured. */
 export const PUBLIC = { id: 'localhost', origin: 'http://localhost:3999' };
 
 const options = z.object({ challenge: z.string() });
@@ -17,12 +17,12 @@ const said = z.object({
   code: z.string().optional(),
 });
 
-/** The addresses in what somebody was told, each once. */
+/** The unique addresses in a message. */
 function addressesIn(text: string): readonly string[] {
   return [...new Set(text.match(/http:\/\/localhost:3999\/[\w/-]+/g))];
 }
 
-/** The address in what somebody was told. */
+/** The address in a message. */
 export function addressIn(text: string): string {
   const [address] = addressesIn(text);
   if (address === undefined) throw new Error(`no address in: ${text}`);
@@ -56,7 +56,7 @@ export function signingPeople(t: TestDemo) {
     return { status: response.status, ...said.partial().parse(answer) };
   }
 
-  /** Presses the page’s button. */
+  /** Clicks the page’s button. */
   async function press(address: string, authenticator: Authenticator, otherwise: Misbehaviour = {}) {
     const page = await open(address);
     if (page.data === undefined || page.data === '') throw new Error(page.html);
@@ -87,7 +87,7 @@ export function signingPeople(t: TestDemo) {
     post,
     press,
     keyLink,
-    /** What somebody is told who presses a button of a message. */
+    /** The answer to a person who clicks a button of a message. */
     told: (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act),
     async enrol(person: Actor, authenticator: Authenticator) {
       return press(await keyLink(person, 'key_add'), authenticator);

@@ -10,8 +10,8 @@ import { clickAs, closed } from '../support/people.ts';
 import { addressIn, PUBLIC, signingPeople } from './signing-rig.ts';
 
 /*
- * Keys in use: a root adds itself, vouches for others, and the request is signed on the bot’s page. No charter was signed, so
- * the environment’s settings decide.
+ * Passkeys: a root adds itself, vouches for others, and the request is signed on the bot’s page. No charter was signed,
+ * so the environment’s settings apply.
  */
 
 const keys = {
@@ -37,14 +37,14 @@ beforeAll(async () => {
 
 const signLink = async (order: SeenOrder, person = t.bob) =>
   addressIn(await people.told(person, () => person.click(order.card, 'order_sign')));
-/** Names that are Alice’s at the service. */
+/** Alice's names at the service. */
 const NAMES = ['cafe.rest', 'bar.rest', 'deli.rest', 'locked.rest'];
 let sentBefore = 0;
 const sentFor = () => NAMES.reduce((sum, name) => sum + chargesFor(t.service, name), 0) - sentBefore;
 const waiting: SeenOrder[] = [];
-/** The first that was signed. */
+/** The first signed order. */
 let signed: SeenOrder | undefined;
-/** Alice asks for a renewal. What waits from another test is taken back. */
+/** Alice requests a renewal. Pending orders of other tests are cancelled. */
 async function newOrder(name = 'cafe.rest'): Promise<SeenOrder> {
   for (const order of waiting.splice(0)) {
     if (order.state !== 'PENDING' || name !== 'cafe.rest') continue;
@@ -57,7 +57,7 @@ async function newOrder(name = 'cafe.rest'): Promise<SeenOrder> {
   return order;
 }
 
-test('/domain key says whose keys count, and through whom', async () => {
+test('/domain key shows whose keys count, and through whom', async () => {
   const said = await people.keysOf(t.alice);
   expect(said).toContain('*valid*: it’s a root');
   expect(said).toContain('*valid*, vouched for by <@U0ADA>');
@@ -108,14 +108,14 @@ test('an order is signed on its page, which shows all of it, and the card follow
   signed = order;
   expect(performance.now() - startedAt).toBeLessThan(5_000);
   expect(sentFor()).toBe(1);
-  // The link is spent.
+  // The link is used up.
   expect(await people.open(address)).toMatchObject({
     status: 410,
     html: expect.stringContaining('already used'),
   });
 });
 
-test('a Slack that impersonates everybody gets nothing sent', async () => {
+test('a Slack that impersonates everyone can’t send anything', async () => {
   const order = await newOrder();
   for (const person of [t.bob, t.carol, t.ada, t.alice]) {
     for (const action of [
@@ -128,7 +128,7 @@ test('a Slack that impersonates everybody gets nothing sent', async () => {
       await person.click(order.card, action).catch(() => undefined);
     await people.keyLink(person, 'key_add');
   }
-  // It adds a passkey of its own as Bob, and opens Bob’s link with it.
+  // It adds its own passkey as Bob, and opens Bob’s link with it.
   await people.enrol(t.bob, keys.mallory);
   const address = await signLink(order);
   expect(await people.press(address, keys.mallory)).toMatchObject({ done: false, code: 'key_unknown' });
@@ -137,7 +137,7 @@ test('a Slack that impersonates everybody gets nothing sent', async () => {
   expect(sentFor()).toBe(0);
 });
 
-test('bad signatures each get a sentence, and none sends', async () => {
+test('invalid signatures each get a sentence, and none sends', async () => {
   const order = await newOrder();
   const address = await signLink(order);
   const page = await people.open(address);
@@ -170,14 +170,14 @@ test('bad signatures each get a sentence, and none sends', async () => {
   }
   expect((await people.post(address, good, { origin: 'http://evil.example' })).status).toBe(403);
   expect(order.state).toBe('PENDING');
-  // None of them has used the link up.
+  // None of them has used up the link.
   expect(await people.post(address, good)).toMatchObject({ done: true });
   expect(await people.post(address, good)).toMatchObject({ done: false, code: 'link_spent' });
   await order.ends('SUCCEEDED');
   expect(sentFor()).toBe(1);
 });
 
-test('a link is over after ten minutes, and of nobody else’s', async () => {
+test('a link is valid for ten minutes, and for its owner', async () => {
   const order = await newOrder();
   const address = await signLink(order);
   const unknown = `${address.slice(0, -2)}zz`;
@@ -190,7 +190,7 @@ test('a link is over after ten minutes, and of nobody else’s', async () => {
   expect(sentFor()).toBe(0);
 });
 
-test('who opens a link without a passkey of its owner that counts sees a sentence, and can sign nothing', async () => {
+test('a person without the owner’s valid passkey sees a sentence at the link, and can’t sign', async () => {
   const order = await newOrder();
   const [lost, eve] = [new Authenticator(PUBLIC), new Authenticator(PUBLIC)];
   const isSentence = async (address: string, status: number, text: string) => {
@@ -299,7 +299,7 @@ test('a guarded name lapses with a signature, not with a click', async () => {
   });
 });
 
-test('who was vouched for by somebody who is no root signs', async () => {
+test('a person vouched for by a non-root signs', async () => {
   const order = await newOrder();
   await people.enrol(t.carol, keys.carol);
   expect(await people.vouch(t.bob, keys.bob, keys.carol)).toMatchObject({ done: true });
@@ -307,7 +307,7 @@ test('who was vouched for by somebody who is no root signs', async () => {
   await order.ends('SUCCEEDED');
 });
 
-test('a passkey is revoked by who vouched for it, by nobody who did not', async () => {
+test('a passkey is revoked by its voucher, and not by others', async () => {
   const alices = new Authenticator(PUBLIC);
   await people.enrol(t.alice, alices);
   expect(await people.vouch(t.carol, keys.carol, alices)).toMatchObject({ done: true });
@@ -322,7 +322,7 @@ test('a passkey is revoked by who vouched for it, by nobody who did not', async 
   expect(await people.keysOf(t.bob)).not.toContain('*valid*, vouched for by <@U0CAROL>');
 });
 
-test('a counter that goes back is not believed', async () => {
+test('a decreasing counter is refused', async () => {
   const [one, other] = [await newOrder(), await newOrder('bar.rest')];
   expect(await people.press(await signLink(one), keys.bob, { counter: 7 })).toMatchObject({ done: true });
   expect(await people.press(await signLink(other), keys.bob, { counter: 7 })).toMatchObject({
@@ -352,11 +352,11 @@ test('a revoked key signs nothing more', async () => {
     title: 'Revoked',
   });
   await until('it says so', async () => (await people.keysOf(t.ada)).includes('revoked'));
-  // Carol counted through Bob alone.
+  // Carol counted only through Bob.
   expect(await people.keysOf(t.ada)).toContain('no one with a valid passkey has vouched for it');
 });
 
-/** What the verifier says of a file that somebody gets. */
+/** The verifier's output for a person's file. */
 async function verified(person: Actor, command: string) {
   const channel = `D${person.user.id.slice(1)}`;
   const files = () => t.workspace.messages(channel).flatMap((message) => message.files ?? []);
@@ -395,6 +395,6 @@ test('its receipt proves who signed it, until that person is forgotten', async (
   expect(after.notes.join('\n')).toContain('No approval that is left in it is signed');
 });
 
-test('nothing of a signature or a link is in the log of the process', () => {
+test('the process’s log contains no signature or link', () => {
   expect(t.logged()).not.toMatch(/authenticatorData|\/sign\/[A-Za-z0-9_-]{20}/);
 });

@@ -13,7 +13,7 @@ import {
 import { approvedBy, ask, orderOf, SeenOrder } from '../support/orders.ts';
 import { slowAnswers } from '../support/rudeness.ts';
 
-/* Slack refuses what the bot shows: people still get an answer in time, and a card they can act on. */
+/* Slack refuses the bot's messages: people still get an answer in time, and a working card. */
 
 const ALICES_DM = 'D0ALICE';
 
@@ -26,7 +26,7 @@ afterEach(() => {
 
 function lastTold(): Message {
   const told = t.alice.ephemerals().at(-1);
-  if (told === undefined) throw new Error('nothing was told');
+  if (told === undefined) throw new Error('no message');
   return told;
 }
 
@@ -63,7 +63,7 @@ describe.each([
   { kind: 'http_500' },
   { kind: 'timeout' },
 ] as const)('chat.postMessage fails ($kind $code)', (fault) => {
-  test('a command is answered within 3 s: the order is kept, and the second try names it', async () => {
+  test('a command is answered within 3 s: the order is saved, and the second try names it', async () => {
     const name = newName();
     t.workspace.faults.set({ method: 'chat.postMessage', ...fault });
     const asked = performance.now();
@@ -83,7 +83,7 @@ describe.each([
   });
 });
 
-/** Everything that ends with an order, up to its last step. */
+/** Every way to an order, up to its last step. */
 const WAYS: Readonly<Record<string, (name: string) => Promise<() => Promise<unknown>>>> = {
   'a command': async (name) => () => t.alice.command(DOMAINS, `/domain renew ${name}`),
   'a form': async (name) => {
@@ -122,7 +122,7 @@ test.each(Object.entries(WAYS))(
   },
 );
 
-test('Slack answers after seconds: a command is answered within 3 s, and there is one card', async () => {
+test('Slack responds after seconds: a command is answered within 3 s, and there is one card', async () => {
   const name = newName();
   t.workspace.conditions.answerDelayMs = slowAnswers();
   const asked = performance.now();
@@ -146,7 +146,7 @@ test('Slack answers after seconds: a command is answered within 3 s, and there i
   expect(cardsOf(order)).toHaveLength(1);
 });
 
-test('a button on Home is answered within 3 s where no message can be posted', async () => {
+test('a button on Home is answered within 3 s if no message can be posted', async () => {
   const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
   await t.bob.openHome();
   const home = await t.workspace.waitFor(
@@ -167,7 +167,7 @@ test('a button on Home is answered within 3 s where no message can be posted', a
   expect(textOf(shown)).toContain('It can’t be approved: the order is cancelled.');
 });
 
-test('Slack takes no message at all: the form itself says that the order is kept', async () => {
+test('Slack accepts no message at all: the form itself says that the order is saved', async () => {
   const name = newName();
   const form = await openForm(t.workspace, t.alice, '/domain renew');
   t.workspace.faults.set({ method: '*', kind: 'error', code: 'token_revoked' });
@@ -186,7 +186,7 @@ test('Slack takes no message at all: the form itself says that the order is kept
 describe.each(['edit_window_closed', 'cant_update_message', 'message_not_found'])(
   'a card that Slack does not let us edit (%s)',
   (code) => {
-    test('is posted again, and the buttons of the old one lead there', async () => {
+    test('is posted again, and the buttons of the old one link there', async () => {
       const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
       await t.allShown();
       const old = order.card;
@@ -209,7 +209,7 @@ describe.each(['edit_window_closed', 'cant_update_message', 'message_not_found']
 test.each([
   ['is archived', { is_archived: true }],
   ['has removed the bot', { members: ['U0ALICE', 'U0BOB'] }],
-])('the channel of a waiting card %s: the requester gets a card that works', async (_what, changes) => {
+])('the channel of a pending card %s: the requester gets a working card', async (_what, changes) => {
   const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
   await t.allShown();
   const { members } = t.workspace.channel(DOMAINS);
@@ -222,7 +222,7 @@ test.each([
   t.workspace.changeChannel(DOMAINS, { members, is_archived: false });
 });
 
-test('the edit window of a waiting card has closed: it is posted again where it was asked for', async () => {
+test('the edit window of a pending card has closed: it is posted again in its place', async () => {
   const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
   await t.allShown();
   t.workspace.conditions.editWindowMs = 0;
@@ -233,7 +233,7 @@ test('the edit window of a waiting card has closed: it is posted again where it 
   expect(cardsOf(order).length, 'one card for each step that people act on').toBeLessThanOrEqual(3);
 });
 
-test('a card that Slack takes only as text has the command that shows it with its buttons', async () => {
+test('a card that Slack accepts only as text has the command that shows it with its buttons', async () => {
   await t.allShown();
   t.workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'invalid_blocks', times: 2 });
   const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);

@@ -4,9 +4,7 @@ import { z } from 'zod';
 import { answerTo, DOMAINS, link, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, requestsOf } from '../support/orders.ts';
 
-/*
- * The same story where Slack's deliveries come through a socket that the bot opened.
- */
+/* The same story with Slack's deliveries over a socket that the bot opened. */
 
 const t = useTestDemo({ socketMode: true, linked: [] });
 
@@ -29,7 +27,7 @@ test('link, ask, approve, result', async () => {
   expect(new Set(t.workspace.deliveries.map(({ over }) => over))).toEqual(new Set(['socket']));
 });
 
-test('the HTTP server answers for health, and takes no deliveries', async () => {
+test('the HTTP server responds to health checks, and accepts no deliveries', async () => {
   expect(await get('/healthz')).toMatchObject({ status: 200 });
   expect(await get('/readyz')).toMatchObject({ status: 200 });
   expect((await get('/metrics')).text).toMatch(/^domain_steward_orders\{state="SUCCEEDED"\} 1$/m);
@@ -37,7 +35,7 @@ test('the HTTP server answers for health, and takes no deliveries', async () => 
   expect(response.ok).toBe(false);
 });
 
-test('what Slack announces of people and groups comes the same way', async () => {
+test('Slack’s events about people and groups come the same way', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew diner.rest');
   await t.carol.openHome();
   await t.workspace.waitFor(() => t.carol.homeView(), { what: 'the Home tab, for which the group was read' });
@@ -51,11 +49,11 @@ test('what Slack announces of people and groups comes the same way', async () =>
   await link(t.workspace, t.alice);
 });
 
-test('Slack asks to connect anew: the bot does, and the story goes on', async () => {
+test('Slack asks to reconnect: the bot does, and the story continues', async () => {
   const opened = () => t.workspace.calls.filter(({ method }) => method === 'apps.connections.open').length;
   const before = opened();
   t.workspace.socket.askToReconnect();
-  await until('the bot has connected anew', async () => opened() > before && (await isReady()));
+  await until('a new connection of the bot', async () => opened() > before && (await isReady()));
   await renewed('bar.rest');
 });
 
@@ -75,7 +73,7 @@ test('the connection breaks: not ready until there is another one', async () => 
   await renewed('deli.rest');
 });
 
-test('Slack is away for a while: the bot lives, and connects as soon as it can', async () => {
+test('Slack is down for a while: the bot stays up, and connects as soon as it can', async () => {
   t.workspace.faults.set({ method: 'apps.connections.open', kind: 'http_500', times: 1 });
   t.workspace.faults.set({ method: 'apps.connections.open', kind: 'lost_answer', times: 1 });
   t.workspace.socket.cut();
@@ -85,7 +83,7 @@ test('Slack is away for a while: the bot lives, and connects as soon as it can',
   await renewed('soup.rest');
 });
 
-test('a broken delivery hurts nobody', async () => {
+test('a broken delivery does no harm', async () => {
   const [some] = t.workspace.deliveries;
   if (some === undefined) throw new Error('nothing was delivered');
   void t.workspace.redeliver({
@@ -100,7 +98,7 @@ test('a broken delivery hurts nobody', async () => {
 describe('a bot that stops', () => {
   const stopping = useTestDemo({ socketMode: true });
 
-  test('acknowledges over its socket what is under way', async () => {
+  test('acknowledges running deliveries over its socket', async () => {
     const { workspace, bob, demo } = stopping;
     workspace.faults.set({ method: 'users.info', kind: 'slow', delayMs: 800, times: 1 });
     const asks = called('users.info');

@@ -12,7 +12,7 @@ const inDays = (days: number) => new Date(NOW.getTime() + days * 86_400_000).toI
 const monthOf = (day: string) =>
   new Date(day).toLocaleDateString('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
 
-it('a year and a month are shown with what is ahead, and handed out as a file', async () => {
+it('a year and a month are shown with upcoming costs, and exported as a file', async () => {
   const price = { zone: 'rest', period: 1, validFrom: '2020-01-01', source: 'Contract 7' } as const;
   await t.demo.bot.prices.save(
     priceEdits([], [{ ...price, task: 'renew', amount: { currency: 'EUR', minor: 1_850 } }]),
@@ -55,7 +55,7 @@ it('a year and a month are shown with what is ahead, and handed out as a file', 
   expect(lines).toContain(`ahead,${inDays(100).slice(0, 7)},1,0,18.50,EUR`);
 });
 
-it('counts private orders for everybody, and tells only those who may see them whose and what they are', async () => {
+it('counts private orders for everyone, and shows their details only to people who may see them', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew bar.rest', 'D0ALICE');
   const copy = await t.workspace.waitFor(
     () => t.workspace.messages('D0BOB').find((message) => textOf(message).includes(order.id)),
@@ -85,7 +85,7 @@ it('counts private orders for everybody, and tells only those who may see them w
   expect(csv).toContain('person,private orders,1,0,18.50,EUR\r\nperson,Alice (U0ALICE),1,0,37.00,EUR');
 });
 
-it('says which names cost money though nothing lives on them, and calls none unused that could not be looked at', async () => {
+it('lists paid names without a use, and never calls names without lookups unused', async () => {
   const { sandbox } = t.demo.dns;
   if (sandbox === undefined) throw new Error('the demo has no DNS');
   await answerTo(t.workspace, t.alice, '/domain unwatch later.rest');
@@ -95,7 +95,7 @@ it('says which names cost money though nothing lives on them, and calls none unu
   }
   const line = '1 name without website and mail.';
   let text = '';
-  await until('the names were looked at', async () => {
+  await until('lookups of the names', async () => {
     await t.demo.bot.catchUp();
     text = await answerTo(t.workspace, t.alice, '/domain spend');
     return text.includes(line);

@@ -7,9 +7,7 @@ import { startChild } from '../support/child.ts';
 import { answerTo, DOMAINS, link } from '../support/demo.ts';
 import { MAIN, type Surroundings, startSurroundings } from '../support/harness.ts';
 
-/*
- * What an operator meets: `npm start` with good and with bad settings.
- */
+/* An operator's first steps: `npm start` with valid and invalid settings. */
 
 const MAX_WAIT_MS = 120_000;
 
@@ -19,7 +17,7 @@ beforeAll(async () => {
 }, MAX_WAIT_MS);
 afterAll(() => s.stop());
 
-/** Starts with these settings and waits for the end that must come. */
+/** Starts with these settings and waits for the expected failure. */
 async function failsToStart(settings: Readonly<Record<string, string | undefined>>): Promise<string> {
   const child = startChild(await bundled(MAIN), { env: settings, cwd: s.folder });
   const end = await child.ended;
@@ -27,8 +25,8 @@ async function failsToStart(settings: Readonly<Record<string, string | undefined
   return child.output();
 }
 
-describe('settings that cannot be used stop the start with exit code 1', () => {
-  test.concurrent('every problem stands in one message, and no value that may be a secret', {
+describe('invalid settings stop the start with exit code 1', () => {
+  test.concurrent('every problem is in one message, without any value that may be a secret', {
     timeout: MAX_WAIT_MS,
   }, async () => {
     const secrets = {
@@ -60,7 +58,7 @@ describe('settings that cannot be used stop the start with exit code 1', () => {
     for (const value of [...Object.values(secrets), 'hunter2']) expect(said).not.toContain(value);
   });
 
-  test.concurrent('a port that is taken', { timeout: MAX_WAIT_MS }, async () => {
+  test.concurrent('a port in use', { timeout: MAX_WAIT_MS }, async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, resolve));
     onTestFinished(async () => {
@@ -71,14 +69,14 @@ describe('settings that cannot be used stop the start with exit code 1', () => {
     expect(await failsToStart({ ...s.settings, PORT: port })).toMatch(new RegExp(`PORT ${port}.*EADDRINUSE`));
   });
 
-  test.concurrent('a bot token that Slack does not take', { timeout: MAX_WAIT_MS }, async () => {
+  test.concurrent('a bot token that Slack refuses', { timeout: MAX_WAIT_MS }, async () => {
     const token = 'xoxb-of-another-app';
     const said = await failsToStart({ ...s.settings, SLACK_BOT_TOKEN: token });
     expect(said).toMatch(/Slack refuses SLACK_BOT_TOKEN \(invalid_auth\)/);
     expect(said).not.toContain(token);
   });
 
-  test.concurrent('an app token that Slack does not take', { timeout: MAX_WAIT_MS }, async () => {
+  test.concurrent('an app token that Slack refuses', { timeout: MAX_WAIT_MS }, async () => {
     const token = 'xapp-of-another-app';
     const said = await failsToStart({ ...s.settings, SLACK_APP_TOKEN: token });
     expect(said).toMatch(/Slack refuses SLACK_APP_TOKEN \(invalid_auth\)/);
@@ -94,7 +92,7 @@ test(
     await writeFile(join(s.folder, '.env'), lines.join('\n'));
     onTestFinished(async () => {
       await rm(join(s.folder, '.env'));
-      // Run by root, the data lies elsewhere.
+      // If run by root, the data is elsewhere.
       await rm(await realpath(join(s.folder, 'data', 'postgres')), { recursive: true, force: true });
     });
     const fromFile = Object.fromEntries(Object.keys(s.settings).map((name) => [name, undefined]));
@@ -128,7 +126,7 @@ test(
 test(
   'told to end while it still starts, it ends with 0',
   async () => {
-    // Slack is away, so the start goes on and on.
+    // Slack is down, so the start never finishes.
     s.workspace.faults.set({ method: 'auth.test', kind: 'http_500' });
     onTestFinished(() => s.workspace.faults.clear());
     const child = startChild(await bundled(MAIN), { env: s.settings, cwd: s.folder });

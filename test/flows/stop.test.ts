@@ -3,9 +3,7 @@ import { answerTo, buttonsOf, DOMAINS, textOf, toldAfter, until, useTestDemo } f
 import { approvedBy, ask, chargesFor, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
 import { auditLog, clickAs } from '../support/people.ts';
 
-/*
- * An approved order that waits out a busy service can be stopped.
- */
+/* An approved order that waits for a busy service can be stopped. */
 
 const HOUR_MS = 60 * 60_000;
 
@@ -23,7 +21,7 @@ const offersStop = (order: SeenOrder) =>
     { what: 'Stop on the card' },
   );
 
-test('its card says until when it waits, and Stop cancels it: exactly the requests before', async () => {
+test('its card says until when it waits, and Stop cancels it: no further requests', async () => {
   t.service.faults.set({ kind: 'status_429', retryAfter: 600, match: { name: 'cafe.rest' } });
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest 2'));
   await order.becomes('APPROVED');
@@ -60,7 +58,7 @@ test('its card says until when it waits, and Stop cancels it: exactly the reques
   expect(chargesFor(t.service, 'cafe.rest')).toBe(1);
 });
 
-test('of several names the one that was sent stays done, and the one that waits is stopped', async () => {
+test('of several names the sent one stays done, and the waiting one is stopped', async () => {
   t.service.faults.set({ kind: 'status_429', retryAfter: 600, match: { name: 'deli.rest' } });
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew bar.rest deli.rest'));
   const card = await offersStop(order);

@@ -19,9 +19,7 @@ import {
 import { approvedBy, ask, orderAfter, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
 import { DELEGATION } from '../support/people.ts';
 
-/*
- * The main job from the command to the result in the thread: one person asks, another one approves.
- */
+/* The main job from the command to the result in the thread: one person makes a request, another one approves. */
 
 const t = useTestDemo({ linked: [] });
 
@@ -32,7 +30,7 @@ const DELEGATION_ON_THE_WIRE = {
   nameServers: SANDBOX_NAMESERVERS.map((name) => ({ name })),
 };
 
-test('without a linked account a person is told so at the command', async () => {
+test('without a linked account a person learns so at the command', async () => {
   const told = await answerTo(t.workspace, t.alice, '/domain renew cafe.rest 2');
   expect(told).toContain('/domain link');
   expect(t.workspace.messages(DOMAINS), 'a card was posted all the same').toEqual([]);
@@ -61,7 +59,7 @@ test('an account is linked once the service accepts it, and shown without its pa
 describe('renewing cafe.rest for two years', () => {
   let order: SeenOrder;
 
-  test('posts a card that says all that a click does', async () => {
+  test('posts a card with everything that the click does', async () => {
     order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2 -- client paid');
     expect(orderOf(order.card)).toEqual({
       id: order.id,
@@ -96,7 +94,7 @@ describe('renewing cafe.rest for two years', () => {
     ['Alice herself', 'U0ALICE', /someone else|An approver/i],
     ['Dave of another workspace', 'U0DAVE', /members of this workspace/],
     ['Ada, who is no approver', 'U0ADA', /approvers/i],
-  ])('a click by %s changes nothing but tells them why not', async (_who, userId, why) => {
+  ])('a click by %s changes nothing and gets the reason', async (_who, userId, why) => {
     const person = t.workspace.as(userId);
     const told = await toldAfter(t.workspace, person, () => person.click(order.card, 'order_approve'));
     expect(told).toMatch(why);
@@ -137,14 +135,14 @@ describe('renewing cafe.rest for two years', () => {
     expect(buttonsOf(order.card), 'a finished card').toEqual(['order_look', 'order_receipt']);
   });
 
-  test('its history names everybody who had a hand in it', async () => {
+  test('its history names everyone involved', async () => {
     const told = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
     expect(told).toMatch(/requested by <@U0ALICE>.*approved by <@U0BOB>.*request sent.*ended: done/s);
     expect(await answerTo(t.workspace, t.alice, '/domain orders cafe.rest')).toContain(order.id);
   });
 });
 
-test('the request leaves within 200 ms of the click', async () => {
+test('the request is sent within 200 ms of the click', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
   const clicked = Date.now();
   await t.bob.click(order.card, 'order_approve');
@@ -154,7 +152,7 @@ test('the request leaves within 200 ms of the click', async () => {
   expect(sent - clicked, 'ms from the click to the request').toBeLessThan(1_000);
 });
 
-test('create: problems stand at the fields, then the order goes its way', async () => {
+test('create: problems are shown at the fields, then the order proceeds', async () => {
   const view = await openForm(t.workspace, t.alice, '/domain create brasserie.rest');
   const wrong = await t.alice.submit(view, { ...DELEGATION, nameServers: 'ns1.dns.example' });
   expect(wrong).toMatchObject({
@@ -176,7 +174,7 @@ test('create: problems stand at the fields, then the order goes its way', async 
   ]);
 });
 
-test('transfer: the auth code reaches the service and nobody else', async () => {
+test('transfer: only the service gets the auth code', async () => {
   const { name, authCode } = SANDBOX_TRANSFER;
   const view = await openForm(t.workspace, t.alice, `/domain transfer ${name}`);
   const order = await orderAfter(t.workspace, () => t.alice.submit(view, { ...DELEGATION, auth: authCode }));
@@ -190,19 +188,19 @@ test('transfer: the auth code reaches the service and nobody else', async () => 
   const hex = Buffer.from(authCode).toString('hex');
   const places = {
     'the messages': JSON.stringify(t.workspace.messages(DOMAINS)),
-    'what people were told': JSON.stringify(t.alice.ephemerals().concat(t.bob.ephemerals())),
+    'people’s messages': JSON.stringify(t.alice.ephemerals().concat(t.bob.ephemerals())),
     'the calls to Slack': JSON.stringify(t.workspace.calls),
     'the log': t.logged(),
     'the database while it waited': waiting,
     'the database at the end': await t.dump(),
   };
   for (const [place, text] of Object.entries(places)) {
-    expect(text.includes(authCode), `the auth code stands in ${place}`).toBe(false);
-    expect(text.includes(hex), `the auth code stands in ${place}, in hex`).toBe(false);
-    expect(text.includes(SANDBOX_ACCOUNTS.alice.password), `the password stands in ${place}`).toBe(false);
+    expect(text.includes(authCode), `the auth code is in ${place}`).toBe(false);
+    expect(text.includes(hex), `the auth code is in ${place}, in hex`).toBe(false);
+    expect(text.includes(SANDBOX_ACCOUNTS.alice.password), `the password is in ${place}`).toBe(false);
     expect(
       text.includes(Buffer.from(SANDBOX_ACCOUNTS.alice.password).toString('hex')),
-      `the password stands in ${place}, in hex`,
+      `the password is in ${place}, in hex`,
     ).toBe(false);
   }
   const sealed = (dump: string) => dump.split('\n').find((row) => row.includes(`"id": "${order.id}"`));
@@ -256,7 +254,7 @@ test('from a message, the card and the result go into that message’s thread', 
   expect((await order.ends('SUCCEEDED')).thread_ts).toBe(message.ts);
 });
 
-test('where the bot is not, the card comes as a direct message with the way to invite it', async () => {
+test('in a channel without the bot, the card comes as a direct message that says how to invite it', async () => {
   const order = await orderAfter(
     t.workspace,
     () => t.alice.command('C0NOBOT', '/domain renew soup.rest'),
@@ -268,7 +266,7 @@ test('where the bot is not, the card comes as a direct message with the way to i
   await order.ends('CANCELLED');
 });
 
-test('a second account in the demo system is another one, and is said so', async () => {
+test('a second account in the demo system is another one, and marked so', async () => {
   await link(t.workspace, t.alice, SANDBOX_ACCOUNTS.aliceDemoSystem);
   const order = await ask(t.workspace, t.alice, '/domain renew try.rest');
   expect(textOf(order.card)).toContain('DEMO · Renew try.rest');

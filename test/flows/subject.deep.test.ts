@@ -5,14 +5,12 @@ import { rule } from '../policy/sample.ts';
 import { answerTo, DOMAINS, openedAfter, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
 import { orderAfter, orderOf } from '../support/orders.ts';
 
-/*
- * A rule about a name decides about every redirect of it, however its source is spelled.
- */
+/* A rule about a name applies to every redirect of it, in any spelling of its source. */
 
 let rules: readonly PolicyRule[] = [];
 const t = useTestDemo({ policy: { current: async () => ({ version: 3, rules }) } });
 
-/** Asks for a redirect by the form. */
+/** Requests a redirect by the form. */
 async function redirect(source: string, type = 'DOMAIN'): Promise<SubmitResult> {
   const view = await openForm(t.workspace, t.alice, '/domain redirect');
   const result = await t.alice.submit(view, { source, target: 'https://x.example/', type, mode: 'HTTP' });
@@ -20,13 +18,13 @@ async function redirect(source: string, type = 'DOMAIN'): Promise<SubmitResult> 
   return result;
 }
 
-/** What the policy says to a redirect, when the form takes it. */
+/** The policy's answer to a redirect, if the form accepts it. */
 const refusalOf = (source: string) =>
   toldAfter(t.workspace, t.alice, async () => {
     expect(await redirect(source), source).toMatchObject({ outcome: 'closed' });
   });
 
-test('a rule on a name decides about every spelling of it that the form takes', async () => {
+test('a rule on a name applies to every spelling that the form accepts', async () => {
   rules = [rule({ name: 'not the café', names: ['cafe.rest'], decision: 'refuse' })];
   const sent = t.service.requests.length;
   for (const source of [
@@ -54,7 +52,7 @@ test('a rule on a name decides about every spelling of it that the form takes', 
   expect(t.service.requests).toHaveLength(sent);
 });
 
-test('a rule on a tag decides about whatever hangs on the name that has it', async () => {
+test('a rule on a tag applies to everything below the tagged name', async () => {
   rules = [];
   await answerTo(t.workspace, t.alice, '/domain watch cafe.rest');
   await answerTo(t.workspace, t.alice, '/domain name cafe.rest');
@@ -69,7 +67,7 @@ test('a rule on a tag decides about whatever hangs on the name that has it', asy
   expect(orderOf(order.card)?.names).toBe('bar.rest/cafe.rest');
 });
 
-test('a target whose host cannot be read is refused at its field', async () => {
+test('a target with an unreadable host is refused at its field', async () => {
   rules = [];
   const view = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
   const target = 'https://bank.example@evil.example/';
@@ -80,7 +78,7 @@ test('a target whose host cannot be read is refused at its field', async () => {
   t.alice.close(view);
 });
 
-test('a line that is tried out is read as the form reads it', async () => {
+test('a trial line is read like the form', async () => {
   expect(await answerTo(t.workspace, t.ada, '/domain policy test redirect WWW.cafe.rest/menu/')).toContain(
     'Redirects of `www.cafe.rest/menu/`',
   );

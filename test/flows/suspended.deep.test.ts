@@ -8,8 +8,8 @@ import { orderAfter, type SeenOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
 /*
- * A process is suspended (SIGSTOP) between its mark of sending and the first byte, and goes on when its lease has long
- * been over: nothing of it reaches the service any more.
+ * A process is suspended (SIGSTOP) between its commit of `sentAt` and the first byte, and continues after its lease has
+ * long expired: no more of its requests reach the service.
  */
 
 const MAX_WAIT_MS = 120_000;
@@ -27,7 +27,7 @@ afterAll(async () => {
   await site.close();
 });
 
-/** Asks for a renewal and has it approved by the bot that is to be suspended. @returns the order, when it is */
+/** Requests a renewal and has it approved by the bot that will be suspended. @returns the order, once it is */
 async function suspendedRenewal(
   names: string,
   bot: RunningBot,
@@ -36,9 +36,9 @@ async function suspendedRenewal(
   const { workspace } = site.s;
   workspace.setRequestUrl(`${bot.url}/slack/events`);
   const order = await orderAfter(workspace, () => site.ask(names));
-  // Not before: what the bot does meanwhile must not be what suspends it.
+  // Not earlier: other work of the bot must not trigger the suspension.
   await site.suspendAt(point);
-  // Slack gives the click up when the bot does not answer any more.
+  // Slack gives up the click if the bot doesn't respond.
   void site.bob.click(order.card, 'order_approve').catch(() => undefined);
   await until('the bot is suspended', async () => {
     const status = await readFile(`/proc/${bot.child.pid}/status`, 'utf8');
@@ -79,7 +79,7 @@ test.each(POINTS)(
     const names = site.names(`replaced-${POINTS.indexOf(point)}`);
     const { bot } = site;
     const order = await suspendedRenewal(names, bot, point);
-    // Only now: it might have taken the order before the one that is suspended.
+    // Only now: it might have claimed the order before the suspended one.
     const other = await site.startBot();
     workspace.setRequestUrl(`${other.url}/slack/events`);
     const unknown = await order.ends('UNKNOWN', 30_000);

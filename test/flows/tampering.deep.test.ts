@@ -15,9 +15,7 @@ import {
 import { approvedBy, ask, orderAfter, requestsOf, resetRows, type SeenOrder } from '../support/orders.ts';
 import { closed, DELEGATION } from '../support/people.ts';
 
-/*
- * Somebody writes into the database: what is sealed does not open for anybody else, and the bot says what to do.
- */
+/* An attacker writes into the database: sealed values don't open for anyone else, and the bot says what to do. */
 
 const HOUR_MS = 60 * 60_000;
 const NOT_AS_ASKED = /no longer matches what was requested and approved, so nothing was sent/;
@@ -68,7 +66,7 @@ test.each(CHANGES)('%s: commands and orders are refused, with what to do', async
   expect(await told('/domain whoami'), 'the bot goes on').toContain('alice');
 });
 
-test('a key that nobody has is waited for; when the account is linked again, its order goes out', async () => {
+test('a missing key is waited for; when the account is linked again, its order is sent', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
   await client.query(`UPDATE accounts SET key_id = 'gone' WHERE user_id = 'U0ALICE'`);
 
@@ -109,7 +107,7 @@ test('an auth code moved to another order opens for neither', async () => {
   expect(requestsOf(t.service, order)).toEqual([]);
 });
 
-test('a secret result that was changed is not shown, and says so', async () => {
+test('a changed secret result is not shown, and says so', async () => {
   const order = await ask(t.workspace, t.alice, '/domain authcode olive.rest');
   const reply = await order.ends('SUCCEEDED');
   expect(buttonsOf(reply)).toContain('order_reveal');
@@ -134,14 +132,14 @@ const nineYears = (order: SeenOrder) =>
   client.query(`UPDATE orders SET input = jsonb_set(input, '{period}', '9') WHERE id = $1`, [order.id]);
 
 async function adminIsToldOnce(order: SeenOrder): Promise<void> {
-  await until('the admin is told', () => noticesTo(order).length > 0);
+  await until('the message to the admin', () => noticesTo(order).length > 0);
   await t.demo.bot.catchUp();
   expect(noticesTo(order)).toEqual([
     expect.stringMatching(/so I sent nothing.*Different: the request\..*Someone with write access/s),
   ]);
 }
 
-test('an order that was changed while it waited is not approved, and admins are told once', async () => {
+test('an order changed while it was pending isn’t approved, and admins are notified once', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2');
   await nineYears(order);
   await t.bob.click(order.card, 'order_approve');
@@ -150,7 +148,7 @@ test('an order that was changed while it waited is not approved, and admins are 
   await adminIsToldOnce(order);
 });
 
-test('an order that was changed after its approval is not sent, and admins are told once', async () => {
+test('an order changed after its approval isn’t sent, and admins are notified once', async () => {
   t.service.faults.set({ kind: 'status_429', retryAfter: 600, match: { name: 'deli.rest' } });
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew deli.rest 2'));
   await until('it waits', () => textOf(order.card).includes('waiting until'));
@@ -159,7 +157,7 @@ test('an order that was changed after its approval is not sent, and admins are t
   await t.demo.moveTime(HOUR_MS);
   expect(textOf(await order.ends('FAILED'))).toMatch(NOT_AS_ASKED);
   expect(requestsOf(t.service, order).map(({ status }) => status)).toEqual([429]);
-  await until('the admin is told', () => noticesTo(order).length > 0);
+  await until('the message to the admin', () => noticesTo(order).length > 0);
   await t.demo.bot.catchUp();
   expect(noticesTo(order)).toHaveLength(1);
 });
@@ -193,7 +191,7 @@ test.each(Object.entries(ENDS))(
         .messages('D0ADA')
         .map(textOf)
         .filter((text) => text.includes('my database and the log disagree') && text.includes(order.id));
-    await until('the admin is told', () => told().length > 0);
+    await until('the message to the admin', () => told().length > 0);
     await t.demo.bot.catchUp();
     await t.allShown();
     expect(told()).toHaveLength(1);

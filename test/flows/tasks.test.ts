@@ -26,13 +26,11 @@ import {
   linkTwoFactor,
 } from '../support/people.ts';
 
-/*
- * Each task from the command to the request that reaches the service, over both of its interfaces.
- */
+/* Each task from the command to the service's request, over both of its interfaces. */
 
 const t = useTestDemo();
 
-// Alice's password goes over JSON, Carol's two factors over XML; Ada works through a trusted application.
+// Alice's password uses JSON, Carol's two factors XML; Ada uses a trusted application.
 beforeAll(async () => {
   await linkTwoFactor(t.workspace, t.carol);
   await linkApplication(t.workspace, t.ada);
@@ -86,7 +84,7 @@ describe('redirect', () => {
     );
   });
 
-  test('an email redirect leads to an e-mail address, said at the field', async () => {
+  test('an email redirect points to an email address, checked at the field', async () => {
     const view = await openForm(t.workspace, t.carol, '/domain redirect hello@cafe.rest');
     const values = { target: 'https://x.example', type: 'email', mode: 'single' };
     expect(await t.carol.submit(view, values)).toMatchObject({
@@ -98,13 +96,13 @@ describe('redirect', () => {
   });
 });
 
-test('a renewal whose last word is no name: what the account cannot do comes first', async () => {
+test('a renewal whose last word is no name: the account’s limits come first', async () => {
   const line = '/domain renew cafe.rest bistro';
   expect(await answerTo(t.workspace, t.alice, line)).toContain('The last word isn’t a full name');
   expect(await answerTo(t.workspace, t.carol, line)).toContain('uses two-factor sign-in');
 });
 
-test('the years of a renewal may be said as years, and stand last', async () => {
+test('the years of a renewal may be written as years, at the end', async () => {
   expect(await answerTo(t.workspace, t.alice, '/domain renew 2 cafe.rest bistro.rest')).toContain(
     'Put the number of years last: `/domain renew cafe.rest bistro.rest 2`.',
   );
@@ -115,7 +113,7 @@ test('the years of a renewal may be said as years, and stand last', async () => 
 });
 
 describe('ssl-contact', () => {
-  test('over JSON: an address is a list, and what is left empty is not sent', async () => {
+  test('over JSON: an address is a list, and empty fields aren’t sent', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain ssl-contact 501');
     expect(fieldsOf(view)).toEqual([
       ...['id', 'fname', 'lname', 'title', 'organization', 'address', 'pcode', 'city', 'country', 'state'],
@@ -139,7 +137,7 @@ describe('ssl-contact', () => {
     expect(filledOf(same)).toMatchObject({ address: '2 Market Street\nBack door', country: 'DE' });
     await t.alice.close(same);
     const other = await openForm(t.workspace, t.alice, '/domain ssl-contact 502');
-    expect(filledOf(other), 'another contact is somebody else').toEqual({ id: '502' });
+    expect(filledOf(other), 'another contact for another person').toEqual({ id: '502' });
     await t.alice.close(other);
   });
 
@@ -154,7 +152,7 @@ describe('ssl-contact', () => {
     expect(request?.body).toContain('<address>1 Quay,Gate 4</address><postal_code>20457</postal_code>');
   });
 
-  test('nothing to change is said, and no order made', async () => {
+  test('an unchanged form is reported, without an order', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain ssl-contact 502');
     expect(await t.alice.submit(view)).toMatchObject({
       errors: { organization: expect.stringContaining('at least one') },
@@ -208,7 +206,7 @@ describe('user', () => {
   });
 });
 
-describe('what is confirmed first', () => {
+describe('tasks with a confirmation', () => {
   test('delete: no card and nothing sent before the requester confirms, once', async () => {
     const cards = t.workspace.messages(DOMAINS).length;
     await t.alice.command(DOMAINS, '/domain delete deli.rest -- closed');
@@ -231,7 +229,7 @@ describe('what is confirmed first', () => {
     ]);
   });
 
-  test('owner-change: a forged confirmation by somebody else changes nothing', async () => {
+  test('owner-change: another person’s forged confirmation changes nothing', async () => {
     await t.alice.command(DOMAINS, '/domain owner-change bar.rest');
     const draft = await ephemeral(t.workspace, t.alice, 'the question', ({ text }) =>
       text.includes('bar.rest'),
@@ -254,7 +252,7 @@ describe('what is confirmed first', () => {
     expect(t.service.requestsFor({ name: 'cafe.rest', task: 'domain.ownerChange' })).toEqual([]);
   });
 
-  test('after 15 minutes a draft is forgotten', async () => {
+  test('after 15 minutes a draft is deleted', async () => {
     await t.alice.command(DOMAINS, '/domain delete soup.rest');
     const draft = await ephemeral(t.workspace, t.alice, 'the question', ({ text }) =>
       text.includes('soup.rest'),
@@ -268,7 +266,7 @@ describe('what is confirmed first', () => {
   });
 });
 
-test('nameservers on the line go out once they are confirmed', async () => {
+test('nameservers on the line are sent once they are confirmed', async () => {
   const order = await askAndConfirm(
     t.workspace,
     t.alice,
@@ -298,12 +296,12 @@ test.each([
   const order = await orderAfter(t.workspace, () => t.alice.submit(view, { ...DELEGATION, ...tick }));
   expect(await detailsOf(t.workspace, t.bob, order.card)).toContain(shown);
   await t.bob.click(order.card, 'order_approve');
-  // The sandbox refuses what is not confirmed; the document doesn’t say what the service does.
+  // The sandbox refuses unconfirmed registrations; the document doesn’t say what the service does.
   await order.ends(confirmOrder ? 'SUCCEEDED' : 'FAILED');
   expect(requestsOf(t.service, order)).toMatchObject([{ body: { name, confirmOrder } }]);
 });
 
-test('a registration whose tick is not among the values is sent as confirmed', async () => {
+test('a registration without the checkbox’s value is sent as confirmed', async () => {
   const view = await openForm(t.workspace, t.alice, '/domain create untouched.rest');
   const values = Object.entries(DELEGATION).map(([field, value]) => [field, { [field]: { value } }]);
   const name = { name: { name: { value: 'untouched.rest' } } };
@@ -337,10 +335,10 @@ describe('a two-factor account', () => {
     'owner-change cafe.rest',
   ];
 
-  // Names that were just registered are looked up at the registry meanwhile.
+  // Newly registered names are looked up at the registry meanwhile.
   const sent = () => t.service.requests.filter(({ interface: via }) => via !== 'rdap');
 
-  test.each(DOMAIN_COMMANDS)('is told at the command what it can do instead: %s', async (line) => {
+  test.each(DOMAIN_COMMANDS)('learns at the command what it can do instead: %s', async (line) => {
     const requests = sent().length;
     const told = await answerTo(t.workspace, t.carol, `/domain ${line}`);
     expect(told).toMatch(
@@ -372,7 +370,7 @@ describe('a two-factor account', () => {
 });
 
 describe('a trusted application', () => {
-  test('is not yet used until the service has accepted it once', async () => {
+  test('is unused until the service has accepted it once', async () => {
     const before = await answerTo(t.workspace, t.ada, '/domain whoami');
     expect(before).toContain('not yet used');
     const order = await askAndConfirm(
@@ -387,7 +385,7 @@ describe('a trusted application', () => {
     );
   });
 
-  test('that is wrong is told by its first use', async () => {
+  test('that is invalid is reported at its first use', async () => {
     const uuid = '11111111-2222-4333-8444-555555555555';
     await linkApplication(t.workspace, t.bob, { uuid, application: 'typo', password: 'wrong-password' });
     const order = await askAndConfirm(

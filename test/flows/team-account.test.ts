@@ -17,8 +17,8 @@ import {
 } from '../support/people.ts';
 
 /*
- * The team's account: an admin links a trusted application, and people without an account of their own may ask. What is
- * approved goes out with it, and nothing else does.
+ * The team's account: an admin links a trusted application, and people without their own account may make requests.
+ * Only approved orders use it.
  */
 
 const APPLICATION = SANDBOX_ACCOUNTS.trustedApplication;
@@ -64,11 +64,11 @@ async function expectUnseen(secret: string): Promise<void> {
     audit: (await auditLog(t.workspace)).csv,
   };
   for (const [place, text] of Object.entries(places))
-    expect(text.includes(secret), `it stands in the ${place}`).toBe(false);
+    expect(text.includes(secret), `it is in the ${place}`).toBe(false);
 }
 
 describe('before there is one', () => {
-  test('people without an account are told to link, and admins of the team’s account besides', async () => {
+  test('people without an account are asked to link one, and admins also to link the team’s', async () => {
     expect(await answerTo(t.workspace, t.carol, '/domain renew cafe.rest')).toMatch(
       /^You have no linked account yet\. Use \/domain link first, then try again\.\n[^\n]*$/,
     );
@@ -79,7 +79,7 @@ describe('before there is one', () => {
     expect(await answerTo(t.workspace, t.carol, '/domain whoami')).not.toContain('team');
   });
 
-  test('its field is shown to admins alone, and for a trusted application alone', async () => {
+  test('its field is shown only to admins, and only for a trusted application', async () => {
     const form = await openForm(t.workspace, t.ada, '/domain link');
     expect(fieldsOf(form)).not.toContain('team');
     const chosen = await chooseMethod(t.workspace, t.ada, form, 'trusted_application');
@@ -90,7 +90,7 @@ describe('before there is one', () => {
     await t.carol.close(others);
   });
 
-  test('nobody but an admin links it, whatever they send', async () => {
+  test('only an admin links it, whatever others send', async () => {
     await t.workspace.changePerson('U0BOB', { is_admin: true });
     const view = await openLink(t.workspace, t.bob, 'trusted_application');
     expect(fieldsOf(view)).toContain('team');
@@ -112,7 +112,7 @@ describe('once an admin has linked it', () => {
     expect(said).toContain('Saved as the *team’s account*');
   });
 
-  test('whoami says so to everybody, with who linked it, and whose orders go out with it', async () => {
+  test('whoami shows it to everyone, with who linked it, and whose orders use it', async () => {
     const carols = await answerTo(t.workspace, t.carol, '/domain whoami');
     expect(carols).toContain('You have no linked account');
     expect(carols).toContain(`*The team’s account*: \`application ${APPLICATION.uuid}\``);
@@ -124,7 +124,7 @@ describe('once an admin has linked it', () => {
     );
   });
 
-  test('who has none asks, the card says whose account it is, and it goes out once approved', async () => {
+  test('a person without an account makes a request, the card names the account, and it is sent once approved', async () => {
     const order = await ask(t.workspace, t.carol, '/domain renew cafe.rest 2');
     expect(order.state).toBe('PENDING');
     expect(textOf(order.card)).toContain('Uses *the team’s account*');
@@ -138,7 +138,7 @@ describe('once an admin has linked it', () => {
     expect(await answerTo(t.workspace, t.ada, `/domain order ${order.id}`)).toContain('the team’s account');
   });
 
-  test('who has an account of their own uses that', async () => {
+  test('a person with an account uses that', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew tavern.rest');
     expect(textOf(order.card)).not.toContain('team’s account');
     await t.bob.click(order.card, 'order_approve');
@@ -146,7 +146,7 @@ describe('once an admin has linked it', () => {
     expect(requestsOf(t.service, order)).toMatchObject([{ user: 'alice' }]);
   });
 
-  test('what a rule makes free waits for an approval all the same', async () => {
+  test('a task that a rule makes free still waits for an approval', async () => {
     const servers = 'ns1.example.net ns2.example.net';
     const before = t.carol.ephemerals().length;
     const order = await askAndConfirm(t.workspace, t.carol, `/domain nameservers soup.rest ${servers}`);
@@ -160,7 +160,7 @@ describe('once an admin has linked it', () => {
     expect(requestsOf(t.service, order)).toEqual([]);
   });
 
-  test('policy test knows that who asks has no account of their own', async () => {
+  test('policy test knows that the requester has no account', async () => {
     const said = await answerTo(t.workspace, t.carol, '/domain policy test nameservers soup.rest');
     expect(said).toContain('needs *one of <@U0BOB>');
     expect(said).toContain('would use the team’s account');
@@ -170,7 +170,7 @@ describe('once an admin has linked it', () => {
     );
   });
 
-  test('an auth code out of it is for who asked alone', async () => {
+  test('an auth code through it is only for its requester', async () => {
     const order = await ask(t.workspace, t.carol, '/domain authcode sushi.rest');
     expect(order.state).toBe('PENDING');
     await t.bob.click(order.card, 'order_approve');
@@ -183,7 +183,7 @@ describe('once an admin has linked it', () => {
     await t.carol.close(view);
   });
 
-  test('a search is no order, so it does not go out with it', async () => {
+  test('a search is no order, so it doesn’t use it', async () => {
     const before = t.service.requests.length;
     expect(await answerTo(t.workspace, t.carol, '/domain prereg cafe')).toContain(
       'The team’s account is only for approved orders',
@@ -191,14 +191,14 @@ describe('once an admin has linked it', () => {
     expect(t.service.requests).toHaveLength(before);
   });
 
-  test('the Home tab says what goes out with it', async () => {
+  test('the Home tab says which orders use it', async () => {
     await t.carol.openHome();
     await until('the Home tab is shown', () =>
       textOf(t.carol.homeView() ?? { blocks: [] }).includes('team’s account'),
     );
   });
 
-  test('a form opens and is sent in without an account of one’s own', async () => {
+  test('a form opens and is submitted without one’s own account', async () => {
     const form = await openForm(t.workspace, t.carol, '/domain redirect www.curry.rest');
     const order = await orderAfter(t.workspace, () =>
       t.carol.submit(form, { target: 'https://example.com', type: 'DOMAIN', mode: 'HTTP' }),
@@ -208,7 +208,7 @@ describe('once an admin has linked it', () => {
     await order.ends('CANCELLED');
   });
 
-  test('when who linked it leaves it stays, and the admins are told', async () => {
+  test('when its admin leaves it stays, and the admins are notified', async () => {
     await t.workspace.changePerson('U0ADA', { is_admin: true });
     const order = await ask(t.workspace, t.carol, '/domain renew bakery.rest');
     await t.workspace.changePerson('U0BOB', { is_admin: true });
@@ -223,7 +223,7 @@ describe('once an admin has linked it', () => {
     await order.ends('SUCCEEDED');
   });
 
-  test('unlinked, a waiting order fails at its approval and nothing is sent', async () => {
+  test('after unlinking, a pending order fails at its approval and nothing is sent', async () => {
     const order = await ask(t.workspace, t.carol, '/domain renew oven.rest');
     expect(await answerTo(t.workspace, t.ada, '/domain unlink team')).toContain(
       'Deleted: the team’s account',
@@ -238,7 +238,7 @@ describe('once an admin has linked it', () => {
 });
 
 describe('at the end', () => {
-  test('the audit log says who linked it, who unlinked it, and which orders went out with it', async () => {
+  test('the audit log has who linked it, who unlinked it, and which orders used it', async () => {
     const { csv } = await auditLog(t.workspace);
     const lines = csv.split('\r\n');
     const line = (...parts: readonly string[]) =>

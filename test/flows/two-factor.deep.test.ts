@@ -5,8 +5,8 @@ import { orderAfter, type SeenOrder } from '../support/orders.ts';
 import { linkTwoFactor } from '../support/people.ts';
 
 /*
- * Linking a two-factor account by its shared secret, and tasks right after it: at the same bot, at another one, and after
- * a restart. One token is used in all.
+ * Linking a two-factor account by its shared secret, and tasks right after it: on the same bot, on another one, and
+ * after a restart. One token is used in total.
  */
 
 const MAX_WAIT_MS = 120_000;

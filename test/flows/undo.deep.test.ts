@@ -4,9 +4,7 @@ import { answerTo, buttonsOf, textOf, toldAfter, until, useTestDemo } from '../s
 import { detailsOf } from '../support/looking.ts';
 import { orderAfter, requestsOf, type SeenOrder } from '../support/orders.ts';
 
-/*
- * For 48 hours after nameservers were set the bot looks whether they answer, and sets them back with one click.
- */
+/* For 48 hours after new nameservers the bot checks whether they answer, and restores the old ones with one click. */
 
 const t = useTestDemo();
 const HOUR_MS = 3_600_000;
@@ -30,7 +28,7 @@ async function draftOf(line: string): Promise<Message> {
 
 const said = () => moved.replies().map(textOf).join('\n');
 
-/** Lets hours pass until the thread says something. */
+/** Advances by hours until the thread has a text. */
 async function hoursUntil(hours: number, words: RegExp): Promise<void> {
   await t.demo.moveTime(hours * HOUR_MS);
   await until(`the thread says ${words}`, async () => {
@@ -44,7 +42,7 @@ beforeAll(async () => {
   dns().world.serve('bar.rest', NEW, RECORDS);
   await answerTo(t.workspace, t.alice, '/domain watch bar.rest');
   await until(
-    'it was looked at',
+    'a lookup',
     async () => {
       await t.demo.bot.catchUp();
       return (await answerTo(t.workspace, t.alice, '/domain name bar.rest')).includes('No changes since');
@@ -53,7 +51,7 @@ beforeAll(async () => {
   );
 }, 60_000);
 
-test('the card offers to undo it, with the nameservers as they were', async () => {
+test('the card offers to undo it, with the former nameservers', async () => {
   const draft = await draftOf(`nameservers bar.rest ${NEW.join(' ')}`);
   moved = await orderAfter(t.workspace, () => t.alice.click(draft, 'order_confirm'));
   await moved.ends('SUCCEEDED');
@@ -61,7 +59,7 @@ test('the card offers to undo it, with the nameservers as they were', async () =
   expect(buttonsOf(moved.card)).toContain('order_undo');
 });
 
-test('the thread says when the new ones answer, when they stop, and each once', async () => {
+test('the thread says when the new ones answer, and when they stop, each once', async () => {
   await hoursUntil(0.2, /\*bar\.rest\*: all new nameservers answer/);
   dns().world.drop('bar.rest', ['ns2.new.example']);
   await hoursUntil(3, /`ns2\.new\.example` doesn’t answer for it, 3 hours after the change/);
@@ -73,13 +71,13 @@ test('the thread says when the new ones answer, when they stop, and each once', 
   await hoursUntil(2, /doesn’t answer.*all new nameservers answer/s);
 });
 
-test('who neither asked nor approves cannot undo it', async () => {
+test('a person who is neither requester nor approver can’t undo it', async () => {
   expect(await toldAfter(t.workspace, t.ada, () => t.ada.click(moved.card, 'order_undo'))).toMatch(
     /Only the requester or an approver can undo this/,
   );
 });
 
-test('an approver undoes it: a draft like any other, which sends the nameservers as they were', async () => {
+test('an approver undoes it: a draft like any other, which sends the former nameservers', async () => {
   await toldAfter(t.workspace, t.bob, () => t.bob.click(moved.card, 'order_undo'));
   const draft = t.bob.ephemerals().at(-1);
   if (draft === undefined) throw new Error('nothing was asked');
@@ -93,7 +91,7 @@ test('an approver undoes it: a draft like any other, which sends the nameservers
   expect(JSON.stringify(request)).toContain(OLD[0]);
 });
 
-test('nobody is told of nameservers that an undo has replaced', async () => {
+test('nobody is notified about nameservers that an undo has replaced', async () => {
   dns().world.drop('bar.rest', NEW);
   const before = said();
   await t.demo.moveTime(3 * HOUR_MS);
@@ -110,7 +108,7 @@ test('after 48 hours the button is gone', async () => {
   });
 });
 
-test('where nobody knows what they were it is said, and there is no button', async () => {
+test('if the former ones are unknown the card says so, without a button', async () => {
   t.service.registry.show('deli.rest', { nameServers: [] });
   dns().faults.set({ kind: 'silence', match: { name: 'deli.rest' } });
   const draft = await draftOf('nameservers deli.rest ns1.new.example ns2.new.example');

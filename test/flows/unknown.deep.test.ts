@@ -4,8 +4,8 @@ import { approvedBy, ask, chargesFor, requestsOf, type SeenOrder } from '../supp
 import { clickAs, giveReason } from '../support/people.ts';
 
 /*
- * Nobody knows whether the service carried an order out: public records over plain http are a hint, people settle it, and
- * only then can it be tried again. `evidence.test.ts` has records that prove something.
+ * It isn't known whether the service carried out an order: public records over plain http are a hint, people settle it,
+ * and only then can it be retried. `evidence.test.ts` has records that prove something.
  */
 
 const MINUTE_MS = 60_000;
@@ -15,10 +15,10 @@ const t = useTestDemo({ settings: { SERVICE_TIMEOUT: '1s' } });
 
 afterEach(() => t.service.faults.clear());
 
-/** A renewal with an unknown outcome, of a name whose date the registry has told before. */
+/** A renewal with an unknown outcome, of a name whose date the registry has shown before. */
 async function unknownRenewal(name: string, kind: 'drop_after' | 'hang'): Promise<SeenOrder> {
   await t.alice.command(DOMAINS, `/domain watch ${name}`);
-  await until(`the registry has told of ${name}`, async () => {
+  await until(`a registry lookup of ${name}`, async () => {
     return (await t.demo.bot.expiry.find(name))?.expiry?.source === 'rdap';
   });
   t.service.faults.set({ kind, match: { task: 'domain.renew', name }, times: 1 });
@@ -27,10 +27,10 @@ async function unknownRenewal(name: string, kind: 'drop_after' | 'hang'): Promis
   return order;
 }
 
-test('the expiry moved, told over plain http: a hint for the approver who settles it, and no proof', async () => {
+test('a changed expiry over plain http: a hint for the approver who settles it, and no proof', async () => {
   const order = await unknownRenewal('cafe.rest', 'drop_after');
   await t.demo.moveTime(MINUTE_MS);
-  // When time moved, the worker may not have let go of the order yet; then nobody looked.
+  // After the clock moved, the worker may still have the order; then no lookup ran.
   await until('the hint is on the card', async () => {
     await t.demo.bot.catchUp();
     return textOf(order.card).includes('hint, not proof');
@@ -53,7 +53,7 @@ test('the expiry moved, told over plain http: a hint for the approver who settle
   expect(requestsOf(t.service, order)).toHaveLength(1);
 });
 
-test('the expiry has not moved in two weeks: it is said as not seen, and never settled as not done', async () => {
+test('an unchanged expiry after two weeks: shown as not seen, and never settled as not done', async () => {
   const order = await unknownRenewal('bar.rest', 'hang');
   await t.demo.moveTime(10 * MINUTE_MS);
   await t.demo.moveTime(13 * DAY_MS);
@@ -66,7 +66,7 @@ test('the expiry has not moved in two weeks: it is said as not seen, and never s
   expect(chargesFor(t.service, 'bar.rest')).toBe(0);
 });
 
-test('what not published by the registry is settled by an approver; no Retry before, one after', async () => {
+test('an order that the registry doesn’t show is settled by an approver; no Retry before, one after', async () => {
   const order = await unknownRenewal('deli.rest', 'hang');
   t.service.faults.set({ kind: 'status_503', match: { interface: 'rdap' } });
   await t.demo.moveTime(DAY_MS + MINUTE_MS);
@@ -96,7 +96,7 @@ test('what not published by the registry is settled by an approver; no Retry bef
   );
 });
 
-test('a Retry that is forged while the outcome is unknown asks for nothing', async () => {
+test('a forged Retry during an unknown outcome requests nothing', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew soup.rest');
   t.service.faults.set({ kind: 'hang', match: { task: 'domain.renew' }, times: 1 });
   await t.bob.click(order.card, 'order_approve');

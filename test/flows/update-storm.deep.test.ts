@@ -6,8 +6,8 @@ import { orderOf, SeenOrder } from '../support/orders.ts';
 import { closed } from '../support/people.ts';
 
 /*
- * Many orders wait, and Slack takes 50 updates a minute. Siblings: settings, stand-ins and the policy refresh cards in the
- * same way.
+ * Many orders are pending, and Slack accepts 50 updates a minute. Siblings: settings, stand-ins and the policy refresh
+ * cards in the same way.
  */
 
 const t = useTestDemo({ settings: { APPROVERS: 'U0BOB,U0CAROL,U0ADA' }, commandsPerMinute: 10_000 });
@@ -28,7 +28,7 @@ async function formBehind(command: string, button: string, value?: string) {
   return openedAfter(t.workspace, t.ada, () => t.ada.click(shown, button, which));
 }
 
-/** Submits a form. @returns what its sender is told */
+/** Submits a form. @returns the answer */
 function submitted(form: View, values: Readonly<Record<string, string>>): Promise<string> {
   return toldAfter(t.workspace, t.ada, async () => closed(await t.ada.submit(form, values)));
 }

@@ -2,15 +2,13 @@ import { expect, test } from 'vitest';
 import { priceEdits } from '../../src/money/prices.ts';
 import { answerTo, openedAfter, textOf, useTestDemo } from '../support/demo.ts';
 
-/*
- * What waiting costs, wherever somebody decides about a name: on its screen, in the digest, before it is let go.
- */
+/* The cost of waiting, wherever a person decides about a name: on its screen, in the digest, before a lapse. */
 
 const EXPIRY = 'C0EXPIRY';
 const DAY_MS = 86_400_000;
 const t = useTestDemo();
 
-test('is said on the screen of a name, in the digest by what is at stake, and before a name is let go', async () => {
+test('is shown on a name’s screen, in the digest by its amount, and before a lapse', async () => {
   const price = { period: 1, validFrom: '2020-01-01', source: 'Contract 7' } as const;
   const eur = (minor: number) => ({ currency: 'EUR', minor });
   await t.demo.bot.prices.save(

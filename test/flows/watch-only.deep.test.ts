@@ -16,7 +16,7 @@ const told = (line: string) => answerTo(t.workspace, t.ada, `/domain ${line}`);
 
 const WITHOUT_SERVICE = /^(help|name|names|rules|orders?|key|away|back|(un)?watch|expiring|calendar)$/;
 
-test('every subcommand answers: what needs a service says which setting connects one', async () => {
+test('every subcommand answers: those that need a service say which setting connects one', async () => {
   for (const [name, { needs }] of COMMANDS) {
     const before = { told: t.ada.ephemerals().length, views: t.ada.openedViews().length };
     await t.ada.command(DOMAINS, `/domain ${name}`);
@@ -31,7 +31,7 @@ test('every subcommand answers: what needs a service says which setting connects
   }
 });
 
-test('help, corrections, Home and lists leave out what needs a service', async () => {
+test('help, corrections, Home and lists leave out features that need a service', async () => {
   const help = await told('help all');
   expect(help).toMatch(/\/domain watch NAME/);
   expect(help).not.toMatch(/\/domain (link|renew|create|mandates|presets|bulk)\b|linked/);

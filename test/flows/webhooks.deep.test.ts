@@ -6,7 +6,7 @@ import { answerTo, openForm, textOf, until, useTestDemo } from '../support/demo.
 import { approvedBy, ask } from '../support/orders.ts';
 import { type ReceivedWebhook, startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
 
-/* What is told besides Slack, by the whole product. */
+/* Webhooks of the whole product. */
 
 const receiver = await startReceiver();
 afterAll(() => receiver.close());
@@ -22,7 +22,7 @@ afterEach(() => {
   receiver.answers((response) => response.end());
 });
 
-/** The first webhook of a type, after so many. */
+/** The first webhook of a type, after this many. */
 async function arrival(type: string, since = 0): Promise<ReceivedWebhook> {
   const found = () => receiver.received.slice(since).find(({ body }) => body.type === type);
   await until(`the webhook ${type} arrived`, () => found() !== undefined);
@@ -45,7 +45,7 @@ async function pressTest(): Promise<void> {
   await t.ada.click(form, 'webhook_test');
 }
 
-test('an unknown outcome is told', async () => {
+test('an unknown outcome is sent', async () => {
   t.service.faults.set({ kind: 'drop_before', times: 1, match: { task: 'domain.renew' } });
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest -- client paid'));
   await order.ends('UNKNOWN');
@@ -54,7 +54,7 @@ test('an unknown outcome is told', async () => {
   expect(JSON.stringify(body)).not.toContain('client paid');
 });
 
-test('the newest seal leaves each hour, whole, with the anchor that it gives', async () => {
+test('the newest seal is sent each hour, complete, with its anchor', async () => {
   const since = receiver.received.length;
   await answerTo(t.workspace, t.alice, '/domain watch sealed.example');
   await move(HOUR_MS);
@@ -65,7 +65,7 @@ test('the newest seal leaves each hour, whole, with the anchor that it gives', a
   expect(data.seal).toMatchObject({ type: 'seal', signature: expect.any(String) });
 });
 
-test('an admin sends a test; while it is not taken, admins are told once', async () => {
+test('an admin sends a test; if it isn’t accepted, admins are notified once', async () => {
   const since = receiver.received.length;
   await pressTest();
   await arrival('test', since);
@@ -75,21 +75,21 @@ test('an admin sends a test; while it is not taken, admins are told once', async
   await pressTest();
   const said = () => toAda().filter((text) => text.includes('fail: '));
   await t.workspace.waitFor(() => said().length > 0 || undefined, {
-    what: 'Ada to be told',
+    what: 'a message to Ada',
     timeoutMs: 15_000,
   });
   expect(said()[0]).toContain(`Webhooks to \`${host}\` (\`WEBHOOK_URLS\`) fail`);
   await move(3 * HOUR_MS);
   expect(said()).toHaveLength(1);
   receiver.answers((response) => response.end());
-  // Seals of the ledger are told meanwhile, too.
+  // Seals of the ledger are sent meanwhile, too.
   const tried = receiver.received.findLast(({ body }) => body.type === 'test');
   const before = receiver.received.length;
   await move(6 * HOUR_MS);
   expect((await arrival('test', before)).id).toBe(tried?.id);
 });
 
-test('the last reminder of a name is told, and the ones before are not', async () => {
+test('the last reminder of a name is sent, and earlier ones aren’t', async () => {
   await t.alice.command('C0DOMAINS', '/domain watch last.example 2030-01-10');
   const moveTo = (day: string) => move(new Date(`2030-01-${day}T12:00:00Z`).getTime() - Date.now() - aheadMs);
   const ofLast = () =>
@@ -99,11 +99,11 @@ test('the last reminder of a name is told, and the ones before are not', async (
   await moveTo('07');
   expect(ofLast()).toEqual([]);
   await moveTo('09');
-  await until('the last reminder is told', async () => ofLast().length > 0);
+  await until('the last reminder', async () => ofLast().length > 0);
   expect(ofLast()).toEqual([expect.objectContaining({ code: 'registered', expires: '2030-01-10' })]);
 });
 
-test('a Slack that does not answer for an hour is told', async () => {
+test('a Slack outage of an hour is sent', async () => {
   const since = receiver.received.length;
   t.workspace.faults.set({ method: '*', kind: 'http_500' });
   await t.bob.openHome();
@@ -114,6 +114,6 @@ test('a Slack that does not answer for an hour is told', async () => {
   expect(body.data.code).toBe('unreachable');
 });
 
-test('who is no admin cannot send a test', async () => {
+test('only admins can send a test', async () => {
   expect(await answerTo(t.workspace, t.alice, '/domain settings')).toContain('Only admins can do this.');
 });
