@@ -53,7 +53,7 @@ export interface NameOrder {
   readonly sentAt: Date;
   /** In ASCII and lower case. */
   readonly nameServers?: readonly string[];
-  /** Changes it already made; it explains none like them again. */
+  /** Earlier changes that it explains; it explains no more of the same kind. */
   readonly made?: readonly { readonly kind: IncidentKind; readonly after: FactValue }[];
 }
 
@@ -92,13 +92,13 @@ export const RULED_OUT_REASONS = [
   'sent_later',
   /** Sent so long ago that its effects had ended. */
   'too_old',
-  /** It asked for something else, such as other nameservers. */
+  /** It requested something else, such as other nameservers. */
   'other_content',
   /** It already explains another change of the kind. */
   'used',
 ] as const;
 
-/** An order of the name that was considered, and why it does not explain a change. */
+/** An order of the name that was considered, and why it doesn't explain a change. */
 export interface RuledOutOrder {
   readonly id: string;
   readonly task: NameTask;
@@ -106,7 +106,7 @@ export interface RuledOutOrder {
 }
 
 export interface ChangedName {
-  /** The changes that one look has confirmed. */
+  /** The changes confirmed by one lookup. */
   readonly changes: readonly FactChange[];
   readonly history: NameHistory;
   readonly orders: readonly NameOrder[];
@@ -116,16 +116,16 @@ export interface ChangedName {
 /** Clocks of the bot, the service and the registry may differ by this much. */
 const SKEW_MS = 5 * MINUTE_MS;
 const DEFAULT_TRANSFER_DAYS = 5;
-/** A change that one fact shows is shown by the others within this time. */
+/** A change in one fact shows in the others within this time. */
 const SHOWN_BY_ALL_MS = 14 * DAY_MS;
-/** The time from a deletion to the day on which the name is free, including grace and redemption. */
+/** The time from a deletion until the name is free, including grace and redemption. */
 const DELETION_MS = 100 * DAY_MS;
 const CHANGES_KEPT_MS = 150 * DAY_MS;
-/** Registries lock new and transferred names against transfers for 60 days, and unlock them by themselves. */
+/** Registries lock new and transferred names against transfers for 60 days, and unlock them automatically. */
 const REGISTRY_LOCK_MS = 65 * DAY_MS;
 const REGISTRY_LOCK = 'server transfer prohibited';
 
-/** How long after its request an order can explain a change of a kind. It never explains a kind that is left out. */
+/** How long after its request an order can explain a change of a kind; never a kind that is missing here. */
 const EXPLAINS_FOR_MS: Readonly<Record<NameTask, Readonly<Partial<Record<IncidentKind, number>>>>> = {
   create: { registrar: 2 * DAY_MS, nameservers: 2 * DAY_MS, owner: 2 * DAY_MS, ds: 2 * DAY_MS },
   transfer: {
@@ -160,11 +160,11 @@ const EXPLAINS_FOR_MS: Readonly<Record<NameTask, Readonly<Partial<Record<Inciden
   },
 };
 
-/** A change of nameservers is shown by the registry first, then by the zone above, last by the name itself. */
+/** The registry shows a change of nameservers first, then the parent zone, last the name itself. */
 const FACT_ORDER: readonly FactName[] = INCIDENT_FACTS;
 const OF_REGISTRY: ReadonlySet<FactName> = new Set(REGISTRY_FACTS);
 
-/** The changes of a name that no order explains and that were not known, and all that are known now. */
+/** New changes that no order explains, and all changes known now. */
 export function explainChanges({ changes, history, orders, knownChanges }: ChangedName): {
   readonly unexplained: readonly UnexplainedChange[];
   readonly knownChanges: readonly KnownChange[];
@@ -194,9 +194,9 @@ export interface TransferCountdown {
 }
 
 /**
- * The countdown of a transfer that is under way. It is counted from the last look that did not show the transfer, so
- * that the moment shown is the earliest possible one and nobody is late.
- * @param transferDays as the zone has it
+ * The countdown of a pending transfer. It is counted from the last lookup without the transfer, so it shows the
+ * earliest possible time.
+ * @param transferDays by the zone's rules
  */
 export function transferCountdown(
   { lastSeenBefore }: { readonly lastSeenBefore: Date },
@@ -207,11 +207,11 @@ export function transferCountdown(
   return { goesThroughAt, msLeft: Math.max(0, goesThroughAt.getTime() - now.getTime()) };
 }
 
-/** Changes that people must be notified of. */
+/** Changes to notify people about. */
 function notableChanges(changes: readonly FactChange[], history: NameHistory): NameChange[] {
   const isRegistrationChanged = changes.some(({ fact }) => fact === 'registration');
   const sorted = changes
-    // When the registration comes or goes, all other facts of the registry do too.
+    // When the registration appears or disappears, all other facts of the registry do too.
     .filter(({ fact }) => !isRegistrationChanged || fact === 'registration' || !OF_REGISTRY.has(fact))
     .toSorted((a, b) => FACT_ORDER.indexOf(a.fact) - FACT_ORDER.indexOf(b.fact));
   return sorted.flatMap((change) => {
@@ -241,9 +241,7 @@ function ofKind(kind: IncidentKind, change: FactChange, after = change.after): N
   return { ...change, kind, after };
 }
 
-/**
- * Whether a value was replaced by another. A value that comes or goes as a whole is a change of the registration.
- */
+/** Whether a value was replaced by another. A value that appears or disappears is a change of the registration. */
 function changedBetweenValues({ before, after }: FactChange): boolean {
   return before.length > 0 && after.length > 0;
 }
@@ -295,7 +293,7 @@ function isSameChange(
 ): boolean {
   if (former.facts.includes(change.fact)) return false;
   const apartMs = Math.abs(change.firstSeenAfter.getTime() - former.firstSeen.getTime());
-  // A deleted name loses its delegation, and its registration in the end. One on hold loses the delegation too, and a name
+  // A deleted name loses its delegation, and finally its registration. One on hold loses the delegation too, and a name
   // without a delegation has no DS.
   const isDeletion = former.kind === 'pending_delete' || former.kind === 'unregistered';
   if (isDeletion && change.kind === 'unregistered') return apartMs < DELETION_MS;
@@ -304,7 +302,7 @@ function isSameChange(
   const order = orders.find(({ id }) => id === former.orderId);
   switch (change.kind) {
     case 'nameservers':
-      // For a change that an order asked for, only what it asked for is the same.
+      // If an order explains the change, the rest is the same only if it explains that too.
       if (order !== undefined) return canExplain(order, change);
       // The name's own zone may list fewer or more servers than the delegation.
       return change.fact === 'nameservers'
@@ -318,7 +316,7 @@ function isSameChange(
   }
 }
 
-/** Whether a former change takes the delegation away. A hold or a deletion that has ended takes nothing any more. */
+/** Whether an earlier change removes the delegation. A hold or a deletion that has ended removes nothing any more. */
 function takesDelegation({ kind }: KnownChange, { statuses, registration }: NameHistory): boolean {
   const value = statuses?.current?.value ?? [];
   switch (kind) {
@@ -335,7 +333,7 @@ function isDelegationGone({ kind, after }: NameChange): boolean {
   return kind === 'delegation_gone' || (kind === 'ds' && after.length === 0);
 }
 
-/** The order that explains a change: the latest that can. An order explains one change of each kind. */
+/** The latest order that can explain the change. An order explains one change of each kind. */
 function explainingOrder(
   change: NameChange,
   orders: readonly NameOrder[],
@@ -355,7 +353,7 @@ function canExplain(order: NameOrder, change: NameChange): boolean {
   return whyRuledOut(order, change) === undefined;
 }
 
-/** Why an order cannot have caused a change; undefined when it can. */
+/** Why an order can't have caused a change; undefined if it can. */
 function whyRuledOut(order: NameOrder, change: NameChange): RuledOutOrder['why'] | undefined {
   const windowMs = EXPLAINS_FOR_MS[order.task][change.kind];
   if (windowMs === undefined) return 'other_task';
@@ -366,7 +364,7 @@ function whyRuledOut(order: NameOrder, change: NameChange): RuledOutOrder['why']
   return isWhatWasAskedFor(order, change) ? undefined : 'other_content';
 }
 
-/** Why each order does not explain a change. One that fits otherwise explains another change already. */
+/** Why each order doesn't explain a change. One that otherwise fits already explains another change. */
 function ruledOutOrders(change: NameChange, orders: readonly NameOrder[]): RuledOutOrder[] {
   return latestFirst(orders).map((order) => ({
     id: order.id,

@@ -28,11 +28,9 @@ import {
 import { subjectOf } from '../policy/subject.ts';
 import { type ChangedName, GUARDED } from './portfolio.ts';
 
-/*
- * Which changes of a name weaken its protection, and who has to confirm them. Pure.
- */
+/* Changes that weaken a name's protection, and who must confirm them. Pure. */
 
-/** Everything that protects names at one moment. */
+/** Everything that protects names, at one time. */
 export interface Protection {
   readonly settings: TeamSettings;
   readonly policy: PolicyInForce;
@@ -100,7 +98,7 @@ export function classifyChanges(protection: Protection): RequirementsOf {
   const effectOf = createEffects(protection, ruleTags);
 
   return (asked, by) => {
-    // Nobody is reminded of a name that lapses, as of one that is off the list.
+    // A lapsing name has no reminders, like an unwatched one.
     const isLapse = asked.decision?.kind === 'lapse_confirmed';
     const change = isLapse ? { ...asked, after: undefined } : asked;
     const { name, before, after, date } = change;
@@ -134,7 +132,7 @@ export function classifyChanges(protection: Protection): RequirementsOf {
   };
 }
 
-/** At least one approver; while no charter counts, one who signs besides, as for an order. */
+/** At least one approver; while no charter is valid, also a signature, as for an order. */
 function withEnvironment(
   requirements: readonly Requirement[],
   protection: Protection,
@@ -170,16 +168,16 @@ function touchedBefore({ name, before }: ChangedName, { tagsOf }: Protection): r
   return [...new Set([...before.tags, ...parents.flatMap((host) => tagsOf.get(host) ?? [])])];
 }
 
-/** The effect of changed tags, or of an unwatch, on the rules that apply to a name. */
+/** The effect of changed tags, or of an unwatch, on a name's rules. */
 interface Effect {
   /** An order may need less than before. */
   readonly isWeaker: boolean;
-  /** A rule that asks or refuses is about the name. */
+  /** A rule that needs approvers or refuses applies to the name. */
   readonly isCovered: boolean;
   readonly requirements: readonly Requirement[];
 }
 
-/** Names with the same relevant tags and the same fitting rules share an effect. */
+/** Names with the same relevant tags and the same matching rules share an effect. */
 function createEffects(
   protection: Protection,
   ruleTags: ReadonlySet<string>,
@@ -240,15 +238,15 @@ function effectOf(protection: Protection, view: RuleView): Effect {
   };
 }
 
-/** An order that a name could have. */
+/** A possible order for a name. */
 interface Scenario {
   readonly task: (typeof ORDER_TASK_NAMES)[number];
   readonly requester: string;
-  /** Undefined: the price isn't known. */
+  /** Undefined: unknown. */
   readonly price: PolicyRule['over'];
 }
 
-/** One requester for each `by`, and a price at and above each `over`, are enough: between two amounts nothing changes. */
+/** One requester for each `by`, and a price at and above each `over`, suffice: between two amounts nothing changes. */
 function scenariosOf(rules: readonly PolicyRule[]): readonly Scenario[] {
   const requesters = [...new Set(['', ...rules.flatMap(({ by }) => by)])];
   const overs = rules.flatMap(({ over }) => over ?? []);
@@ -283,14 +281,15 @@ function demandKey({ outcome, requirements }: Requirements): string {
 
 const STRICTNESS = { free: 0, approve: 1, refuse: 2 } as const;
 
-/** Whether something that was needed isn't needed any more. */
+/** Whether an earlier requirement is no longer needed. */
 function asksLess(before: Requirements, after: Requirements): boolean {
   if (before.outcome !== after.outcome) return STRICTNESS[after.outcome] < STRICTNESS[before.outcome];
   const isKept = (was: Requirement) =>
     after.requirements.some((is) => {
       if (is.needed < was.needed || (was.signed && !is.signed)) return false;
       const isStricter = is.needed > was.needed || (is.signed && !was.signed);
-      // A rule that names its approvers is narrower than the settings. Between two such rules, other people count as fewer.
+      // A rule with its own approvers is narrower than the settings. Between two such rules, other people count as
+      // fewer.
       return isStricter || was.rule.kind !== 'rule' || is.approvers.every((id) => was.approvers.includes(id));
     });
   return !before.requirements.every(isKept);

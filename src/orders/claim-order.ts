@@ -22,7 +22,7 @@ import type { Statement } from './statement-shape.ts';
 /** A worker silent for longer has abandoned its order. */
 export const LEASE_MS = 20_000;
 
-/** An order this process has claimed, with all that its requests need. */
+/** An order this process has claimed, with everything that its requests need. */
 export interface ClaimedOrder {
   readonly order: Order;
   readonly workerId: string;
@@ -128,7 +128,7 @@ export function warnOfMembership(log: Log, orderId: string, userId: string): voi
   log.warn({ orderId, userId }, 'Slack doesn’t confirm that the order’s people are members: not sent yet');
 }
 
-/** When a pause that starts now ends by itself. */
+/** When a pause that starts now ends automatically. */
 export async function pauseEnd({ settings, now }: SendingContext): Promise<Date> {
   return new Date(now().getTime() + (await settings()).approvalTtl);
 }
@@ -137,7 +137,7 @@ async function partsOf({ store, servicePlaces }: SendingContext, order: Order) {
   return changedParts(order, await store.history(order.id, 'system'), servicePlaces);
 }
 
-/** Everything that decides besides the row, and that the requests need. */
+/** Loads everything besides the row that the decision and the requests need. */
 async function load(
   context: SendingContext,
   order: Order,
@@ -163,7 +163,7 @@ async function load(
   };
 }
 
-/** Decrypts what the requests need. An error ends the items of the order, so it is returned, not thrown. */
+/** Decrypts secrets for the requests. An error ends the items of the order, so it is returned, not thrown. */
 async function prepare(context: SendingContext, order: Order, statement: Statement): Promise<Prepared> {
   try {
     const client = await context.clientFor(order.account.id);

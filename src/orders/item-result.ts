@@ -20,7 +20,7 @@ export class RetryRefusedError extends Error {
   }
 }
 
-/** The data of an answer is kept with the order up to this many characters of JSON. */
+/** An answer's data is stored with the order up to this many characters of JSON. */
 const MAX_DATA_LENGTH = 4_000;
 
 function fromEnvelope(envelope: Envelope): Omit<ItemResult, 'summary'> {
@@ -52,19 +52,19 @@ function resultObject({ type, value, summary }: DescribedObject): ResultObject {
   };
 }
 
-/** Whether the whole answer holds more than the status and the transaction. */
+/** Whether the whole answer has more than the status and the transaction. */
 function saysMoreThanStatus({ object, messages, data, received }: Envelope): boolean {
   const places = typeof received === 'object' && received !== null ? Object.keys(received) : [];
   const undocumented = places.some((place) => !['stid', 'status', 'result'].includes(place));
   return object !== undefined || messages.length > 0 || data.length > 0 || undocumented;
 }
 
-/** The whole of an answer, as it is kept beside the order. */
+/** The whole answer, as stored beside the order. */
 export function fullResponse(envelope: Envelope): unknown {
   return envelope.received ?? envelope;
 }
 
-/** The failed answer, as it is kept beside the order; undefined when no answer came. */
+/** The failed answer, as stored beside the order; undefined without an answer. */
 export function failedResponse({ envelope, unread }: ServiceError): unknown {
   return envelope === undefined ? unread && { unread } : fullResponse(envelope);
 }

@@ -6,8 +6,8 @@ import { decideResend } from './resend.ts';
 import type { RequestSummary } from './summary.ts';
 
 /*
- * The event for the outcome of a request. The outcome of a request that left is never dropped, whatever the order says
- * by then.
+ * The event for the outcome of a request. The outcome of a sent request is never dropped, whatever the order's state is
+ * then.
  */
 
 export type AnsweredEvent = OrderEvent & {
@@ -19,9 +19,9 @@ type RetryScheduledEvent = OrderEvent & { readonly type: 'retry_scheduled' };
 /** How the request of an item ended. */
 export interface SendOutcome {
   readonly event: AnsweredEvent | RetryScheduledEvent;
-  /** The item as it was marked before its request left; undefined when nothing left. */
+  /** The item as marked before its request was sent; undefined if nothing was sent. */
   readonly sent: OrderItem | undefined;
-  /** How a request that may be sent again ended, in case the item has been given up meanwhile. */
+  /** The outcome of a request that may be retried, in case the item has been given up meanwhile. */
   readonly end?: AnsweredEvent;
 }
 
@@ -32,9 +32,9 @@ export interface SendProgress {
   /** As it was claimed. */
   readonly item: OrderItem;
   readonly workerId: string;
-  /** The item as its last request was marked; undefined while none may have left. */
+  /** The item as marked for its last request; undefined while none may have been sent. */
   readonly sent: OrderItem | undefined;
-  /** Nothing proves that this request was not carried out. */
+  /** Nothing proves that this request wasn't carried out. */
   readonly mayBeDone: boolean;
 }
 
@@ -69,7 +69,7 @@ function answeredByError(
     n: item.n,
     ...(sent === undefined ? { givenUpBy: workerId } : {}),
   } as const;
-  // That the last request was not carried out proves nothing about the one before it.
+  // An earlier request may still have been carried out.
   return outcome === 'FAILED' && item.result?.inDoubt === true
     ? {
         ...event,
@@ -79,18 +79,18 @@ function answeredByError(
     : { ...event, outcome, result };
 }
 
-/** The event that records an outcome in its order as the order stands now. Pure. */
+/** The event that records an outcome in the current order. Pure. */
 export function eventOfOutcome(current: Order, outcome: SendOutcome): UnguardedEvent {
   const { event, sent, end } = outcome;
   const item = current.items.find(({ n }) => n === event.n);
-  // A request that never left matters to its own claim only. So does a retry that is scheduled already.
+  // A request that was never sent matters only to its own claim. So does an already scheduled retry.
   if (sent === undefined || item === undefined) return event;
   if (event.type === 'retry_scheduled' && (item.state === 'SENT' || isRetryScheduled(item, event, sent)))
     return event;
   const said = event.type === 'answered' ? event : (end ?? event);
   if (said.type === 'retry_scheduled') return said;
   const { n, outcome: became, result } = said;
-  // The connection was refused after the mark, so nothing left. It matters only where the item was taken for sent.
+  // The connection was refused after the mark, so nothing was sent. It matters only if the item counted as sent.
   const isTakenForSent = item.state === 'UNKNOWN' || item.result?.resolvedBy !== undefined;
   if (result.errorKind === 'not_sent' && !isTakenForSent) return event;
   if (isFinal(current.state) || item.state === 'SUCCEEDED' || item.state === 'FAILED')
@@ -104,7 +104,7 @@ function isRetryScheduled(item: OrderItem, event: RetryScheduledEvent, sent: Ord
   return item.sentAt === undefined && (event.doubt === undefined || item.result?.inDoubt === true);
 }
 
-/** The event that stops an order whose row has lost that a request left. */
+/** The event that stops an order whose row has lost a sent request. */
 export function lostRequest(
   said: AnsweredEvent,
   sent: OrderItem,

@@ -6,9 +6,9 @@ import { StatementChangedError } from './check-statement.ts';
 import { RetryRefusedError } from './item-result.ts';
 import type { RetryReason } from './summary.ts';
 
-/** Retries where the service provably did not carry the task out, or repeating it is harmless. */
+/** Retries if the service provably didn't carry out the task, or if repeating it is harmless. */
 const MAX_RETRIES = 3;
-/** A busy service is asked more often: it has refused, so nothing was carried out. */
+/** More retries for a busy service: it has refused, so nothing was carried out. */
 const MAX_BUSY_RETRIES = 20;
 const MAX_RETRY_AFTER_MS = 15 * MINUTE_MS;
 
@@ -17,18 +17,16 @@ export type ResendDecision =
       readonly kind: 'resend';
       readonly afterMs: number;
       readonly why: RetryReason;
-      /**
-       * It may have been carried out, and repeating it does no harm. When left out, it provably was not carried out.
-       */
+      /** It may have been carried out, but repeating it is harmless. If omitted, it provably wasn't carried out. */
       readonly inDoubt?: boolean;
     }
   | { readonly kind: 'final'; readonly outcome: 'FAILED' | 'UNKNOWN' };
 
 /**
- * Whether an item's request is sent again by itself after an error. Pure. `retry-button.ts` is a person's retry.
- * A task that costs money goes out again only where the service provably did not carry it out.
- * @param attempts tries so far, this one included
- * @param sent the item's request may have left, and nothing proves that it was not carried out
+ * Whether an item's request is retried automatically after an error. Pure. `retry-button.ts` is a person's retry. A
+ * paid task is retried only if the service provably didn't carry it out.
+ * @param attempts tries so far, including this one
+ * @param sent the item's request may have been sent, and nothing proves that it wasn't carried out
  */
 export function decideResend(
   error: unknown,
@@ -36,11 +34,11 @@ export function decideResend(
   attempts: number,
   sent: boolean,
 ): ResendDecision {
-  // A sealed value that does not open now will not open at the next try either.
+  // A sealed value that doesn't open now won't open at the next try either.
   if (error instanceof VaultError && !sent) return FAILED;
   if (error instanceof SuspendedError) return UNKNOWN;
   if (error instanceof StatementChangedError || error instanceof RetryRefusedError) return FAILED;
-  // The cause is not known. Where the request may have left, the outcome is not known either.
+  // Unknown cause. If the request may have been sent, the outcome is unknown too.
   if (!(error instanceof ServiceError)) return sent ? UNKNOWN : resendUnsent(attempts, 'not_sendable');
   switch (error.kind) {
     case 'busy':
@@ -71,7 +69,7 @@ export function decideResend(
 const FAILED: ResendDecision = { kind: 'final', outcome: 'FAILED' };
 const UNKNOWN: ResendDecision = { kind: 'final', outcome: 'UNKNOWN' };
 
-/** Decides where nothing of the item left, so that trying again is safe. */
+/** For an item whose request was not sent, so a retry is safe. */
 function resendUnsent(attempts: number, why: RetryReason): ResendDecision {
   return attempts > MAX_RETRIES ? FAILED : { kind: 'resend', afterMs: backoff(attempts), why };
 }

@@ -50,11 +50,14 @@ export interface Policy {
 }
 
 export interface PolicyInForce extends Policy {
-  /** Approvals that the settings ask for must be signed: keys are in use, and no charter was signed yet. */
+  /** Approvals by the settings must be signed: passkeys are set up, and no charter was signed yet. */
   readonly signsSettings: boolean;
-  /** Tags that decide about orders. */
+  /** Tags that affect decisions about orders. */
   readonly tags: readonly string[];
-  /** A charter was signed and none counts: the environment's settings apply besides, and every order needs a signed approval. */
+  /**
+   * A charter was signed, but none is valid: the environment's settings apply too, and every order needs a signed
+   * approval.
+   */
   readonly lapsed:
     | {
         readonly problem: CharterProblem;
@@ -92,12 +95,15 @@ export function silentOf(requirements: readonly Asked[]): readonly string[] {
   return [...new Set(requirements.flatMap(({ silent = [] }) => silent))].filter((id) => !called.includes(id));
 }
 
-/** The version that approvals are signed for. While no charter counts it is 0, so that earlier approvals are signed again. */
+/**
+ * The policy version that approvals are signed for; 0 while no charter is valid, so that earlier approvals are signed
+ * again.
+ */
 export function versionToSign({ version, lapsed }: PolicyInForce): number {
   return lapsed === undefined ? version : 0;
 }
 
-/** The rules that decided when the order was asked for, by the log. */
+/** The rules that decided at the request, by the log. */
 export function loggedRules(history: readonly Decided[]): readonly RuleReference[] {
   const decided = history.findLast(({ decidedBy }) => decidedBy !== undefined);
   return decided?.decidedBy ?? [];
@@ -107,7 +113,7 @@ interface Decided {
   readonly decidedBy?: readonly RuleReference[] | undefined;
 }
 
-/** Drops rules that only the row of an order names. */
+/** Drops rules that are only in the order's row. */
 export function dropUnknownRules(
   rules: readonly RuleReference[],
   known: readonly RuleReference[],
@@ -118,16 +124,16 @@ export function dropUnknownRules(
   return rules.filter((rule) => rule.kind !== 'rule' || keys.has(keyOf(rule)));
 }
 
-/** The vocabulary that a rule is read with. */
+/** The vocabulary for reading a rule. */
 export interface PolicyVocabulary {
   readonly tasks: readonly string[];
-  /** ISO 4217 code of amounts that name none. */
+  /** ISO 4217 code for amounts without one. */
   readonly currency: string;
 }
 
 export type RuleReference = Readonly<z.output<typeof storedRule>>;
 
-/** Whether what an order needs are signed approvals. */
+/** Whether an order needs signed approvals. */
 export function needsSignatures({
   requirements,
 }: {
@@ -136,20 +142,20 @@ export function needsSignatures({
   return requirements.some(({ signed }) => signed);
 }
 
-/** Whether a click can approve a part of what an order needs. */
+/** Whether a click can give a part of what an order needs. */
 export function takesClicks({ requirements }: Parameters<typeof needsSignatures>[0]): boolean {
   return requirements.length === 0 || requirements.some(({ signed }) => !signed);
 }
 
-/** Whether an id is that of a user group of Slack. */
+/** Whether an id is a Slack user group's. */
 export function isGroup(id: string): boolean {
   return id.startsWith('S');
 }
 
-/** Starts a pattern that names a tag. */
+/** The prefix of a tag pattern. */
 const TAG = 'tag:';
 
-/** The tag that a pattern of a rule's names stands for; undefined for one of names. */
+/** The tag in a pattern of a rule's names; undefined for a pattern of names. */
 export function tagOfPattern(pattern: string): string | undefined {
   return pattern.startsWith(TAG) ? pattern.slice(TAG.length) : undefined;
 }

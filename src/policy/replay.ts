@@ -2,7 +2,7 @@ import { type PolicyFacts, type PolicyOrder, type Requirements, requirementKey }
 
 /*
  * Past orders' requirements under a draft. Pure: the caller provides the orders with today's facts, or with
- * those of their time where they were kept.
+ * those of their time if stored.
  */
 
 export interface PastOrder<Asked extends PolicyOrder = PolicyOrder> {

@@ -3,39 +3,37 @@ import type { PolicyFacts, PolicyOrder } from './evaluate.ts';
 import { isGroup, type PolicyRule, tagOfPattern } from './policy.ts';
 import { subjectOf } from './subject.ts';
 
-/* Reads the facts that the evaluation of an order needs. Only facts that a rule looks at are read. */
+/* Reads the facts that an order's evaluation needs, and only those. */
 
-/**
- * The sources of facts. A source leaves out what it does not know, and the evaluation counts that against the order.
- */
+/** A source leaves out unknown facts, and the evaluation counts that against the order. */
 export interface FactSources<Task extends string = string> {
   readonly directory: {
-    /** The members of a group; undefined when Slack does not tell. */
+    /** Undefined while Slack doesn't return it. */
     membersOf(groupId: string): Promise<readonly string[] | undefined>;
   };
   readonly ruleFacts: {
-    /** Of the amount of zero for what is known to cost nothing. */
+    /** For the amount of zero of free tasks. */
     readonly currency: string;
     /** Known prices per name. */
     pricesOf(order: FactOrder<Task>): Promise<PolicyFacts['prices']>;
-    /** The tags of hosts themselves, without their parents; one that is missing is one whose tags are not known. */
+    /** The tags of hosts themselves, without their parents; without an entry they are unknown. */
     tagsOf(hosts: readonly string[]): Promise<PolicyFacts['tags']>;
   };
 }
 
-/** An order with everything that its facts are read by. */
+/** An order with everything needed to read its facts. */
 export interface FactOrder<Task extends string = string> extends PolicyOrder {
   readonly task: Task;
   /** The task's input; its period matters. */
   readonly input: unknown;
   readonly facts: PolicyFacts['task'];
-  /** Whether the task is known to cost nothing for a name. */
+  /** Whether the task is known to be free for a name. */
   readonly isFree: (name: string) => boolean;
 }
 
 /**
- * Gathers what rules look at.
- * @param rules of every policy that the order is to be evaluated under
+ * Reads the facts that rules use.
+ * @param rules of every policy that the order is evaluated under
  */
 export async function gatherFacts<Task extends string>(
   { directory, ruleFacts }: FactSources<Task>,

@@ -1,23 +1,16 @@
-/*
- * The subject of a question to the policy: what an order touches under each of its names. Rules, budgets and tags are
- * compared with a subject and with nothing else. Pure.
- */
+/* The hosts that an order affects under each of its names. Rules, budgets and tags are compared only with this. Pure. */
 
-/** The kind of names in a task's orders. An id, of a contact or a user, touches no host even where it looks like one. */
+/** The kind of a task's names. An id of a contact or a user affects no host, even if it looks like one. */
 export type NameKind = 'host' | 'id';
 
-/** Hosts that an order's name touches. */
 export interface Subject {
-  /** As the order has it: a domain, a redirect's source, an SSL contact's id or a user's name. */
+  /** As in the order: a domain, a redirect's source, an SSL contact's id or a user's name. */
   readonly name: string;
-  /** The host that the name stands for, then every parent of it, in ASCII. A zone alone is none. */
+  /** The name's host, then all its parents, in ASCII, without the zone. */
   readonly hosts: readonly string[];
 }
 
-/**
- * Says what a name touches.
- * @param name as a form has read it: a host, a host with a path, or an email address
- */
+/** @param name as read from a form: a host, a host with a path, or an email address */
 export function subjectOf(name: string, kind: NameKind): Subject {
   if (kind === 'id') return { name, hosts: [] };
   const [authority = ''] = name.split('/');
@@ -29,19 +22,19 @@ export function subjectOf(name: string, kind: NameKind): Subject {
   return { name, hosts: labels.slice(0, -1).map((_, index) => labels.slice(index).join('.')) };
 }
 
-/** The tags of watched names, by host; a host without an entry is one whose tags are not known. */
+/** The tags of watched names, by host; a host without an entry has unknown tags. */
 type TagsByHost = ReadonlyMap<string, readonly string[]>;
 
 /**
- * The tags that a subject touches: those of its host and of every parent.
- * @returns undefined for a host whose tags are not known
+ * The tags of a host and all its parents.
+ * @returns undefined for a host with unknown tags
  */
 export function tagsTouched({ hosts }: Subject, tags: TagsByHost): readonly string[] | undefined {
   const found = hosts.map((host) => tags.get(host));
   return found.includes(undefined) ? undefined : [...new Set(found.flatMap((each) => each ?? []))];
 }
 
-/** Reads the tags that hosts touch. @param tagsOf reads the tags of the names themselves */
+/** @param tagsOf reads the tags of the names themselves */
 export function readTagsTouched(
   tagsOf: (hosts: readonly string[]) => Promise<TagsByHost>,
 ): (hosts: readonly string[]) => Promise<TagsByHost> {

@@ -4,14 +4,13 @@ import { MAX_RULES, type PolicyIssue, parseRules, ruleToText } from './rule-text
 
 /*
  * The policy as a YAML file. All scalars are read as texts, so `over: 100.00` never becomes a floating-point number.
- *
- * The file comes from outside. The parser builds nested structures recursively, so deep ones could end the process, and
- * aliases multiply what is written. The lexer, which is not recursive, therefore reads the file first and refuses both.
+ * The file is untrusted. The parser builds nested structures recursively, so deep ones could crash the process, and
+ * aliases multiply the content. The lexer isn't recursive, so it reads the file first and refuses both.
  */
 
 /** Characters of a file. */
 export const MAX_YAML_LENGTH = 128 * 1_024;
-/** Far more than the largest list of rules has. It bounds the time that a hostile file takes. */
+/** Far more than the largest list of rules has. It limits the time for a hostile file. */
 const MAX_TOKENS = 120 * MAX_RULES;
 const MAX_FLOW_DEPTH = 4;
 const MAX_INDENT = 40;
@@ -29,7 +28,6 @@ export type YamlIssueCode =
   | 'unreadable_key'
   | 'not_yaml';
 
-/** Something that is wrong with a file. */
 export type YamlIssue =
   /** Counted from 1. */
   | ({ readonly line: number } & PolicyIssue)
@@ -70,7 +68,7 @@ export function policyFromYaml(text: string, vocabulary: PolicyVocabulary): Read
   return { ok: false, issues: [...duplicates, ...issues].sort((a, b) => a.line - b.line) };
 }
 
-/** The first thing that a policy never needs and that could do harm. */
+/** The first construct that a policy never needs and that could do harm. */
 function findForbidden(source: string): YamlIssue | undefined {
   if (source.length > MAX_YAML_LENGTH)
     return { line: 1, code: 'file_too_large', given: String(source.length) };
@@ -115,7 +113,7 @@ const INDICATORS: ReadonlySet<CST.TokenType | null> = new Set([
 
 type LineAt = (offset: number) => number;
 
-/** Keys that occur twice in a map, and the first key that is not the name of a field. */
+/** Duplicate keys of a map, and the first key that isn't a field's name. */
 function keyIssues(document: Document.Parsed, lineAt: LineAt) {
   let unreadable: YamlIssue | undefined;
   const duplicates: YamlIssue[] = [];
@@ -138,7 +136,7 @@ function keyIssues(document: Document.Parsed, lineAt: LineAt) {
   return { unreadable, duplicates };
 }
 
-/** The line of what is at a path, or of the nearest thing around it that is there. */
+/** The line of a path, or of its nearest existing parent. */
 function lineOf(document: Document.Parsed, path: readonly (string | number)[], lineAt: LineAt): number {
   for (let length = path.length; length >= 0; length -= 1) {
     const node: unknown = document.getIn(path.slice(0, length), true);
@@ -155,7 +153,7 @@ function startOf(node: unknown): number | undefined {
   return rangeShape(node) ? node.range[0] : undefined;
 }
 
-/** Writes a policy as YAML: what {@link policyFromYaml} reads back as the same rules. */
+/** Writes a policy as YAML, which {@link policyFromYaml} reads back as the same rules. */
 export function policyToYaml(rules: readonly PolicyRule[], currency: string): string {
   if (rules.length === 0) return '[]\n';
   const document = new Document(

@@ -11,7 +11,7 @@ const sealedRows = z.array(
     .transform(({ sealed: bytes, key_id: keyId }): Sealed => ({ bytes, keyId })),
 );
 
-/** Secret results, which are shown once, and drafts; both are deleted eventually. */
+/** Secret results, which are shown once, and drafts. Both are deleted eventually. */
 export function createOrderSecrets({ run }: Database) {
   return storeOf('orders', {
     takeRevealable: async (orderId, n, now) => {

@@ -48,7 +48,7 @@ export interface ConfirmationContext {
   readonly shown: string;
   readonly confirmers: Confirmers;
   readonly isAdmin: boolean;
-  /** Why the person isn't an approver; undefined where they are, or no requirement asks. */
+  /** Why the person isn't an approver; undefined if they are, or if there is no requirement. */
   readonly refusal: Refusal | undefined;
   readonly progress: readonly RequirementProgress[];
   /** Only a signature of this person counts. */

@@ -42,7 +42,7 @@ import { formatDay, formatDays, formatName } from './expiry.view.ts';
 import { NO_DELETION_KNOWN } from './phase.view.ts';
 
 /*
- * The digest of expiring names: a line a name, the most urgent first, with a menu of what can be done about it. Near deadlines are listed in full; otherwise price and day.
+ * The digest of expiring names: one line per name, the most urgent first, with a menu of possible actions. Near deadlines are listed in full; otherwise price and day.
  */
 
 type Reminder = DueReminder<WatchedReminder>;

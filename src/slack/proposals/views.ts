@@ -15,7 +15,7 @@ import type { ProposalView } from './proposal.view.ts';
 
 /* The words of each kind of proposal. */
 
-/** @param isThorough looks up what hangs on a name that may lapse */
+/** @param isThorough looks up the impact of a name's lapse */
 export async function viewOf(
   context: SlackContext,
   proposal: Proposal,
