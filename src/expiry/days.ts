@@ -22,3 +22,14 @@ export function shiftDay(day: Day, days: number): Day {
 export function expiryDay(expiresAt: Date, source: ExpirySource, timeZone: string): Day {
   return source === 'person' || source === 'whois' ? utcDay(expiresAt) : calendarDay(expiresAt, timeZone);
 }
+
+/** The end that counts: a renewal may not be at the registry yet. */
+export function reminderEnd({
+  expiresAt,
+  renewedUntil,
+}: {
+  readonly expiresAt: Date;
+  readonly renewedUntil?: Date | undefined;
+}): Date {
+  return renewedUntil !== undefined && renewedUntil > expiresAt ? renewedUntil : expiresAt;
+}

@@ -70,6 +70,10 @@ export function deadlineOf(facts: DeadlineFacts): Deadline {
 
 /** Whether a name can still be lost or saved, by its dates. */
 export function isSavable({ phase }: Deadline): boolean {
+  return isSavablePhase(phase);
+}
+
+export function isSavablePhase(phase: LifePhase): boolean {
   return ACTIONS[phase] !== 'none';
 }
 

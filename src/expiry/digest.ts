@@ -5,7 +5,9 @@ import { DISPUTE_DAYS } from '../names/dates.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { type CandidateRange, candidateRanges } from './candidates.ts';
 import { renewalsByMonth } from './chart.ts';
+import { reminderEnd } from './days.ts';
 import { AFTER_EXPIRY, DISPUTED_CODE, LOOK_BACK_DAYS } from './marks.ts';
+import { isUnanswered } from './owner-question.ts';
 import { byUrgency, type DueReminder, dueReminders, planReminders, type ReminderSchedule } from './plan.ts';
 import {
   COMMON,
@@ -89,7 +91,7 @@ export async function nextBatch(
     return undefined;
   }
   const claims = [
-    ...due.map((each) => claimOf(each, commonChannel)),
+    ...due.map((each) => claimOf(each, commonChannel, options)),
     ...disputed.map((domain) => disputeClaim(domain, now)),
   ];
   if ((await reminders.claim(digestId, claims, now)) > 0)
@@ -156,18 +158,20 @@ export function messagesOf(
   ];
 }
 
-function claimOf(due: Due, commonChannel: string | undefined): ReminderClaim {
+function claimOf(due: Due, commonChannel: string | undefined, schedule: ReminderSchedule): ReminderClaim {
   const { name, expiry, threshold, watched, lastThreshold, phase } = due;
   const isLast = lastThreshold || phase !== 'registered';
-  const own = watched.channel ?? watched.owner ?? COMMON;
+  const owner = watched.ownerLeftAt === undefined ? watched.owner : undefined;
+  const own = watched.channel ?? owner ?? COMMON;
   const destination = own === commonChannel ? COMMON : own;
+  const end = reminderEnd(watched);
   return {
     name,
     expiry,
     threshold,
     destination,
     // Anyone may set a name's channel or owner, so neither hides a name that is about to be lost.
-    isCopied: destination !== COMMON && isLast,
+    isCopied: destination !== COMMON && (isLast || isUnanswered(watched, { end, threshold }, schedule)),
     lastIn: isLast ? phase : undefined,
   };
 }

@@ -59,6 +59,12 @@ export function createExpiry(context: ExpiryContext) {
     },
     snooze: (request: list.ReminderRequest, days: number, gate: list.Gate) =>
       list.snoozeName(context, request, days, gate),
+    answerQuestion: (...given: Tail<typeof list.answerQuestion>) => list.answerQuestion(context, ...given),
+    /** The names that one message asks their owner about, most urgent first. */
+    async askedIn(subject: string): Promise<readonly ListedName[]> {
+      const [domains, zone] = await Promise.all([context.reminders.askedIn(subject), timeZone(context)]);
+      return domains.map((domain) => listed(domain, context.now(), zone));
+    },
     requestLapse: (...given: Tail<typeof list.requestLapse>) => list.requestLapse(context, ...given),
     /** @param name in ASCII */
     find: (name: string) => watchList.find(name),

@@ -9,7 +9,7 @@ import {
   lifecycleAt,
 } from '../zones/lifecycle.ts';
 import { zoneFor } from '../zones/rules.ts';
-import { type Day, daysBetween, expiryDay, shiftDay } from './days.ts';
+import { type Day, daysBetween, expiryDay, reminderEnd, shiftDay } from './days.ts';
 import { AFTER_EXPIRY, LOOK_BACK_DAYS } from './marks.ts';
 
 /**
@@ -119,8 +119,8 @@ function reminderFor<Watched extends WatchedName>(
   options: ReminderSchedule,
 ): DueReminder<Watched> | undefined {
   const { now, timeZone } = options;
-  const renewed = watched.renewedUntil !== undefined && watched.renewedUntil > watched.expiresAt;
-  const expiresAt = renewed ? (watched.renewedUntil ?? watched.expiresAt) : watched.expiresAt;
+  const expiresAt = reminderEnd(watched);
+  const renewed = expiresAt > watched.expiresAt;
   const source = renewed ? 'order' : watched.source;
   const lastDay = expiryDay(expiresAt, source, timeZone);
   const daysLeft = daysBetween(today, lastDay);

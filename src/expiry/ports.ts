@@ -1,6 +1,6 @@
 import type { Sealed } from '../accounts/vault.ts';
 import type { NameDates } from '../names/dates.ts';
-import type { DetailsChange } from '../names/portfolio.ts';
+import type { DetailsChange, OwnedName } from '../names/portfolio.ts';
 import type { Lapse, NameObservation } from '../names/ports.ts';
 import type { LifePhase } from '../zones/lifecycle.ts';
 import type { CalendarName } from './calendar.ts';
@@ -15,7 +15,7 @@ export interface Snooze {
   readonly reason: string | undefined;
 }
 
-export interface WatchedDomain extends NameDates {
+export interface WatchedDomain extends NameDates, OwnedName {
   /** In ASCII. */
   readonly name: string;
   /** For compare-and-swap. */
@@ -28,10 +28,6 @@ export interface WatchedDomain extends NameDates {
   readonly nextRegistryAt: Date;
   readonly snooze: Snooze | undefined;
   readonly lapse: Lapse | undefined;
-  /** Slack user id. Read only: the portfolio writes it. */
-  readonly owner?: string | undefined;
-  /** When the bot learned that the owner had left. */
-  readonly ownerLeftAt?: Date | undefined;
 }
 
 /** A successful order's effect on a name. */
@@ -102,9 +98,7 @@ export interface WatchListStore {
 /** For planning and showing a reminder. */
 export interface WatchedReminder
   extends WatchedName,
-    Pick<WatchedDomain, 'addedBy' | 'registeredBy' | 'doubt' | 'lookedAt' | 'lapse'> {
-  /** Slack user id. */
-  readonly owner?: string | undefined;
+    Pick<WatchedDomain, keyof OwnedName | 'addedBy' | 'registeredBy' | 'doubt' | 'lookedAt'> {
   /** Replaces the reminder channel. */
   readonly channel?: string | undefined;
   /** The channel or person that refused the message; the reminder channel is used instead. */
@@ -143,6 +137,14 @@ export interface PlannedReminder extends WatchedReminder {
   readonly isCopy: boolean;
 }
 
+/** One message to an owner: the names it asks about, each with its expiry day in UTC. */
+export interface NewQuestions {
+  readonly owner: string;
+  readonly subject: string;
+  readonly names: ReadonlyMap<string, Day>;
+  readonly at: Date;
+}
+
 /** Implemented by the store. */
 export interface ReminderStore {
   /**
@@ -174,6 +176,12 @@ export interface ReminderStore {
   /** The last digest with a monthly chart. */
   latestWithMonths(): Promise<string | undefined>;
   remindersOf(digestId: string, destination: Destination): Promise<readonly ReminderKey[]>;
+  /** Owned names that end in a range, without a question. Leaves out owners with a message of that day. */
+  unasked(day: Day, from: Date, until: Date): Promise<readonly WatchedDomain[]>;
+  /** Queues one message, unless the owner has one of that day. */
+  ask(questions: NewQuestions): Promise<void>;
+  /** The names of one message that still have the same owner, by expiry. */
+  askedIn(subject: string): Promise<readonly WatchedDomain[]>;
 }
 
 /** When mandates will renew names; other names are left out. */

@@ -1,11 +1,17 @@
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
 import { type DateIssue, parseTypedDate } from '../lib/typed-date.ts';
 import type { NameLimit } from '../names/portfolio.ts';
-import { MAX_WATCHED, type ReminderChange, type ReminderDecision } from '../names/portfolio.ts';
+import {
+  MAX_WATCHED,
+  type QuestionAnswer,
+  type ReminderChange,
+  type ReminderDecision,
+} from '../names/portfolio.ts';
 import type { EditedFacts } from '../names/protected-changes.ts';
 import type { MessagePlace } from '../outbox/notifications.ts';
 import type { ExpiryContext } from './context.ts';
 import { type ImportReport, type NameIssue, parseImport, registrableName } from './import.ts';
+import { type AnswerIssue, refuseAnswer } from './owner-question.ts';
 import { snoozeUntil } from './plan.ts';
 import type { WatchedDomain } from './ports.ts';
 
@@ -22,7 +28,8 @@ export type WatchRefusal =
   | { readonly code: 'list_full'; readonly limit: number }
   | { readonly code: 'invalid_snooze'; readonly maxDays: number }
   /** Already confirmed. */
-  | { readonly code: 'lapse_decided' };
+  | { readonly code: 'lapse_decided' }
+  | AnswerIssue;
 
 /** The result of a person's action. */
 export type WatchOutcome =
@@ -213,7 +220,8 @@ async function decide(
       if (known === undefined) return notWatched(name);
       const decided = decision(known);
       if ('code' in decided) return { ok: false, refusal: decided };
-      if (typeof (await gate([{ name, decision: decided }])) === 'string') return undefined;
+      const owner = decided.kind === 'name_handed_over' ? { owner: decided.to } : {};
+      if (typeof (await gate([{ name, decision: decided, ...owner }])) === 'string') return undefined;
       const domain = await watchList.find(name);
       return domain && { ok: true, domain };
     },
@@ -251,6 +259,16 @@ export function requestLapse(
   return decide(context, name, gate, ({ lapse }) =>
     lapse?.confirmed === undefined ? { kind: 'lapse_requested', ...told } : { code: 'lapse_decided' },
   );
+}
+
+/** The owner keeps the name, or hands it over. */
+export function answerQuestion(
+  context: ExpiryContext,
+  { name, by }: { readonly name: string; readonly by: string },
+  answer: QuestionAnswer,
+  gate: Gate,
+): Promise<WatchOutcome> {
+  return decide(context, name, gate, (known) => refuseAnswer(known, by, answer.kind) ?? answer);
 }
 
 function notWatched(name: string): { readonly ok: false; readonly refusal: WatchRefusal } {

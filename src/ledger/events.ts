@@ -44,6 +44,7 @@ export const NOTIFIED_KINDS: readonly TeamEvent['kind'][] = [
   'name_snoozed',
   'lapse_confirmed',
   'notices_rerouted',
+  'name_handed_over',
   'stand_in_changed',
   'charter_status',
   'ledger_differs',

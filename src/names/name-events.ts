@@ -14,13 +14,18 @@ export const nameEvents = [
   /** People's decisions about watched names. */
   event(
     'name',
-    ['name_watched', 'name_dated', 'name_unwatched', 'name_snoozed', 'lapse_requested', 'lapse_confirmed'],
+    [
+      ...(['name_watched', 'name_dated', 'name_unwatched', 'name_snoozed'] as const),
+      ...(['lapse_requested', 'lapse_confirmed', 'name_kept', 'name_handed_over'] as const),
+    ],
     {
       /** End of a snooze, or the given expiry. */
       until: at.optional(),
       reason: z.string().optional(),
       confirmedBy,
       askedBy: z.string().optional(),
+      /** The new owner. */
+      to: z.string().optional(),
       /** The destination of its notification. */
       origin: messagePlace.optional(),
     },

@@ -1,4 +1,7 @@
+import { z } from 'zod';
+import { DAY_MS } from '../lib/duration.ts';
 import type { MessagePlace } from '../outbox/notifications.ts';
+import type { NameDates } from './dates.ts';
 
 /** Owner, tags, channel and note: set by people. */
 
@@ -108,11 +111,19 @@ export interface ReminderChange {
     readonly after: Date;
   };
   readonly decision?: ReminderDecision;
+  /** With a handover. */
+  readonly owner?: string;
 }
 
-/** Watching a name again ends its lapse. */
+/** An owner's answer. The reason of a handover is for the new owner. */
+export type QuestionAnswer =
+  | { readonly kind: 'name_kept' }
+  | { readonly kind: 'name_handed_over'; readonly to: string; readonly reason?: string | undefined };
+
+/** Watching or keeping a name ends its lapse. */
 export type ReminderDecision =
   | { readonly kind: 'name_watched' }
+  | QuestionAnswer
   | ({ readonly kind: 'name_snoozed'; readonly until: Date; readonly reason?: string | undefined } & Told)
   | ({ readonly kind: 'lapse_requested'; readonly reason: string } & Told)
   | ({ readonly kind: 'lapse_confirmed'; readonly reason: string; readonly askedBy: string } & Told);
@@ -170,3 +181,62 @@ export interface FactsChange {
 
 /** The limit that a change would exceed: guarded names, or watched names. */
 export type NameLimit = 'too_many_guarded' | 'list_full';
+
+/** The last question about a name. */
+export const storedQuestion = z.object({
+  /** Slack user id. */
+  owner: z.string(),
+  /** The day of the expiry, in UTC. */
+  expiry: z.string(),
+  at: z.coerce.date(),
+  /** The subject of the daily message that asks; empty after a handover. */
+  subject: z.string(),
+  /** The answer: the owner keeps the name. */
+  kept: z.object({ by: z.string(), at: z.coerce.date() }).exactOptional(),
+});
+export type OwnerQuestion = Readonly<z.output<typeof storedQuestion>>;
+
+export interface OwnedName {
+  /** Slack user id. */
+  readonly owner?: string | undefined;
+  /** When the bot learned that the owner had left. */
+  readonly ownerLeftAt?: Date | undefined;
+  readonly question?: OwnerQuestion | undefined;
+  readonly lapse?: { readonly requestedBy: string; readonly confirmed: unknown } | undefined;
+}
+
+/** `unasked`: not asked for this expiry. `by`: the owner, or the person who answered. */
+export interface OwnerAnswer {
+  readonly code: 'left' | 'lapse' | 'keep' | 'open' | 'unasked';
+  readonly by: string;
+}
+
+/** Dates of one end differ by less than this; those of two ends by a year. */
+const SAME_END_MS = 30 * DAY_MS;
+
+/** The end that counts: a renewal may not be at the registry yet. */
+export function endOf({ expiry, renewed, deletedAt }: NameDates): Date | undefined {
+  const end = expiry?.at ?? deletedAt;
+  return renewed !== undefined && (end === undefined || renewed.until > end) ? renewed.until : end;
+}
+
+/** The question about this end; undefined if nobody was asked. */
+export function questionAbout({ question }: OwnedName, end: Date | undefined): OwnerQuestion | undefined {
+  const isAbout =
+    question !== undefined &&
+    end !== undefined &&
+    Math.abs(Date.parse(question.expiry) - end.getTime()) < SAME_END_MS;
+  return isAbout ? question : undefined;
+}
+
+/** Undefined without an owner. */
+export function ownerAnswer(name: OwnedName, end: Date | undefined): OwnerAnswer | undefined {
+  const { owner, ownerLeftAt, lapse } = name;
+  if (owner === undefined) return undefined;
+  if (ownerLeftAt !== undefined) return { code: 'left', by: owner };
+  if (lapse?.confirmed !== undefined || lapse?.requestedBy === owner)
+    return { code: 'lapse', by: lapse.requestedBy };
+  const question = questionAbout(name, end);
+  if (question?.kept !== undefined) return { code: 'keep', by: question.kept.by };
+  return { code: question?.owner === owner ? 'open' : 'unasked', by: owner };
+}

@@ -26,6 +26,7 @@ import { classifyChanges, type Protection, requirementsOfAll, separateChanges } 
  * date            later than another person's                                    the same
  * owner, channel  never                                                          at once, in the reminder channel
  * snooze          never: it ends before the last reminder                        in the thread
+ * handover        never                                                          as owner, and to the new owner
  * lapse           always; for a protected name as its rules require              in the thread
  */
 
@@ -101,7 +102,7 @@ async function proposeLapses(
   by: string,
 ): Promise<void> {
   for (const { name, before, decision } of changes) {
-    if (decision?.kind === 'name_watched') {
+    if (decision?.kind === 'name_watched' || decision?.kind === 'name_kept') {
       const open = await proposals.find(['lapse'], name, now());
       if (open !== undefined) await proposals.withdraw(open, by, now());
     }
@@ -170,7 +171,9 @@ async function changeReminders(
   const found = await context.names.portfolio.findMany(known);
   const changes = asked.flatMap((each) => {
     const before = each.isNew ? NO_DETAILS : found.get(each.name);
-    return before === undefined ? [] : [{ ...each, before, after: before }];
+    const { owner } = each;
+    const after = before && owner !== undefined ? { ...before, owner } : before;
+    return before === undefined ? [] : [{ ...each, before, after }];
   });
   const outcome = await carryOut(context, changes, asking);
   return outcome === undefined || outcome === 'gone' ? 'changed' : outcome;

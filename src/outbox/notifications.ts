@@ -20,6 +20,7 @@ export const SUBJECT_KINDS = [
   'group',
   'departure',
   'owner_left',
+  'owner_question',
   'proposal',
   'event',
   'webhook_endpoint',

@@ -6,6 +6,7 @@ import type { Needs } from './capability.ts';
 import { calendar } from './expiry/calendar.ts';
 import { expiring } from './expiry/expiring.ts';
 import { importing } from './expiry/import.ts';
+import { ownerQuestion } from './expiry/owner-question.ts';
 import { reminders } from './expiry/reminders.ts';
 import { watch } from './expiry/watch.ts';
 import type { Action, Command, Feature, FormFeature, NamedCommand, Permitted } from './feature.ts';
@@ -259,7 +260,7 @@ const SUBJECTS: readonly Subject[] = [
     actions: { spend_export: 'member', budgets_next: 'member', budgets_previous: 'member' },
   }),
   subject(reminders, {
-    forms: { renew_many: 'account', snooze: 'linked_if_service', lapse: 'linked_if_service' },
+    forms: { renew_many: 'account', snooze: 'linked_if_service', lapse: 'member' },
     actions: {
       reminder_renew: 'account',
       reminder_restore: 'account',
@@ -269,6 +270,10 @@ const SUBJECTS: readonly Subject[] = [
       reminder_lapse: 'linked_if_service',
       lapse_confirm: 'member',
     },
+  }),
+  subject(ownerQuestion, {
+    forms: { handover: 'member' },
+    actions: { owner_keep: 'member', owner_handover: 'member' },
   }),
   subject(policy, {
     commands: { policy: 'member' },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { WatchedDomain } from '../expiry/ports.ts';
 import type { NameDates } from '../names/dates.ts';
+import { storedQuestion } from '../names/portfolio.ts';
 import type { Lapse } from '../names/ports.ts';
 import { storedDoubt, storedHistory, storedKnownChanges, storedTrust, storedWhois } from '../names/stored.ts';
 import { columnsOf, jsonColumn, optional, optionalText } from './columns.ts';
@@ -51,6 +52,7 @@ export const domainRow = z.object({
   ...lapseShape,
   ownerId: optionalText,
   ownerLeftAt: optionalMoment,
+  question: jsonColumn(storedQuestion),
 }) satisfies z.ZodType<unknown, Partial<Prisma.DomainModel>>;
 
 export const recordRow = z.object({
@@ -123,6 +125,7 @@ export function domainFromRow(row: z.output<typeof domainRow>): WatchedDomain {
     lapse: lapseFromRow(row),
     owner: row.ownerId,
     ownerLeftAt: row.ownerLeftAt,
+    question: row.question,
   };
 }
 

@@ -423,6 +423,14 @@ const NO_LAPSE = {
   lapseConfirmedAt: null,
 };
 
+/** Has the message updated that asked the owner. */
+function showAnswer(name: string, at: Date): Prisma.Sql {
+  return Prisma.sql`
+    UPDATE notifications n SET version = n.version + 1, is_background = false, due_at = ${at}::timestamptz
+    FROM domains d WHERE d.name = ${name} AND n.team_id = d.team_id AND n.subject_kind = 'owner_question'
+      AND n.subject_id = d.question ->> 'subject' AND n.purpose = 'plan'`;
+}
+
 /** Writes a decision about reminders, with its line in the audit log. */
 async function decide(
   tx: RunStatement,
@@ -432,8 +440,13 @@ async function decide(
 ): Promise<void> {
   const by = confirmedBy ?? askedBy;
   const reason = 'reason' in decision ? (decision.reason ?? null) : null;
+  const given = 'to' in decision ? { owner: decision.to, at, subject: '' } : { kept: { by, at } };
+  const question = Prisma.sql`(question - 'kept') || ${JSON.stringify(given)}::jsonb`;
+  await tx(showAnswer(name, at));
   const columns = {
     name_watched: NO_LAPSE,
+    name_kept: { ...NO_LAPSE, question },
+    name_handed_over: { question },
     name_snoozed: {
       ...{ snoozedBy: by, snoozeReason: reason },
       snoozedUntil: 'until' in decision ? decision.until : null,

@@ -3,12 +3,14 @@ import type { CandidateRange } from '../expiry/candidates.ts';
 import { DISPUTED_CODE } from '../expiry/marks.ts';
 import type {
   Destination,
+  NewQuestions,
   PlannedReminder,
   ReminderClaim,
   ReminderKey,
   WatchedReminder,
 } from '../expiry/ports.ts';
 import type { DateDoubt } from '../names/dates.ts';
+import { storedQuestion } from '../names/portfolio.ts';
 import { storedDoubt } from '../names/stored.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
 import { utcDay } from '../zones/calendar-day.ts';
@@ -47,6 +49,8 @@ const candidateRow = z.object({
   lapseReason: optionalText,
   lapseRequestedBy: optionalText,
   ownerId: optionalText,
+  ownerLeftAt: optionalMoment,
+  question: jsonColumn(storedQuestion),
   channelId: optionalText,
 }) satisfies z.ZodType<unknown, Partial<Prisma.DomainModel>>;
 /** Rows of {@link deletedQuery}. */
@@ -312,4 +316,56 @@ export function selectReminders(digestId: string, destination: Destination): Pri
   return Prisma.sql`
     SELECT name, expires_at AS day, threshold FROM reminders
     WHERE digest_id = ${digestId} AND destination = ${destination}`;
+}
+
+/** Names at once; the others follow a minute later. */
+const UNASKED = 2_000;
+const SAME_END_SECONDS = 30 * 86_400;
+
+/** Owned names with an end in a range, without a question about it that was answered or asked of the same owner. */
+export function selectUnasked(teamId: string, day: string, from: Date, until: Date): Statement {
+  return Prisma.sql`
+    SELECT ${DOMAIN_COLUMNS} FROM domains d
+    WHERE d.expires_at >= ${from}::timestamptz AND d.expires_at < ${until}::timestamptz
+      AND d.owner_id IS NOT NULL AND d.owner_left_at IS NULL AND d.lapse_confirmed_at IS NULL AND d.deleted_at IS NULL
+      AND (d.renewed_until IS NULL OR d.renewed_until < ${until}::timestamptz)
+      AND (d.question IS NULL
+        OR abs(extract(epoch FROM d.expires_at - (d.question ->> 'expiry')::timestamptz)) >= ${SAME_END_SECONDS}
+        OR d.question ->> 'owner' <> d.owner_id AND d.question -> 'kept' IS NULL)
+      AND NOT EXISTS (
+        SELECT FROM notifications n WHERE n.team_id = ${teamId} AND n.subject_kind = 'owner_question'
+          AND n.subject_id = d.owner_id || ' ' || ${day}::text AND n.purpose = 'plan')
+    ORDER BY d.expires_at, d.name LIMIT ${UNASKED}`;
+}
+
+/** Queues the message of a day. Names are locked in the order in which all changes lock them. */
+export async function askOwner(
+  run: RunStatement,
+  teamId: string,
+  { owner, subject, names, at }: NewQuestions,
+): Promise<void> {
+  const plan = { teamId, subjectKind: 'owner_question', subjectId: subject, purpose: 'plan' };
+  const inserted = await insertRows(
+    run,
+    'notifications',
+    [{ ...plan, version: 1, dueAt: at }],
+    Prisma.sql`ON CONFLICT DO NOTHING RETURNING subject_id AS id`,
+  );
+  if (digestRows.parse(inserted).length === 0) return;
+  const questions = [...names.values()].map((expiry) => JSON.stringify({ owner, expiry, at, subject }));
+  await run(Prisma.sql`
+    WITH theirs AS (
+      SELECT name FROM domains WHERE name = ANY(${[...names.keys()]}::text[]) AND owner_id = ${owner}
+        AND owner_left_at IS NULL AND lapse_confirmed_at IS NULL
+      ORDER BY name FOR UPDATE)
+    UPDATE domains d SET question = asked.question::jsonb
+    FROM theirs JOIN unnest(${[...names.keys()]}::text[], ${questions}::text[]) AS asked (name, question) USING (name)
+    WHERE d.name = theirs.name`);
+}
+
+export function selectAsked(subject: string): Statement {
+  const [owner = ''] = subject.split(' ');
+  return Prisma.sql`
+    SELECT ${DOMAIN_COLUMNS} FROM domains WHERE owner_id = ${owner} AND question ->> 'subject' = ${subject}
+    ORDER BY expires_at, name`;
 }

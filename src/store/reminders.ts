@@ -2,6 +2,7 @@ import { MONTHS, type ReminderStore } from '../expiry/ports.ts';
 import { type Database, type Statement, storeOf, withStoreError } from './database.ts';
 import { domainRows } from './domain-statements.ts';
 import {
+  askOwner,
   assignReminders,
   BATCH,
   type CandidateStep,
@@ -19,10 +20,12 @@ import {
   plannedRows,
   redirectReminders,
   reminderOf,
+  selectAsked,
   selectLastClaimedAt,
   selectLatestWith,
   selectPlanned,
   selectReminders,
+  selectUnasked,
 } from './reminder-statements.ts';
 
 /** @throws {StoreError} from every method, when the database fails */
@@ -83,6 +86,13 @@ export function createReminderStore({ run, transaction }: Database, teamId: stri
 
       remindersOf: async (digestId, destination) =>
         keyRows.parse(await run(selectReminders(digestId, destination))),
+
+      unasked: async (day, from, until) =>
+        domainRows.parse(await run(selectUnasked(teamId, day, from, until))),
+
+      ask: (questions) => transaction((runInside) => askOwner(runInside, teamId, questions)),
+
+      askedIn: async (subject) => domainRows.parse(await run(selectAsked(subject))),
     }),
   };
 }

@@ -1,8 +1,8 @@
-import type { View } from '@domain-steward/slack-workspace';
-import { describe, expect, test } from 'vitest';
+import type { Actor, Message, View } from '@domain-steward/slack-workspace';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { answerTo, openedAfter, openForm, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { orderAfter, requestsOf } from '../support/orders.ts';
-import { choicesOf, DELEGATION, fieldsOf } from '../support/people.ts';
+import { auditLog, choicesOf, DELEGATION, fieldsOf } from '../support/people.ts';
 
 /*
  * Owners of names: chosen with the order, asked before the expiry, and replaced when they leave.
@@ -90,5 +90,93 @@ describe('an owner who leaves', () => {
     await t.workspace.changePerson('U0CAROL', { deleted: false });
     await until('the mark is gone', async () => /^No names found/.test(await told('names owner:left')));
     expect(await told('names owner:@U0CAROL')).toContain('owned.rest');
+  });
+});
+
+describe('the question to an owner', () => {
+  const DAY_MS = 86_400_000;
+  const NAMES = ['keep.rest', 'pass.rest', 'silent.rest'];
+  const questions = (channel: string) =>
+    t.workspace.messages(channel).filter(({ blocks }) => JSON.stringify(blocks).includes('"owner_question"'));
+  const said = (person: Actor, message: Message, action: string, value: string) =>
+    toldAfter(t.workspace, person, () => person.click(message, action, { value }));
+  const asked = async (channel: string, fits: (text: string) => boolean = () => true) =>
+    t.workspace.waitFor(() => questions(channel).findLast((each) => fits(textOf(each))), {
+      what: `a question in ${channel}`,
+    });
+
+  beforeAll(async () => {
+    const noon = new Date(t.service.clock.registry() + 12 * DAY_MS).setUTCHours(12, 0, 0, 0);
+    for (const name of NAMES) {
+      t.service.state.addDomain({ name, context: 4, expires: noon });
+      await told(`watch ${name}`);
+    }
+    await told('names keep pass silent');
+    const list = t.alice.ephemerals().at(-1);
+    if (list === undefined) throw new Error('no list');
+    const edit = await openedAfter(t.workspace, t.alice, () => t.alice.click(list, 'names_edit'));
+    await toldAfter(t.workspace, t.alice, () => t.alice.submit(edit, { names: NAMES, owner: 'U0CAROL' }));
+    await t.demo.moveTime(DAY_MS);
+  });
+
+  test('is one message with all names that are new', async () => {
+    const question = await asked('D0CAROL');
+    expect(textOf(question)).toMatch(/^Do you still need these 3 names\?/);
+    expect(questions('D0CAROL')).toHaveLength(1);
+    expect(await told('name silent.rest')).toContain('<@U0CAROL>: no answer yet');
+  });
+
+  test('is answered once, by the owner, and the answer is everywhere', async () => {
+    const question = await asked('D0CAROL');
+    expect(await said(t.carol, question, 'owner_keep', 'keep.rest')).toContain('you keep *keep.rest*');
+    expect(await said(t.carol, question, 'owner_keep', 'keep.rest')).toContain('You already answered: keep');
+    for (const line of ['name keep.rest', 'expiring 30'])
+      expect(await told(line)).toContain('<@U0CAROL>: keep');
+    await asked('D0CAROL', (text) => text.includes('*keep.rest* · you keep it'));
+  });
+
+  test('goes to the new owner with a note when the name is handed over', async () => {
+    const question = await asked('D0CAROL');
+    const form = await openedAfter(t.workspace, t.carol, () =>
+      t.carol.click(question, 'owner_handover', { value: 'pass.rest' }),
+    );
+    expect(fieldsOf(form)).toEqual(['owner', 'note']);
+    expect(await t.carol.submit(form, { owner: 'U0DAVE' })).toMatchObject({
+      errors: { owner: expect.stringContaining('a member of this workspace') },
+    });
+    await toldAfter(t.workspace, t.carol, () =>
+      t.carol.submit(form, { owner: 'U0BOB', note: 'you run the shop' }),
+    );
+    const message = await asked('D0BOB');
+    expect(textOf(message)).toContain('<@U0CAROL> handed *pass.rest* over to you: “you run the shop”');
+    await asked('D0CAROL', (text) => !text.includes('pass.rest'));
+    expect(await said(t.bob, message, 'owner_keep', 'pass.rest')).toContain('you keep *pass.rest*');
+    expect((await auditLog(t.workspace)).csv).toContain('you run the shop');
+  });
+
+  test('is repeated in the reminder channel at the next threshold, and not to the owner', async () => {
+    await t.demo.moveTime(4 * DAY_MS);
+    const digest = await t.workspace.waitFor(
+      () => t.workspace.messages('C0EXPIRY').findLast((each) => textOf(each).includes('silent.rest')),
+      { what: 'the digest' },
+    );
+    expect(textOf(digest)).toMatch(/\*silent\.rest\* .*<@U0CAROL>: no answer yet/);
+    expect(textOf(digest)).not.toContain('keep.rest');
+    expect(questions('D0CAROL')).toHaveLength(1);
+  });
+
+  test('can be answered with a lapse, without an account', async () => {
+    const question = await asked('D0CAROL');
+    const form = await openedAfter(t.workspace, t.carol, () =>
+      t.carol.click(question, 'reminder_lapse', { value: 'silent.rest' }),
+    );
+    expect(await t.carol.submit(form, { reason: 'the campaign is over' })).toMatchObject({
+      outcome: 'closed',
+    });
+    await until('the question shows it', () =>
+      t.workspace
+        .messages('D0CAROL')
+        .some((each) => textOf(each).includes('*silent.rest* · you let it lapse')),
+    );
   });
 });

@@ -301,12 +301,12 @@ export function textOf(message: Pick<Message, 'blocks'> & { readonly text?: stri
 /** The ids of a message's buttons, including those in its menus. */
 export function buttonsOf(message: Pick<Message, 'blocks'>): string[] {
   const found = JSON.stringify(message.blocks).matchAll(
-    /"action_id":"([^"]+)"|"value":"((?:order|reminder|names)_[a-z_]+):[^"]+"/g,
+    /"action_id":"([^"]+)"|"value":"((?:order|reminder|names|owner)_[a-z_]+):[^"]+"/g,
   );
   return [...found].map(([, id, chosen]) => chosen ?? id ?? '').filter((id) => !MENUS.has(id));
 }
 
-const MENUS: ReadonlySet<string> = new Set(['order_more', 'reminder_more', 'names_more']);
+const MENUS: ReadonlySet<string> = new Set(['order_more', 'reminder_more', 'names_more', 'owner_question']);
 
 const action = z.object({
   action_id: z.string(),

@@ -26,6 +26,7 @@ export function notifierDeps(
       group: unplanned,
       departure: unplanned,
       owner_left: unplanned,
+      owner_question: unplanned,
       proposal: unplanned,
       event: unplanned,
       webhook_endpoint: unplanned,

@@ -248,7 +248,10 @@ async function outlookOn(
 ) {
   const outlook = await outlookOf(
     orders,
-    due.map(({ watched }) => watched),
+    due.map(({ watched: { owner, ...watched } }) => ({
+      ...watched,
+      owner: watched.ownerLeftAt === undefined ? owner : undefined,
+    })),
     'system',
   );
   return { ...outlook, renewals: renewalDays(outlook, timeZone) };

@@ -1,4 +1,5 @@
 import type { MonthCount } from '../../expiry/chart.ts';
+import { reminderEnd } from '../../expiry/days.ts';
 import { byDeadline, deadlineOf, isRenewable } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { DueReminder } from '../../expiry/plan.ts';
@@ -12,6 +13,7 @@ import type {
 } from '../../expiry/ports.ts';
 import { present } from '../../lib/collections.ts';
 import { byCostAtRisk, costAtRisk, type WaitingStep } from '../../money/waiting.ts';
+import { ownerAnswer } from '../../names/portfolio.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import { displayName } from '../../zones/names.ts';
 import type { Capability } from '../capability.ts';
@@ -34,7 +36,7 @@ import {
 import { uncoveredText } from '../mandates/mandate.view.ts';
 import { laterText } from '../money/price.view.ts';
 import { formatDoubt } from '../names/doubt.view.ts';
-import { ownerlessLine } from '../names/owner.view.ts';
+import { answerText, ownerlessLine } from '../names/owner.view.ts';
 import { channelMention } from '../names/portfolio.view.ts';
 import { deadlineText, keepButtons, lineWithMenu, priceText, todayOf, whenText } from './due.view.ts';
 import { type CostOf, LOOKED_THROUGH, listedLines } from './expiring.view.ts';
@@ -222,13 +224,16 @@ function reminderLines(
 ): string[] {
   const { watched, phase, daysLeft, lastThreshold } = reminder;
   const { owner } = watched;
+  const answer = ownerAnswer(watched, reminderEnd(watched));
+  // The last reminder mentions the owner itself.
+  const isMentionedBelow = lastThreshold && answer?.code === 'unasked';
   const isNear = phase !== 'registered' || daysLeft < NEAR_DAYS || (isShort && daysLeft === NEAR_DAYS);
   return present([
     [
       formatName(reminder.name),
       whenText(reminder),
       deadlineText(reminder, waiting, renewals.get(reminder.name)),
-      ...(owner === undefined || lastThreshold ? [] : [mention(owner)]),
+      ...present([!isMentionedBelow && answerText(answer)]),
     ].join(' · '),
     isNear && !isDecided(reminder, renewals) && laterText(waiting, todayOf(reminder)),
     lastThreshold &&

@@ -7,7 +7,7 @@ import { present } from '../../lib/collections.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import { displayName } from '../../zones/names.ts';
 import type { Capability } from '../capability.ts';
-import { type AnyBlock, actions, button, fitsMenu, moreMenu, withMenu } from '../kit/blocks.ts';
+import { type AnyBlock, actions, button, fitsMenu, type MenuId, moreMenu, withMenu } from '../kit/blocks.ts';
 import { quoteText, restoreText } from '../money/price.view.ts';
 import { formatDay, formatDays } from './expiry.view.ts';
 import { NO_DELETION_KNOWN } from './phase.view.ts';
@@ -111,8 +111,13 @@ export function keepButtons(
  * Uses buttons if the name is too long for a menu.
  * @param blockId numbered, because a name may exceed a block id's length
  */
-export function lineWithMenu(line: SectionBlock, blockId: string, buttons: readonly Button[]): AnyBlock[] {
+export function lineWithMenu(
+  line: SectionBlock,
+  blockId: string,
+  buttons: readonly Button[],
+  menuId: MenuId = 'reminder_more',
+): AnyBlock[] {
   return fitsMenu(buttons)
-    ? [withMenu(line, blockId, moreMenu('reminder_more', buttons))]
+    ? [withMenu(line, blockId, moreMenu(menuId, buttons))]
     : [line, ...actions(blockId, buttons)];
 }

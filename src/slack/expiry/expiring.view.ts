@@ -4,6 +4,7 @@ import type { RenewalDays } from '../../expiry/ports.ts';
 import { present } from '../../lib/collections.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import { isDateless } from '../../names/dates.ts';
+import { endOf, ownerAnswer } from '../../names/portfolio.ts';
 import { displayName } from '../../zones/names.ts';
 import type { Capability } from '../capability.ts';
 import {
@@ -21,6 +22,7 @@ import {
   textMessage,
 } from '../kit/blocks.ts';
 import { formatDoubt } from '../names/doubt.view.ts';
+import { answerText } from '../names/owner.view.ts';
 import { DATELESS_STATE } from './dateless.view.ts';
 import { deadlineText, dueFactsOf, keepButtons, lineWithMenu, priceText, whenText } from './due.view.ts';
 import { formatDay, formatName } from './expiry.view.ts';
@@ -94,6 +96,7 @@ export function listedLines(
 ): string[] {
   const { name, lapse, snooze, renewed, deletedAt, doubt, lookedAt, expiry } = listed.domain;
   const due = dueFactsOf(listed);
+  const answer = ownerAnswer(listed.domain, endOf(listed.domain));
   const standing =
     due === undefined
       ? [listed.deadline === undefined ? 'date unknown' : deletedText(listed.deadline)]
@@ -113,6 +116,7 @@ export function listedLines(
       lapse?.confirmed !== undefined && `set to lapse: “${quote(lapse.reason)}”`,
       renewed !== undefined && 'renewed, not shown by the registry yet',
       lookedAt === undefined && 'not looked up yet',
+      answer?.code !== 'unasked' && answerText(answer),
       doubt !== undefined && isDateless(listed.domain) && DATELESS_STATE,
     ]).join(' · '),
     due?.isDeletionAssumed && ':warning: By the document it renewed automatically: check the service',

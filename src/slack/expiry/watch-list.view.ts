@@ -18,6 +18,12 @@ export function formatWatchRefusal(refusal: WatchRefusal): string {
       return `The watch list is full: it holds ${refusal.limit.toLocaleString('en')} names. Unwatch names you no longer need, then try again.`;
     case 'invalid_snooze':
       return `Enter a whole number of days from 1 to ${refusal.maxDays}.`;
+    case 'not_owner':
+      return 'This name has another owner now, so your answer wasn’t saved.';
+    case 'question_over':
+      return 'The name was renewed since this question, so there is nothing left to answer.';
+    case 'kept_already':
+      return 'You already answered: keep.';
     case 'lapse_decided':
       return 'This name is already set to lapse.';
     default:

@@ -193,7 +193,9 @@ const runAction: Runner<string | undefined> = async (handleLimited, body, acknow
     deliveryId: `action:${payload.user.id}:${action.id}:${pressed.action_ts}`,
     acknowledgement,
   };
-  await handleLimited(delivery, { needs: action.needs, activity: action.id }, async (call) => {
+  // Owners of names answer without an account.
+  const needs = pressed.action_id === 'owner_question' ? 'member' : action.needs;
+  await handleLimited(delivery, { needs, activity: action.id }, async (call) => {
     const retired = await answerForRetired(call, payload);
     if (retired !== undefined) return call.respond(retired);
     await action.run({

@@ -164,8 +164,8 @@ export function button(
 }
 
 /** Menus whose options act as buttons, as `<button>:<value>`. */
-const MENUS = ['order_more', 'reminder_more', 'names_more'] as const;
-type MenuId = (typeof MENUS)[number];
+const MENUS = ['order_more', 'reminder_more', 'names_more', 'owner_question'] as const;
+export type MenuId = (typeof MENUS)[number];
 
 /** The chosen menu option as a button; undefined for any other click. */
 export function chosenInMenu(actionId: string, option: string): { id: string; value: string } | undefined {

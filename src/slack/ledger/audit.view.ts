@@ -271,6 +271,11 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: RowOf<Kind> } = {
   name_snoozed: decisionRow('snooze'),
   lapse_requested: decisionRow('lapse'),
   lapse_confirmed: decisionRow('lapse'),
+  name_kept: decisionRow('keep'),
+  name_handed_over: async (event, nameOf) => ({
+    ...decisionRow('handover')(event),
+    result: `handed over to ${await nameOf(event.to ?? '')}`,
+  }),
   incident_opened: noticedRow,
   incident_joined: noticedRow,
   incident_proposed: incidentRow,

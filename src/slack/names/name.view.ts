@@ -16,6 +16,7 @@ import { NO_MAIL, WEB } from '../../names/impact.ts';
 import { type ListedIncident, rulesOutRenewal } from '../../names/incident.ts';
 import type { KnownName } from '../../names/names.ts';
 import type { NameDetails } from '../../names/portfolio.ts';
+import { endOf, ownerAnswer } from '../../names/portfolio.ts';
 import { type PastChange, pastChanges } from '../../names/timeline.ts';
 import { isOfIncident } from '../../names/unexplained-changes.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
@@ -50,6 +51,7 @@ import { orderLine } from '../orders/order.view.ts';
 import { healthLines } from './delegation.view.ts';
 import { FACT_LABELS, formatChange, formatList, formatValue, UNSEEN_REASONS } from './facts.view.ts';
 import { firstIncidents, HAPPENED, incidentButtons, worstOf } from './incident.view.ts';
+import { answerText } from './owner.view.ts';
 import { detailPairs, editButton } from './portfolio.view.ts';
 
 /* The screen of one name, sized for a phone. */
@@ -95,7 +97,10 @@ export function nameScreen(screen: NameScreen): Message {
     screen.listed !== undefined && screen.mandate !== undefined && section(coveredText(screen.mandate)),
     ...lines([
       ...[
-        ...detailPairs(screen.details),
+        ...detailPairs(screen.details).map(
+          ([label, value]): Fact =>
+            label === 'Owner' ? [label, value && `${value}${ownerState(screen)}`] : [label, value],
+        ),
         ...registryPairs(known, screen.listed?.domain.whois),
         ...lifePairs(known),
       ].map(([label, value]) => value !== undefined && `*${label}* ${value}`),
@@ -121,6 +126,13 @@ export function nameScreen(screen: NameScreen): Message {
     ...actions(`name_${name}`.slice(0, 255), buttons(screen)),
     context(footer(screen)),
   ]);
+}
+
+/** `: keep`, if the owner was asked or has left. */
+function ownerState({ listed }: NameScreen): string {
+  const answer = listed && ownerAnswer(listed.domain, endOf(listed.domain));
+  if (answer === undefined || answer.code === 'unasked') return '';
+  return `, asked: ${answerText(answer)}`;
 }
 
 /** `cafe.rest, about €18.00: expires 18 Dec 2026 (in 23 days)` */

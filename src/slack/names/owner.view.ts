@@ -1,6 +1,7 @@
 import type { SectionBlock } from '@slack/types';
 import type { OwnerlessCounts } from '../../expiry/ports.ts';
 import { present } from '../../lib/collections.ts';
+import type { OwnerAnswer } from '../../names/portfolio.ts';
 import { displayName } from '../../zones/names.ts';
 import {
   button,
@@ -14,7 +15,21 @@ import {
   section,
 } from '../kit/blocks.ts';
 
-/* Missing owners of names. */
+/* Owners of names: their answers, and missing owners. */
+
+const ANSWERS = {
+  lapse: 'let it lapse',
+  keep: 'keep',
+  open: 'no answer yet',
+  unasked: 'no answer yet',
+} as const;
+
+/** `@Carol: keep`. Undefined without an owner. */
+export function answerText(answer: OwnerAnswer | undefined): string | undefined {
+  if (answer === undefined) return undefined;
+  const { code, by } = answer;
+  return code === 'left' ? `${mention(by)} has left` : `${mention(by)}: ${ANSWERS[code]}`;
+}
 
 const LISTED = 10;
 

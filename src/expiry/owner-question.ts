@@ -1,0 +1,91 @@
+import type { TeamSettings } from '../config/environment.ts';
+import { groupBy, settleEach, throwAny } from '../lib/collections.ts';
+import { DAY_MS } from '../lib/duration.ts';
+import type { ExpirySource } from '../names/dates.ts';
+import { endOf, type OwnedName, ownerAnswer, questionAbout } from '../names/portfolio.ts';
+import { calendarDay, utcDay } from '../zones/calendar-day.ts';
+import { lifecycleAt } from '../zones/lifecycle.ts';
+import { zoneFor } from '../zones/rules.ts';
+import { daysBetween, expiryDay } from './days.ts';
+import { isSavablePhase } from './deadline.ts';
+import { LOOK_BACK_DAYS } from './marks.ts';
+import type { ReminderSchedule } from './plan.ts';
+import type { ReminderStore, WatchedDomain } from './ports.ts';
+import { lastScheduled } from './schedule.ts';
+
+/* Asks owners whether they still need a name. */
+
+/** Whether the owner has to be asked: the name passed its first threshold and can still be saved. */
+export function asksOwner(domain: WatchedDomain, { now, thresholds, timeZone }: ReminderSchedule): boolean {
+  const { name, expiry, deletedAt, deletionPhase } = domain;
+  const end = endOf(domain);
+  if (end === undefined || deletedAt !== undefined) return false;
+  if (ownerAnswer(domain, end)?.code !== 'unasked') return false;
+  const left = daysLeft(end, expiry?.source ?? 'rdap', now, timeZone);
+  if (left > Math.max(0, ...thresholds)) return false;
+  const life = lifecycleAt(zoneFor(name), { expiresAt: end, deletedAt, deletionPhase }, now, timeZone);
+  return isSavablePhase(life.current.phase);
+}
+
+/** Calendar days to an end, as of a moment. */
+function daysLeft(end: Date, source: ExpirySource, at: Date, timeZone: string): number {
+  return daysBetween(calendarDay(at, timeZone), expiryDay(end, source, timeZone));
+}
+
+/** Whether the owner was asked at an earlier threshold and hasn't answered. */
+export function isUnanswered(
+  name: OwnedName & { readonly source: ExpirySource },
+  { end, threshold }: { readonly end: Date; readonly threshold: number },
+  { thresholds, timeZone }: ReminderSchedule,
+): boolean {
+  const question = questionAbout(name, end);
+  if (question === undefined || ownerAnswer(name, end)?.code !== 'open') return false;
+  const left = daysLeft(end, name.source, question.at, timeZone);
+  const passed = thresholds.filter((days) => days >= left);
+  return passed.length === 0 || Math.min(...passed) > threshold;
+}
+
+/**
+ * Asks each owner at most once a day. Names count as of the last scheduled digest, so that they aren't asked about at
+ * night. Safe to repeat, in any process.
+ */
+export async function askOwners({
+  settings,
+  reminders,
+  now,
+}: {
+  readonly settings: () => Promise<TeamSettings>;
+  readonly reminders: Pick<ReminderStore, 'unasked' | 'ask'>;
+  readonly now: () => Date;
+}): Promise<void> {
+  const { reminderDays: thresholds, reminderCron, reminderTimezone: timeZone } = await settings();
+  const at = now();
+  const schedule = { now: lastScheduled(reminderCron, timeZone, at), thresholds, timeZone };
+  const until = new Date(at.getTime() + (Math.max(0, ...thresholds) + 2) * DAY_MS);
+  const day = calendarDay(at, timeZone);
+  const found = await reminders.unasked(day, new Date(at.getTime() - LOOK_BACK_DAYS * DAY_MS), until);
+  const due = found.filter((domain) => asksOwner(domain, schedule));
+  const { errors } = await settleEach(
+    groupBy(due, ({ owner = '' }) => owner),
+    async ([owner, domains]) => {
+      const names = new Map(domains.map((domain) => [domain.name, utcDay(endOf(domain) ?? at)]));
+      await reminders.ask({ owner, subject: `${owner} ${day}`, names, at });
+    },
+  );
+  throwAny(errors);
+}
+
+export type AnswerIssue = { readonly code: 'not_owner' | 'question_over' | 'kept_already' };
+
+/** Why a person can't answer the question about a name. A name is handed over even after an answer. */
+export function refuseAnswer(
+  known: WatchedDomain,
+  by: string,
+  kind: 'name_kept' | 'name_handed_over',
+): AnswerIssue | { readonly code: 'lapse_decided' } | undefined {
+  if (known.lapse?.confirmed !== undefined) return { code: 'lapse_decided' };
+  if (known.owner !== by) return { code: 'not_owner' };
+  const question = questionAbout(known, endOf(known));
+  if (question === undefined) return { code: 'question_over' };
+  return kind === 'name_kept' && question.kept !== undefined ? { code: 'kept_already' } : undefined;
+}

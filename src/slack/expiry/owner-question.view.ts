@@ -1,0 +1,120 @@
+import type { ListedName } from '../../expiry/expiry.ts';
+import type { RenewalDays } from '../../expiry/ports.ts';
+import { present } from '../../lib/collections.ts';
+import { endOf, ownerAnswer } from '../../names/portfolio.ts';
+import { displayName } from '../../zones/names.ts';
+import {
+  type AnyBlock,
+  button,
+  count,
+  escapeText,
+  type Message,
+  mention,
+  message,
+  quote,
+  section,
+} from '../kit/blocks.ts';
+import { deadlineText, dueFactsOf, lineWithMenu, whenText } from './due.view.ts';
+import type { CostOf } from './expiring.view.ts';
+import { formatName } from './expiry.view.ts';
+
+/* The question to an owner: a line per name, with a menu of answers. */
+
+export interface QuestionPart {
+  readonly names: readonly ListedName[];
+  /** Unanswered names of all parts. */
+  readonly open: number;
+  readonly costOf: CostOf;
+  readonly renewals: RenewalDays;
+  /** Why each name exists. */
+  readonly notes: ReadonlyMap<string, string>;
+}
+
+/** The first part asks, the others follow in its thread. */
+export function questionMessage(part: QuestionPart, isFirst: boolean): Message {
+  const { names } = part;
+  if (names.length === 0) return message(NOTHING_LEFT, [section(NOTHING_LEFT)]);
+  const asked = questionText(part);
+  const title = isFirst ? asked : `Also: ${names.map(({ domain }) => displayName(domain.name)).join(', ')}`;
+  return message(escapeText(title), [
+    ...(isFirst ? [section(`*${escapeText(asked)}*`)] : []),
+    ...names.flatMap((listed, index) => questionBlocks(listed, index, part)),
+  ]);
+}
+
+/** Plain text. */
+function questionText({ names, open }: QuestionPart): string {
+  const [first] = names.filter(isOpen);
+  if (first === undefined)
+    return open === 0 ? 'Thanks, you answered.' : `Do you still need ${count(open, 'name')}?`;
+  const due = dueFactsOf(first);
+  const until = `${displayName(first.domain.name)}${due === undefined ? '' : `: ${whenText(due)}`}`;
+  return open === 1
+    ? `Do you still need ${until}?`
+    : `Do you still need these ${count(open, 'name')}? First ${until}`;
+}
+
+export function isOpen({ domain }: ListedName): boolean {
+  return ownerAnswer(domain, endOf(domain))?.code === 'open';
+}
+
+const NOTHING_LEFT = 'These names have other owners now.';
+
+const SAID = { keep: 'you keep it', lapse: 'you let it lapse' } as const;
+
+function questionBlocks(
+  listed: ListedName,
+  index: number,
+  { costOf, renewals, notes }: Omit<QuestionPart, 'names' | 'open'>,
+): AnyBlock[] {
+  const { domain } = listed;
+  const answer = ownerAnswer(domain, endOf(domain));
+  if (answer?.code === 'keep' || answer?.code === 'lapse')
+    return [section(`:white_check_mark: ${formatName(domain.name)} · ${SAID[answer.code]}`)];
+  const due = dueFactsOf(listed);
+  const renewal = renewals.get(domain.name);
+  const note = notes.get(domain.name);
+  const line = section(
+    present([
+      formatName(domain.name),
+      due && whenText(due),
+      due && deadlineText(due, costOf(listed), renewal),
+    ]).join(' · ') + (renewal === undefined ? '' : '; tell me if you don’t need it anymore'),
+    note !== undefined && `“${quote(note)}”`,
+  );
+  return lineWithMenu(line, `ask_${index}`, answerButtons(domain.name), 'owner_question');
+}
+
+function answerButtons(name: string) {
+  const make = (actionId: string, text: string) =>
+    button(actionId, text, name, { label: `${text}: ${displayName(name)}` });
+  return [
+    make('owner_keep', 'Keep it'),
+    make('owner_handover', 'Hand it over…'),
+    make('reminder_lapse', 'Let it lapse'),
+  ];
+}
+
+/** To the new owner, who is asked the same question. */
+export function handoverMessage(
+  { from, note }: { readonly from: string; readonly note: string | undefined },
+  part: QuestionPart,
+): Message {
+  const [first] = part.names;
+  const said = note === undefined ? '' : `: “${quote(note)}”`;
+  const text = `${mention(from)} handed ${first === undefined ? 'a name' : formatName(first.domain.name)} over to you${said}`;
+  return message(text, [
+    section(`${text}\nDo you still need it?`),
+    ...part.names.flatMap((listed, index) => questionBlocks(listed, index, part)),
+  ]);
+}
+
+export function keptText(name: string): string {
+  return `Noted: you keep ${formatName(name)}.`;
+}
+
+export function handedOverText(name: string, to: string): string {
+  return `${mention(to)} now owns ${formatName(name)} and gets a message with the question.`;
+}
+
+export const OWN_ALREADY = 'You own it already. Choose another person.';

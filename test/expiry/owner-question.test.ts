@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest';
+import { newlyWatched } from '../../src/expiry/newly-watched.ts';
+import { asksOwner, isUnanswered, refuseAnswer } from '../../src/expiry/owner-question.ts';
+import type { WatchedDomain } from '../../src/expiry/ports.ts';
+import { endOf, ownerAnswer } from '../../src/names/portfolio.ts';
+
+const NOW = new Date('2027-06-14T09:00:00Z');
+const DAY_MS = 86_400_000;
+const SCHEDULE = { now: NOW, thresholds: [30, 14, 7], timeZone: 'UTC' };
+const inDays = (days: number) => new Date(NOW.getTime() + days * DAY_MS);
+const dayIn = (days: number) => inDays(days).toISOString().slice(0, 10);
+
+function owned(days: number, more: Partial<WatchedDomain> = {}): WatchedDomain {
+  const expiry = { at: inDays(days), source: 'rdap' } as const;
+  return { ...newlyWatched('cafe.rest', 'U0ALICE', NOW), expiry, owner: 'U0CAROL', ...more };
+}
+const question = { owner: 'U0CAROL', expiry: dayIn(20), at: NOW, subject: 'U0CAROL 2027-06-14' };
+const kept = { ...question, kept: { by: 'U0CAROL', at: NOW } };
+const lapse = { reason: 'old', requestedBy: 'U0CAROL', confirmed: undefined };
+
+describe('an owner is asked', () => {
+  test.each<[what: string, name: WatchedDomain, isAsked: boolean]>([
+    ['from the first threshold on', owned(30), true],
+    ['not before it', owned(31), false],
+    ['about a name that is known only later', owned(2), true],
+    ['about an expired name that can be saved', owned(-3), true],
+    ['not about a name that can’t be saved', owned(-100), false],
+    ['not about a deleted name', owned(20, { deletedAt: inDays(-1) }), false],
+    ['not about a renewed name', owned(20, { renewed: { until: inDays(385), at: NOW } }), false],
+    ['not without an owner', owned(20, { owner: undefined }), false],
+    ['not after leaving', owned(20, { ownerLeftAt: NOW }), false],
+    ['not twice for one expiry', owned(20, { question }), false],
+    ['not after a date that moved by days', owned(22, { question }), false],
+    ['again a year later', owned(20, { question: { ...kept, expiry: dayIn(-345) } }), true],
+    ['if the name changed hands without an answer', owned(20, { question, owner: 'U0BOB' }), true],
+    ['not if the former owner kept it', owned(20, { question: kept, owner: 'U0BOB' }), false],
+    ['not after asking for a lapse', owned(20, { lapse }), false],
+    ['if another person asked for a lapse', owned(20, { lapse: { ...lapse, requestedBy: 'U0BOB' } }), true],
+  ])('%s', (_what, name, isAsked) => {
+    expect(asksOwner(name, SCHEDULE)).toBe(isAsked);
+  });
+});
+
+test.each<[name: WatchedDomain, code: string | undefined]>([
+  [owned(20, { owner: undefined }), undefined],
+  [owned(20), 'unasked'],
+  [owned(20, { question }), 'open'],
+  [owned(20, { question: kept }), 'keep'],
+  [owned(20, { question: kept, ownerLeftAt: NOW }), 'left'],
+  [owned(20, { question, lapse }), 'lapse'],
+  [owned(385, { question: kept }), 'unasked'],
+])('the answer of %j is %s', (name, code) => {
+  expect(ownerAnswer(name, endOf(name))?.code).toBe(code);
+});
+
+test.each([
+  [14, true],
+  [30, false],
+])('a question at 20 days is unanswered at %i: %s', (threshold, isOpen) => {
+  const name = { ...owned(20, { question }), source: 'rdap' } as const;
+  expect(isUnanswered(name, { end: inDays(20), threshold }, SCHEDULE)).toBe(isOpen);
+  const answered = { ...name, question: kept };
+  expect(isUnanswered(answered, { end: inDays(20), threshold }, SCHEDULE)).toBe(false);
+});
+
+describe('an answer is refused', () => {
+  test.each<[name: WatchedDomain, by: string, code: string | undefined]>([
+    [owned(20, { question }), 'U0CAROL', undefined],
+    [owned(20, { question }), 'U0BOB', 'not_owner'],
+    [owned(20, { question: kept }), 'U0CAROL', 'kept_already'],
+    [owned(385, { question }), 'U0CAROL', 'question_over'],
+    [
+      owned(20, { question, lapse: { ...lapse, confirmed: { by: 'U0BOB', at: NOW } } }),
+      'U0CAROL',
+      'lapse_decided',
+    ],
+  ])('%#', (name, by, code) => {
+    expect(refuseAnswer(name, by, 'name_kept')?.code).toBe(code);
+  });
+
+  test('not for a handover after keeping', () => {
+    expect(refuseAnswer(owned(20, { question: kept }), 'U0CAROL', 'name_handed_over')).toBeUndefined();
+  });
+});
