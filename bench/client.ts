@@ -12,6 +12,7 @@ import { redirectUpdate } from '../src/service/tasks/redirect.ts';
  * The cost of a client call, compared with the same call by hand: `undici` and `JSON.parse`, or `undici` and
  * fast-xml-parser's validate and parse with its default options. Both sides build every request from scratch, and their
  * service runs in a separate process.
+ *
  * The calls charge nothing. A task that charges deliberately opens its own connection each time, with a TCP (and TLS)
  * handshake that the reference doesn't pay.
  */

@@ -42,6 +42,7 @@ async function buildSigningPage() {
 
 /**
  * A page as one script, and the files that a browser reads unchanged.
+ *
  * @param folders later ones override earlier ones
  */
 async function buildPage(folders, target) {

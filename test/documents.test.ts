@@ -59,7 +59,7 @@ describe.each(DOCUMENTS)('%s', (_name, path) => {
 const MAX_WORDS = 1_000;
 
 test.each(DOCUMENTS.filter(([name]) => /^docs\/[^/]+$/.test(name)))(
-  '%s can be read in one go',
+  '%s is short enough to read',
   (_name, path) => {
     const text = readFileSync(path, 'utf8').replace(/^```[\s\S]*?^```$|^\|.*$/gm, '');
     expect(text.split(/\s+/).length, 'words').toBeLessThanOrEqual(MAX_WORDS);

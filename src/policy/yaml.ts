@@ -4,6 +4,7 @@ import { MAX_RULES, type PolicyIssue, parseRules, ruleToText } from './rule-text
 
 /*
  * The policy as a YAML file. All scalars are read as texts, so `over: 100.00` never becomes a floating-point number.
+ *
  * The file is untrusted. The parser builds nested structures recursively, so deep ones could crash the process, and
  * aliases multiply the content. The lexer isn't recursive, so it reads the file first and refuses both.
  */

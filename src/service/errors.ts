@@ -3,14 +3,15 @@ import type { RequestIssue } from './request-issue.ts';
 
 /**
  * Kinds of failure, by possible next steps.
+ *
  * - `auth`: the service refused the credential (401, 403, or while opening a session).
  * - `refused`: the service answered that it didn't carry it out (an error code, or 4xx).
  * - `busy`: refused for load (429); retry after `retryAfterMs`.
  * - `token_used`: nothing was sent, because the one-time token of this half minute is used up; retry after
- * `retryAfterMs`.
+ *   `retryAfterMs`.
  * - `invalid_response`: a read-only task got no usable answer; a retry is harmless.
  * - `not_sent`: provably no byte of the task's own request was sent, or only of one refused because its session had
- * ended; a retry is harmless.
+ *   ended; a retry is harmless.
  * - `unknown_outcome`: it was sent, or may have been, and may have been carried out.
  * - `unsupported`: the credential's interface doesn't document the task; `issue` says why.
  * - `invalid_input`: the input can't be sent; `issue` says why. Nothing was sent.

@@ -15,6 +15,7 @@ interface Waiting<Question, Answer> {
 /**
  * Answers questions that come at the same time with one statement: those of one turn of the event loop, and those that
  * come while another statement of the kind is running. A single question isn't slowed down.
+ *
  * If one question makes the statement fail, each is retried alone; if the database is unreachable, all fail.
  * @param ask answers the questions in order, in one transaction
  * @param keyOf two questions with one key never share a statement

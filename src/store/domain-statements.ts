@@ -109,6 +109,7 @@ export function claimSuccess(orderId: string, n: number, now: Date): Statement {
 /**
  * Records on a name which reminder was posted for its new expiry; this column alone finds due reminders. It must follow
  * the change in the same transaction: the row is locked then, and the reminders for the former date can be read.
+ *
  * @param from the former date of the same end; reminders for it count.
  */
 function recordReminder(name: string, expiresAt: Date, from: Date | undefined): Statement {

@@ -70,6 +70,7 @@ const Recorded = z.array(
  * Brings a database to the schema of this release. Each migration is one transaction together with its row in Prisma's
  * `_prisma_migrations`, so that it is applied completely or not at all, whenever the process or the server dies.
  * Several replicas may start at once: one applies the migrations, and the others wait and find nothing to do.
+ *
  * @returns the names of the migrations that this call applied, oldest first
  * @throws {MigrationError} see {@link MigrationIssue}
  */

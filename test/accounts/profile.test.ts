@@ -18,6 +18,6 @@ test.each([
     { owner: {} },
   ],
   ['in other types', { status: true, substatus: [], language: 5, owner: 'kim' }, {}],
-])('a user’s record %s says no more than it does', (_how, record, profile) => {
+])('a user’s record %s adds no facts', (_how, record, profile) => {
   expect(readProfile(record)).toEqual(profile);
 });

@@ -128,15 +128,12 @@ describe('a stand-in', () => {
     ['ends by itself', { with: away(['U0BOB', 'U0CAROL', NOW]) }],
     ['is never passed on', { with: away(['U0BOB', 'U0EVE'], ['U0EVE', 'U0CAROL']) }],
     ['replaces only approvers', { with: away(['U0EVE', 'U0CAROL']) }],
-    ['never approves what they asked for', { with: carolForBob, requesters: new Set(['U0CAROL']) }],
+    ['never approves their own request', { with: carolForBob, requesters: new Set(['U0CAROL']) }],
     [
-      'never approves what they asked for, whatever is allowed',
+      'never approves their own request, even if that is allowed',
       { with: carolForBob, requesters: new Set(['U0CAROL']), allowSelfApproval: true },
     ],
-    [
-      'never approves what the one who is away asked for',
-      { with: carolForBob, requesters: new Set(['U0BOB']) },
-    ],
+    ['never approves the absent person’s request', { with: carolForBob, requesters: new Set(['U0BOB']) }],
     [
       'is a member',
       { with: { ...carolForBob, membership: new Map(EVERYBODY.membership).set('U0CAROL', 'left') } },

@@ -203,7 +203,7 @@ test('a revocation without proof revokes no key', async () => {
 });
 
 test.each(['revocation', 'vouching', 'charter'] as const)(
-  'while a %s is missing from the log no signature counts, also after a restart',
+  'while a %s is missing from the log no signature counts, even after a restart',
   async (what) => {
     await s.publish([SIGNED_RULE], s.people.bob);
     const order = await s.signedOrder(newName());

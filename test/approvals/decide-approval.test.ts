@@ -72,9 +72,9 @@ describe('an approval', () => {
     ['of an approver counts', {}, event('approved', { by: 'U0BOB', validApprovers: ['U0BOB'] })],
     ['of a paused order has another button', { order: PAUSED }, refused('wrong_state')],
     ['of another person', { click: { userId: 'U0NINA' } }, refused('not_an_approver')],
-    ['of who asked', { click: { userId: 'U0ALICE' } }, refused('own_order', { isApprover: false })],
+    ['of the requester', { click: { userId: 'U0ALICE' } }, refused('own_order', { isApprover: false })],
     [
-      'of who asked, where that is allowed',
+      'of the requester, if that is allowed',
       {
         click: { userId: 'U0ALICE' },
         order: { demand: requiring(newDemand(['cafe.rest']), { approvers: ['U0ALICE'] }) },
@@ -82,7 +82,7 @@ describe('an approval', () => {
       },
       event('approved', { by: 'U0ALICE' }),
     ],
-    ['of a person about whom Slack can’t tell', unknownPerson('U0BOB'), refused('own_membership_unknown')],
+    ['of a person that Slack doesn’t return', unknownPerson('U0BOB'), refused('own_membership_unknown')],
     ['by a rule that only the row names', { order: { demand: ruled('U0BOB') } }, refused('log_differs')],
     ['by a rule in force', { order: { demand: ruled('U0BOB') }, requirements: FINANCE }, event('approved')],
     [
@@ -96,7 +96,7 @@ describe('an approval', () => {
       refused('policy_refuses'),
     ],
     [
-      'beside one about whose approver Slack can’t tell',
+      'beside one whose approver Slack doesn’t return',
       { order: { demand: TWO_APPROVERS, approvals: [approvedBy('U0CAROL')] }, ...unknownPerson('U0CAROL') },
       refused('membership_unknown', { userId: 'U0CAROL' }),
     ],
@@ -191,7 +191,7 @@ describe('an approval', () => {
       event('stopped', { summary: { code: 'requester_left' } }),
     ],
     [
-      'a requester about whom Slack can’t tell',
+      'a requester that Slack doesn’t return',
       preconditions({ members: { kind: 'unknown', userId: 'U0ALICE', summary: { code: 'requester_left' } } }),
       refused('membership_unknown', { userId: 'U0ALICE' }),
     ],
@@ -311,7 +311,7 @@ describe('a resumption', () => {
       event('resumed', { by: 'U0ADA' }),
     ],
     ['while an incident is open', openIncident(), refused('incident_open')],
-    ['of a risky task looks nothing up', RISKY, event('resumed')],
+    ['of a risky task runs no lookup', RISKY, event('resumed')],
     [
       'without the account',
       preconditions({ isLinked: false }),

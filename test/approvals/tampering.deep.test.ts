@@ -56,7 +56,7 @@ const CHANGES: readonly [what: string, parts: readonly string[], sql: string][] 
     `UPDATE order_items SET input = '{"name":"bar.rest","ownerc":1,"adminc":2,"techc":3,"nameServers":["ns1.a.net","ns2.a.net"]}' WHERE order_id = $1`,
   ],
   ['the transaction id', [], `UPDATE order_items SET client_tid = 'another' WHERE order_id = $1`],
-  ['what stands for the secret', [], `UPDATE orders SET secret_hash = NULL WHERE id = $1`],
+  ['the hash of the secret', [], `UPDATE orders SET secret_hash = NULL WHERE id = $1`],
   [
     'the sealed secret',
     ['secret'],

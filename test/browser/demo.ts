@@ -12,6 +12,7 @@ export interface PageDemo extends Demo {
 
 /**
  * The demo as `npm run demo` starts it, on a separate database.
+ *
  * @param options `settings` override those of the demo; `lived` starts with the history of `npm run demo`
  */
 export async function startPageDemo(

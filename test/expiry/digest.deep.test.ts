@@ -431,7 +431,7 @@ describe('several places', () => {
       ['brand.rest', 'C0BRAND'],
       ['plain.rest', undefined],
     ]);
-    expect(rig.poster.complaints, 'nobody has to mend it at once').toEqual([]);
+    expect(rig.poster.complaints, 'no admin needs to act at once').toEqual([]);
   });
 
   test('don’t wait for one that Slack limits, and nothing is posted twice', async () => {

@@ -59,7 +59,7 @@ test('a failed name blocks no other, and Retry requests only the failed ones', a
   const retried = await orderAfter(t.workspace, () => t.bob.click(reply, 'order_retry'));
   await retried.becomes('PENDING');
   expect(orderOf(retried.card)).toMatchObject({ names: 'soup.rest,unheld.rest' });
-  expect(textOf(retried.card), 'who asks now').toMatch(/<@U0BOB>/);
+  expect(textOf(retried.card), 'the new requester').toMatch(/<@U0BOB>/);
   expect(textOf(retried.card), 'whose account it is').toMatch(/account of <@U0ALICE>.*alice\/4/s);
   const heard = await t.workspace.waitFor(() => retried.replies()[0], { what: 'a message to Alice' });
   expect(textOf(heard)).toMatch(/<@U0ALICE>: .*<@U0BOB> requested it again, with your account/);
@@ -69,7 +69,7 @@ test('a failed name blocks no other, and Retry requests only the failed ones', a
     expect(told).toMatch(/You requested this, so/);
   }
   const history = await answerTo(t.workspace, t.alice, `/domain order ${retried.id}`);
-  expect(history, 'the history names who pressed').toMatch(/History.*requested by <@U0BOB>/s);
+  expect(history, 'the history names the person').toMatch(/History.*requested by <@U0BOB>/s);
   await t.carol.click(retried.card, 'order_approve');
   await retried.ends('FAILED');
   expect(t.service.requestsFor({ task: 'domain.renew', name: 'ramen.rest' })).toHaveLength(1);

@@ -25,7 +25,7 @@ test.each(['order committed', 'sentAt committed', 'answer read', 'reply posted, 
 );
 
 test(
-  'killed at random moments',
+  'killed at random times',
   async () => {
     await site.killed(4, seeded(SEED), 'random');
   },

@@ -311,7 +311,7 @@ test(`${BODIES} malformed bodies, half of them correctly signed: none is accepte
 
 describe('over HTTP', () => {
   test.each(['/healthz', '/readyz', '/metrics', '/calendar/x.ics', '/', '/slack/events', '/../etc/passwd'])(
-    '%s says to browsers what they may not do',
+    '%s has the security headers',
     async (path) => {
       const { headers } = await fetch(`${url}${path}`);
       expect(headers.get('x-content-type-options')).toBe('nosniff');

@@ -60,7 +60,7 @@ const hinted = (order: SeenOrder) =>
   );
 
 test(
-  'a registration with the requested nameservers is settled as done, by nobody’s hand',
+  'a registration with the requested nameservers is settled as done automatically',
   async () => {
     const order = await registration('brand-new.rest');
     await look();

@@ -176,7 +176,7 @@ describe('the digest', () => {
     register('lost.rest', 40);
     for (const name of ['due1.rest', 'due2.rest']) await watched(name, 46);
     await nextDay(15);
-    await until('a look has shown the old date', async () => {
+    await until('a lookup has shown the old date', async () => {
       const { doubt } = (await t.demo.bot.expiry.find('lost.rest')) ?? {};
       return doubt?.code === 'renewal_not_shown';
     });

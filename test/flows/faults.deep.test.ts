@@ -66,7 +66,7 @@ describe('unknown whether the service carried it out', () => {
     const reply = await done.ends('UNKNOWN');
     expect(
       await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_resolve_done')),
-      'the person who asked is no approver',
+      'the requester is no approver',
     ).toMatch(/only approvers/i);
     const form = await giveReason(t.workspace, t.bob, reply, 'order_resolve_done', 'The invoice shows it');
     expect(form.callback_id).toBe('settle');

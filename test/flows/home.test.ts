@@ -155,7 +155,7 @@ describe('the Home tab', () => {
   });
 
   it.each(['invalid_arguments', 'a_code_of_next_year'])(
-    'goes without tables and charts where Slack does not know them and says %s',
+    'has no tables and charts if Slack doesn’t support them and answers %s',
     async (code) => {
       // The earlier version has a table too, and must not use up the fault.
       const before = t.alice.homeView();

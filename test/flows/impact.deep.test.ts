@@ -158,7 +158,7 @@ describe('new nameservers', () => {
 
 test('an auth code has its impact on the card, which is posted first', async () => {
   const order = await ask(t.workspace, t.alice, '/domain authcode cafe.rest');
-  await until('the card says what hangs on it', () => textOf(order.card).includes('No transfer lock'));
+  await until('the card shows the impact', () => textOf(order.card).includes('No transfer lock'));
   expect(textOf(order.card)).not.toContain('couldn’t be checked');
 });
 
@@ -289,7 +289,7 @@ describe('names that point to another one', () => {
     await watchUnused('leading.rest');
     dns().world.serve('leading.rest', SERVERS, ['www CNAME shop.aliased.rest']);
     await until(
-      'the look has seen it',
+      'the lookup has seen it',
       async () => {
         await t.demo.moveTime(25 * HOUR_MS);
         return textOf(await draftOf('delete aliased.rest')).includes('leading.rest');

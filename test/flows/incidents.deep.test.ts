@@ -202,7 +202,7 @@ test('a name at another registrar isn’t a renewed one: it is reported, and rem
     'that’s a transfer, not a renewal',
   );
   expect(day, 'the date was there before').toBeDefined();
-  expect(await expiryDay(), 'it is still known as it was').toBe(day);
+  expect(await expiryDay(), 'its earlier state is still known').toBe(day);
   expect(await screen()).toMatch(/:rotating_light: ?\*?It’s at another registrar\.\* No order explains it/);
   expect(await screen()).not.toContain(':white_check_mark: *Expires');
 });

@@ -83,7 +83,7 @@ async function missed(bot: RunningBot): Promise<number> {
 }
 
 test(
-  'added everywhere, then moved to the front, then the old one removed: everything goes on all the while',
+  'added everywhere, then moved to the front, then the old one removed: everything works all the time',
   async () => {
     const form = await openForm(s.workspace, alice(), `/domain transfer ${SANDBOX_TRANSFER.name}`);
     const transfer = await orderAfter(s.workspace, () =>
@@ -115,7 +115,7 @@ test(
 );
 
 test(
-  'moved to the front of one replica before the other one has it: nothing fails, and it goes on when the key is there',
+  'moved to the front of one replica before the other one has it: nothing fails, and work continues when the key is there',
   async () => {
     const { workspace } = s;
     one = await restart(one, 'next', 'new');

@@ -130,7 +130,7 @@ test('a watched name keeps its history', async () => {
     ['@ A 198.51.100.7', '@ MX 10 mail.elsewhere.example'],
   );
   const once = await screenAfter(DAY_MS, /Seen once, not confirmed yet.*mail\.elsewhere\.example/s);
-  expect(once, 'one look proves nothing').toMatch(/Mail\* `mail\.cafe\.rest`/);
+  expect(once, 'one lookup proves nothing').toMatch(/Mail\* `mail\.cafe\.rest`/);
   const changed = await screenAfter(
     DAY_MS,
     /Mail servers: `mail\.elsewhere\.example`, before `mail\.cafe\.rest`/,

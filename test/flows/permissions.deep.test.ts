@@ -89,7 +89,7 @@ test.each(ROWS.filter(({ needs }) => needs === 'admin'))('$kind $id is for admin
 });
 
 test.each(ROWS.filter(({ needs }) => needs === 'linked' || needs === 'account'))(
-  '$kind $id is for those with an account',
+  '$kind $id is for people with an account',
   async (row) => {
     expect(await answerTo(MEMBER, row)).toMatch(REFUSALS.account);
   },
@@ -102,7 +102,7 @@ test.each(
 });
 
 test.each(ROWS.filter(({ kind, needs }) => kind === 'command' && needs === 'admin'))(
-  '$kind $id is done for an admin',
+  '$kind $id works for an admin',
   async (row) => {
     expect(await answerTo(ADMIN, row)).not.toMatch(REFUSED);
   },

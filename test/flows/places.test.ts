@@ -74,7 +74,7 @@ test.each([
   ['a channel', 'C0NOBOT', 'soup.rest', 'spoon.rest'],
   ['a private channel', 'C0LOCKED', 'tavern.rest', 'pasta.rest'],
 ])(
-  'in %s without the bot: the card comes as a direct message with the way to invite it',
+  'in %s without the bot: the card comes as a direct message that says how to invite it',
   async (...given) => {
     const [, channel, name, other] = given;
     const order = await askIn(channel, name, 'D0ALICE');

@@ -157,7 +157,7 @@ describe('the approval channel', () => {
   });
 
   test.each([
-    ['a press on it', (lost: Message) => t.bob.click(lost, 'order_approve')],
+    ['a click on it', (lost: Message) => t.bob.click(lost, 'order_approve')],
     ['a form that it opens', (lost: Message) => t.bob.click(lost, 'order_deny')],
     ['a shortcut on it', (lost: Message) => t.bob.shortcut('domain_here', lost)],
   ])('has a copy whose post got no response: %s updates it', async (_what, act) => {
@@ -228,7 +228,7 @@ describe('the approval channel', () => {
       for (const channel of ['D0BOB', 'D0CAROL']) {
         expect(buttonsOf((await copyIn(order, channel)).card)).toContain('order_approve');
       }
-      expect(await countIn(order, 'D0ALICE'), 'who asked cannot approve').toBe(0);
+      expect(await countIn(order, 'D0ALICE'), 'the requester can’t approve').toBe(0);
     }
     const alarms = () =>
       t.workspace

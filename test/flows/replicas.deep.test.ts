@@ -83,7 +83,7 @@ describe('HTTP, behind a load balancer', () => {
   );
 
   test(
-    'bots that are killed all the while: others go on',
+    'bots that are killed repeatedly: others continue',
     async () => {
       const { site } = replicas;
       const names = Array.from({ length: ORDERS }, (_, n) => site.names(`killed-${n}`));
@@ -102,7 +102,7 @@ describe('Socket Mode', () => {
   }, MAX_WAIT_MS);
 
   test(
-    'every order goes out once, and each bot takes its part',
+    'every order is sent once, and each bot sends some',
     async () => {
       await pressed('pressed');
       for (const metrics of await replicas.metrics())

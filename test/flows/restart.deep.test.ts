@@ -35,7 +35,7 @@ const underWay = (order: SeenOrder) =>
 const approved = (text: string) => approvedBy(bob, ask(s.workspace, alice, text));
 
 test(
-  'killed: nothing is sent twice, nothing that was decided is forgotten, what nobody knows is said',
+  'killed: nothing is sent twice, no decision is lost, and unknown outcomes are reported',
   async () => {
     s.service.faults.set({ kind: 'hang', match: { name: 'cafe.rest' } });
     s.service.faults.set({ kind: 'status_429', retryAfter: 2, times: 1, match: { name: 'bar.rest' } });

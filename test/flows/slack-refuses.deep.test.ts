@@ -105,7 +105,7 @@ const WAYS: Readonly<Record<string, (name: string) => Promise<() => Promise<unkn
 };
 
 test.each(Object.entries(WAYS))(
-  '%s is answered within 3 s where no card can be posted',
+  '%s is answered within 3 s if no card can be posted',
   async (_way, prepare) => {
     const act = await prepare(newName());
     await t.allShown();
@@ -184,7 +184,7 @@ test('Slack accepts no message at all: the form itself says that the order is sa
 });
 
 describe.each(['edit_window_closed', 'cant_update_message', 'message_not_found'])(
-  'a card that Slack does not let us edit (%s)',
+  'a card that Slack doesn’t let us edit (%s)',
   (code) => {
     test('is posted again, and the buttons of the old one link there', async () => {
       const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);

@@ -85,7 +85,7 @@ describe('invalid settings stop the start with exit code 1', () => {
 });
 
 test(
-  'settings are read from a .env file, and the database is made where none is named; both outlive a restart, and are one bot’s alone',
+  'settings are read from a .env file, and without an address a database is created; both survive a restart, and belong to one bot',
   async () => {
     const { DATABASE_URL: _none, ...settings } = s.settings;
     const lines = Object.entries(settings).map(([name, value]) => `${name}="${value}"`);
@@ -124,7 +124,7 @@ test(
 );
 
 test(
-  'told to end while it still starts, it ends with 0',
+  'stopped during its start, it exits with 0',
   async () => {
     // Slack is down, so the start never finishes.
     s.workspace.faults.set({ method: 'auth.test', kind: 'http_500' });
@@ -140,7 +140,7 @@ test(
 );
 
 test(
-  'in Socket Mode it lives through a delivery that its library does not',
+  'in Socket Mode it survives a delivery that crashes its library',
   async () => {
     const { SLACK_SIGNING_SECRET: _unused, ...settings } = s.settings;
     const bot = await s.start(MAIN, {

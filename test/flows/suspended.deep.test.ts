@@ -73,7 +73,7 @@ test.each(POINTS)(
 );
 
 test.each(POINTS)(
-  'while another one takes its order for lost, and people ask for it again, at: %s',
+  'while another one takes its order over, and people request it again, at: %s',
   async (point) => {
     const { workspace } = site.s;
     const names = site.names(`replaced-${POINTS.indexOf(point)}`);

@@ -63,7 +63,7 @@ test.each(CHANGES)('%s: commands and orders are refused, with what to do', async
   expect(textOf(reply)).toMatch(/nothing was sent/);
   expect(textOf(reply)).toMatch(LINK_AGAIN);
   expect(requestsOf(t.service, order)).toEqual([]);
-  expect(await told('/domain whoami'), 'the bot goes on').toContain('alice');
+  expect(await told('/domain whoami'), 'the bot still works').toContain('alice');
 });
 
 test('a missing key is waited for; when the account is linked again, its order is sent', async () => {
@@ -176,7 +176,7 @@ const ENDS: Readonly<Record<string, readonly [name: string, act: (order: SeenOrd
 };
 
 test.each(Object.entries(ENDS))(
-  'an order that is %s is not sent when its rows are set back',
+  'an order that is %s isn’t sent when its rows are reset',
   async (state, [name, act]) => {
     const order = await ask(t.workspace, t.alice, `/domain renew ${name}`);
     await act(order);

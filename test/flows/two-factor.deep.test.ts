@@ -35,7 +35,7 @@ async function redirectAt(bot: RunningBot, target: string): Promise<SeenOrder> {
 }
 
 test(
-  'the session that linking has opened is kept and used',
+  'the session opened by linking is kept and used',
   async () => {
     await linkTwoFactor(s.workspace, s.workspace.as('U0CAROL'));
     await (await redirectAt(one, 'https://a.example')).ends('SUCCEEDED');

@@ -70,7 +70,7 @@ describe('with a public bootstrap file', () => {
   });
 
   test.each(['64:ff9b::a00:1', '2002:a00:1::', '2001:0:808:808:0:0:f5ff:fffe', '::10.0.0.1'])(
-    'a name that leads to %s is not asked',
+    'a name that resolves to %s is not requested',
     async (address) => {
       const leading = createAddressGuard(
         new URL('https://data.iana.org/rdap/dns.json'),

@@ -61,7 +61,7 @@ describe('the form of RFC 8785', () => {
   });
 
   it.each([Number.NaN, Number.POSITIVE_INFINITY, '\ud800', { '\udead': 1 }, [undefined], 1n])(
-    'refuses what it has no form for (%#)',
+    'refuses values without a canonical form (%#)',
     (value) => {
       expect(() => canonicalJson(value)).toThrow(TypeError);
     },

@@ -98,7 +98,7 @@ describe('the log', () => {
   });
 
   it.each([['canary'], [{ canary: true }], [null], [new Map([['canary', 1]])]])(
-    'copes with what is no error: %j',
+    'supports values that aren’t errors: %j',
     (thrown) => {
       const { log, text } = captured();
       log.error({ err: thrown });

@@ -225,16 +225,13 @@ describe('acting', () => {
     expect(orders).toHaveLength(4);
   });
 
-  test.each([3, 30])(
-    'begins %i days before expiry where the terms say so, and not before',
-    async (notice) => {
-      await on.watch('cafe.rest', notice);
-      await on.watch('day-after.rest', notice + 0.001);
-      await on.inForce({ notice });
-      await on.run();
-      expect((await on.acts()).map(({ name }) => name)).toEqual(['cafe.rest']);
-    },
-  );
+  test.each([3, 30])('begins %i days before expiry if the terms say so, and not before', async (notice) => {
+    await on.watch('cafe.rest', notice);
+    await on.watch('day-after.rest', notice + 0.001);
+    await on.inForce({ notice });
+    await on.run();
+    expect((await on.acts()).map(({ name }) => name)).toEqual(['cafe.rest']);
+  });
 
   test('of a mandate that ends before sending leaves the name to another one, and doesn’t count as covering it', async () => {
     await on.watch('cafe.rest', 20);

@@ -132,7 +132,7 @@ describe('what an order costs', () => {
   });
 
   test.each([[['month']], [['year']], [['month', 'year']]] as const)(
-    'is counted on the days of its span alone, and in its currency: %j',
+    'is counted only on the days of its period, and in its currency: %j',
     async (spans) => {
       for (const span of spans) await m.addBudget(90_000, { span });
       const days = [

@@ -52,7 +52,7 @@ describe('a price', () => {
   });
 
   test.each(['1.11.2026', '1 November 2026', '46327', '2026-11-01T00:00:00Z'])(
-    'counts from the day that is written %s',
+    'counts from the day written %s',
     (text) => {
       expect(readPrice({ ...GOOD, valid_from: text }, 'EUR')).toMatchObject({
         price: { validFrom: '2026-11-01' },

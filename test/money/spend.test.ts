@@ -176,7 +176,7 @@ test.each([
 });
 
 test.each(['', '26', '2026-13', '2026-1', '2026-00', '1999', 'last', '2026-11-22'])(
-  '%j is no span',
+  '%j is not a span',
   (text) => {
     expect(readSpan(text)).toBeUndefined();
   },

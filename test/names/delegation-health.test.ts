@@ -39,7 +39,7 @@ describe('a delegation', () => {
       1,
     ],
     ['a part is not seen any more', historyAfter([0, {}], [24, { lame_nameservers: unseen('timeout') }]), 25],
-    ['the look is three days old', historyAfter([0, {}]), 72],
+    ['the lookup is three days old', historyAfter([0, {}]), 72],
   ] as const)('has unknown health while %s', (_case, history, hours) => {
     expect(delegationHealth(history, at(hours)).isSeenWhole).toBe(false);
   });
@@ -79,7 +79,7 @@ describe('a danger', () => {
 
   test('is an incident at the second daily lookup, even of a name that was never healthy', () => {
     expect(kindsOf(historyAfter([0, lame]))).toEqual([]);
-    expect(kindsOf(historyAfter([0, lame], [4, lame])), 'two looks of one day').toEqual([]);
+    expect(kindsOf(historyAfter([0, lame], [4, lame])), 'two lookups of one day').toEqual([]);
     expect(kindsOf(historyAfter([0, lame], [24, lame]))).toEqual(['all_lame']);
     expect(kindsOf(historyAfter([0, free], [24, free]))).toEqual(['nameserver_registrable']);
   });
@@ -107,7 +107,9 @@ describe('a danger', () => {
     expect(knownChanges.map(({ kind }) => kind)).toEqual(['all_lame']);
     expect(kindsOf(history, knownChanges)).toEqual([]);
     const flapped = historyAfter([0, lame], [24, lame], [48, {}]);
-    expect(findDangers(flapped, knownChanges).knownChanges, 'one look shows otherwise').toEqual(knownChanges);
+    expect(findDangers(flapped, knownChanges).knownChanges, 'one lookup shows otherwise').toEqual(
+      knownChanges,
+    );
     const healthy = historyAfter([0, lame], [24, lame], [48, {}], [72, {}]);
     expect(findDangers(healthy, knownChanges).knownChanges).toEqual([]);
   });

@@ -180,7 +180,7 @@ describe('a registration', () => {
   });
 
   test.each([0.1, 1.1, 2.9])(
-    'is never taken for not done: not seen after %d days is said as not seen',
+    'is never counted as not done: after %d days it is shown as not seen',
     (days) => {
       expect(look({ task: 'create', result: NONE, days })).toBe('No registration of the name was found.');
     },

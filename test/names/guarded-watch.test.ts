@@ -186,7 +186,7 @@ describe('a parent zone', () => {
   });
 
   test.each(['silence', 'refused', 'servfail', 'wrong_question', 'wrong_id', 'garbage'] as const)(
-    'whose servers all fail (%s) changes nothing, and is said to be unseen',
+    'whose servers all fail (%s) changes nothing, and is shown as unseen',
     async (kind) => {
       const t = await arrange();
       await t.minutes(2);

@@ -118,7 +118,7 @@ describe('the names to look up', () => {
 });
 
 test.each(['UPDATE observations SET origin = name', 'DELETE FROM observations', 'TRUNCATE observations'])(
-  'what was seen is never changed: %s',
+  'stored facts never change: %s',
   async (statement) => {
     await watch('cafe.rest');
     const known = await store.find('cafe.rest');
@@ -430,7 +430,7 @@ describe('a look', () => {
     await t.look();
     const suspected = await t.known();
     expect(suspected.knownChanges).toEqual([]);
-    expect(t.hoursTo(suspected.nextRegistryAt), 'its second look is soon').toBe(0.5);
+    expect(t.hoursTo(suspected.nextRegistryAt), 'its second lookup is soon').toBe(0.5);
     nowMs += HOUR_MS;
     await t.look();
     const { knownChanges, history } = await t.known();

@@ -73,12 +73,12 @@ describe('nameservers', () => {
     ['over plain http', { record: { ...done, isSecure: false } }],
     ['with one missing', { record: { ...done, nameServers: NEW.slice(1) } }],
     ['when nobody looked before', { record: done, history: {} }],
-    ['when the look before was weeks ago', { record: done, sentAt: hours(12 * 24) }],
+    ['when the previous lookup was weeks ago', { record: done, sentAt: hours(12 * 24) }],
     [
       'when they were those before',
       { record: done, history: lookedAt(-20, { registry_nameservers: seen(NEW) }) },
     ],
-    ['when another order was sent since the look before', { record: done, orders: [other()] }],
+    ['when another order was sent since the previous lookup', { record: done, orders: [other()] }],
   ])('%s prove nothing', (_what, changes) => {
     expect(proofOf(input('nameservers', changes))).toBeUndefined();
   });

@@ -55,7 +55,7 @@ describe('a lock', () => {
   });
 
   test.each(['update prohibited', 'server delete prohibited', 'clientUpdateProhibited'])(
-    '%s keeps the name as it is',
+    '%s prevents changes of the name',
     (status) => {
       expect([isLock(statusOf(status)), isTransferLock(statusOf(status))]).toEqual([true, false]);
     },

@@ -85,7 +85,7 @@ describe('a changed tag', () => {
   });
 
   test.each<[string, PolicyRule[]]>([
-    ['of who asks', [rule({ names: ['tag:loose'], by: ['S0SALES'], decision: 'free', approvers: [] })]],
+    ['of the requester', [rule({ names: ['tag:loose'], by: ['S0SALES'], decision: 'free', approvers: [] })]],
     [
       'of dear orders',
       [

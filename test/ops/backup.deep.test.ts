@@ -197,7 +197,7 @@ test('a backup taken under load is restored completely, and the promises hold', 
   const { rows } = await onDatabase((client) =>
     client.query("SELECT id FROM orders WHERE state IN ('APPROVED', 'EXECUTING')"),
   );
-  expect(rows, 'orders that might go out again').toEqual([]);
+  expect(rows, 'orders that might be sent again').toEqual([]);
   const [{ data: told }] = (
     await onDatabase((client) => client.query("SELECT data FROM events WHERE kind = 'database_restored'"))
   ).rows;

@@ -59,7 +59,7 @@ afterAll(async () => {
 });
 
 test(
-  'a bot that was stopped goes on, though its server was started again since',
+  'a stopped bot continues, although its server was restarted since',
   async () => {
     const [alice, bob] = [workspace.as('U0ALICE'), workspace.as('U0BOB')];
     service.faults.set({ kind: 'status_429', retryAfter: 5, times: 1, match: { name: 'sushi.rest' } });
@@ -77,7 +77,7 @@ test(
 );
 
 test(
-  'what it had sent and what it had approved is not sent again; the answer is kept, and what is asked now goes out',
+  'sent and approved orders are not sent again; the response is kept, and new requests are sent',
   async () => {
     const alice = workspace.as('U0ALICE');
     const bob = workspace.as('U0BOB');

@@ -35,7 +35,7 @@ test('for Socket Mode it has no address, and the link has the same manifest', as
 });
 
 test.each(['https://steward.example.com', 'https://steward.example.com/'])(
-  'with --url %s the addresses are filled in',
+  'with --url %s it has the addresses',
   async (url) => {
     const output = await printed({ socket: false, url });
     const manifest = parse(output);

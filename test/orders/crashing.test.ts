@@ -287,7 +287,7 @@ describe('while the database is down', () => {
   });
 
   test.each(['before', 'after'] as const)(
-    'nothing leaves while the mark of sending is not confirmed (it broke %s the commit), and it goes again',
+    'nothing is sent while sentAt isn’t confirmed (it broke %s the commit), and it is retried',
     async (when) => {
       rig.setCommitFault(once(({ log }) => log[0]?.kind === 'sending', when));
       const order = await rig.approvedRenewal('cafe.rest');

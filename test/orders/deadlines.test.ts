@@ -9,14 +9,14 @@ const later = (ms: number) => new Date(NOW.getTime() + ms);
 
 describe('a wait', () => {
   test.each([
-    ['stays as it is while no expiry is known', 4 * HOUR_MS, undefined, 4 * HOUR_MS],
-    ['stays as it is for a name that expires later', 4 * HOUR_MS, later(7 * DAY_MS + 1), 4 * HOUR_MS],
+    ['is unchanged while no expiry is known', 4 * HOUR_MS, undefined, 4 * HOUR_MS],
+    ['is unchanged for a name that expires later', 4 * HOUR_MS, later(7 * DAY_MS + 1), 4 * HOUR_MS],
     ['is halved for a name that expires within 7 days', 4 * HOUR_MS, later(7 * DAY_MS), 2 * HOUR_MS],
     ['is halved until 2 days before', 4 * HOUR_MS, later(2 * DAY_MS + 1), 2 * HOUR_MS],
     ['is a quarter for a name that expires within 2 days', 4 * HOUR_MS, later(2 * DAY_MS), HOUR_MS],
     ['is a quarter for a name that has expired', 4 * HOUR_MS, later(-DAY_MS), HOUR_MS],
     ['is at least 15 minutes', 40 * MINUTE_MS, later(DAY_MS), 15 * MINUTE_MS],
-    ['that was set shorter than that stays as it is', 2 * MINUTE_MS, later(DAY_MS), 2 * MINUTE_MS],
+    ['that was set shorter is unchanged', 2 * MINUTE_MS, later(DAY_MS), 2 * MINUTE_MS],
   ])('%s', (_, wait, expiry, expected) => {
     expect(shortenedWait(wait, NOW, expiry)).toBe(expected);
   });

@@ -143,7 +143,7 @@ test.each<[what: string, given: Given, decision: object]>([
     },
   ],
   [
-    'keeps everyone who asked before',
+    'keeps all earlier requesters',
     { request: { retries: RETRIED } },
     {
       order: { retryOf: 'earlier', earlierRequesters: ['U0CY', 'U0BOB'] },

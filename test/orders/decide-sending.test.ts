@@ -27,16 +27,16 @@ const good = { input: { names: ['0.rest'], period: 1 } };
 
 describe('by its row, an order', () => {
   test.each<[what: string, Order, Partial<ClaimFacts>, expected: object | undefined]>([
-    ['that is approved goes on', approved(), {}, undefined],
+    ['that is approved continues', approved(), {}, undefined],
     ['that is not approved does not', approved({ state: 'PENDING' }), {}, NOT_DUE],
     ['that a worker has does not', approved({ state: 'EXECUTING' }), {}, NOT_DUE],
     ['that was stopped does not', approved({ state: 'CANCELLED' }), {}, NOT_DUE],
     ['of a mandate waits for its day', approved(mandated(hoursLater(1))), {}, NOT_DUE],
-    ['of a mandate goes on at that moment', approved(mandated(START)), {}, undefined],
+    ['of a mandate continues at that time', approved(mandated(START)), {}, undefined],
     ['waits while all its names wait', approved({}, { notBefore: soon }, { notBefore: soon }), {}, NOT_DUE],
-    ['goes on when one name need not wait', approved({}, { notBefore: soon }, {}), {}, undefined],
+    ['continues if one name needn’t wait', approved({}, { notBefore: soon }, {}), {}, undefined],
     [
-      'goes on when a wait was written by a wrong clock',
+      'continues if a wait was written by a wrong clock',
       approved({}, { notBefore: hoursLater(9) }),
       {},
       undefined,
@@ -48,7 +48,7 @@ describe('by its row, an order', () => {
       { kind: 'end', event: { type: 'stopped', summary: { code: 'statement_changed', parts: ['names'] } } },
     ],
     [
-      'is stopped also if the log does not tell what differs',
+      'is stopped even if the log doesn’t show the difference',
       approved(),
       { changedParts: [] },
       { kind: 'end', event: { type: 'stopped', summary: { code: 'statement_changed', parts: [] } } },
@@ -121,7 +121,7 @@ describe('an order that its row allows', () => {
       { kind: 'end', event: { type: 'stopped', summary: { code: 'requester_left' } } },
     ],
     [
-      'is put off while Slack does not tell',
+      'is rescheduled while Slack doesn’t return a person',
       { members: unknown, isKeyUnknown: true },
       { kind: 'put_off', userId: 'U0ALICE' },
     ],

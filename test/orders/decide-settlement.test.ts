@@ -21,7 +21,7 @@ test.each([
     { refusal: { code: 'groups_unreadable', groupIds: ['S0LEADS'] } },
   ],
   [
-    'a person about whom Slack can’t tell',
+    'a person that Slack doesn’t return',
     'U0CAROL',
     UNKNOWN,
     RIGHTS,

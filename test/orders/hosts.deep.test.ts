@@ -157,7 +157,7 @@ function browserHost(sent: string): string | undefined {
 }
 
 test(
-  'rules, the card and the request speak of the same host, or the form refuses it',
+  'rules, the card and the request use the same host, or the form refuses it',
   async () => {
     const counts = { taken: 0, refused: 0 };
     await fc.assert(

@@ -108,7 +108,7 @@ describe('a request refused because its session had ended', () => {
   });
 
   test.each(['SUCCEEDED', 'FAILED'] as const)(
-    'does not go out again once it was settled (%s): what the service said is kept beside that',
+    'isn’t repeated after it was settled (%s): the service’s response is stored beside that',
     async (outcome) => {
       const order = await renewalAfterSessionEnded();
       rig.setBeforeCommit(async (change) => {
@@ -149,7 +149,7 @@ describe('a request refused because its session had ended', () => {
   });
 
   test.each(['before', 'after'] as const)(
-    'waits when its second mark is not confirmed (it broke %s the commit), and goes again',
+    'waits if its second sentAt isn’t confirmed (it broke %s the commit), and is repeated then',
     async (when) => {
       const order = await renewalAfterSessionEnded();
       rig.setCommitFault((change) => (isSecondMark(change) ? when : undefined));

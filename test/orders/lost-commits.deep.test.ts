@@ -134,7 +134,7 @@ describe('an order that the database calls unsent', () => {
   ];
 
   test.each(rows)(
-    'and is %s: it is stopped with what the service said, and not sent again',
+    'and that is %s: it is stopped with the service’s response, and not sent again',
     async (_row, rewind) => {
       const order = await requestOut('cafe.rest');
       const sentAt = rig.now;
@@ -274,7 +274,7 @@ describe('an order that has ended without its request', () => {
     ['perhaps done', unreadable, []],
     ['not done', refused, ['cafe.rest']],
   ] as const)(
-    'stopped: of what turns out to be %s there is a Retry only where it was not',
+    'stopped: if it turns out to be %s there is a Retry only if it wasn’t done',
     async (_what, answer, names) => {
       const order = await requestOut('cafe.rest');
       await order.before.sending();

@@ -213,7 +213,7 @@ describe('a late response', () => {
     ['busy', busy, /busy/],
     ['refused', refused, /refused/],
   ])(
-    'and says that it was not carried out (%s): it failed, and can be asked for again',
+    'and says that it was not carried out (%s): it failed, and can be requested again',
     async (_what, answer, words) => {
       const order = await givenUp('late2.rest');
       const ended = await order.answers(answer);
@@ -225,7 +225,7 @@ describe('a late response', () => {
   );
 
   test.each(['SUCCEEDED', 'FAILED'] as const)(
-    'and agrees with what was settled (%s): it is kept, and said',
+    'and agrees with the settlement (%s): it is stored and posted',
     async (outcome) => {
       const order = await givenUp('late3.rest');
       await resolveOrder(rig.orders, order.id, 'U0BOB', outcome, undefined);

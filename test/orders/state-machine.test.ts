@@ -89,7 +89,7 @@ describe('which event applies in which state', () => {
       { DRAFT: 'PENDING' },
     ],
     [
-      'confirmed, to go out',
+      'confirmed, without approval',
       { type: 'confirmed', needsApproval: false, expiresAt: hoursLater(72), remindAt: hoursLater(4) },
       'U0ALICE',
       { DRAFT: 'APPROVED' },
@@ -138,7 +138,7 @@ describe('which event applies in which state', () => {
       new Date(hoursLater(72).getTime() - 1),
     ],
     ['approved at the moment it runs out', approved('U0CAROL', 'U0CAROL'), 'U0CAROL', {}, hoursLater(72)],
-    ['approved, which does not stand', approved('U0CAROL'), 'U0CAROL', { PENDING: 'PENDING' }],
+    ['approved, which doesn’t count', approved('U0CAROL'), 'U0CAROL', { PENDING: 'PENDING' }],
     [
       'approved by one admin (break glass)',
       emergencyApproved('U0ADA'),
@@ -147,7 +147,7 @@ describe('which event applies in which state', () => {
       new Date(hoursLater(72).getTime() - 1),
     ],
     ['approved alone at the moment it runs out', emergencyApproved('U0ADA'), 'U0ADA', {}, hoursLater(72)],
-    ['approved alone by who asked', emergencyApproved('U0ALICE'), 'U0ALICE', {}],
+    ['approved alone by the requester', emergencyApproved('U0ALICE'), 'U0ALICE', {}],
     ['signed off where nobody approved alone', { type: 'signed_off', by: 'U0EVE' }, 'U0EVE', {}],
     ['denied', { type: 'denied', by: 'U0BOB', reason: 'too dear' }, 'U0BOB', { PENDING: 'DENIED' }],
     ['cancelled', { type: 'cancelled', by: 'U0ALICE' }, 'U0ALICE', { PENDING: 'CANCELLED' }],

@@ -13,7 +13,7 @@ test('the document shows a body of each type of webhook', () => {
 });
 
 test.each(examples.map((example) => [example.type, example] as const))(
-  '%s is shown as it is sent',
+  '%s is shown as sent',
   (_type, example) => {
     const { text, ...data } = example.data;
     // Splitting and rebuilding the union would lose which data belongs to which type.

@@ -27,7 +27,7 @@ describe('a changed setting', () => {
     ['one task fewer', { approvalTasks: ['renew'] }, ['approval_tasks']],
     ['one task replaced by another', { approvalTasks: ['renew', 'create'] }, ['approval_tasks']],
     ['one more task', { approvalTasks: ['renew', 'delete', 'create'] }, []],
-    ['who asks may approve', { allowSelfApproval: true }, ['allow_self_approval']],
+    ['requesters may approve', { allowSelfApproval: true }, ['allow_self_approval']],
     [
       'one that loosens beside one that tightens',
       { approvalsRequired: 3, allowSelfApproval: true },
@@ -129,7 +129,7 @@ describe('a changed price, with a rule above 100.00', () => {
     ['all', ['all'], ['cafe.rest'], true],
     ['a tag', ['renew'], ['tag:brand'], true],
     ['a name of another zone', ['renew'], ['cafe.example'], false],
-    ['what is at risk', ['risk'], ['*'], false],
+    ['tasks at risk', ['risk'], ['*'], false],
   ])('matters for rules on %s', (_, tasks, names, expected) => {
     const rules = [rule({ tasks, names, over })];
     expect(loosens([price()], edit(price(), price({ minor: 1 })), { rules })).toBe(expected);

@@ -293,7 +293,7 @@ describe('sessions', () => {
   });
 
   it.each(jsonWays.filter(([, logged]) => logged === 'session'))(
-    'are renewed when the service has ended them: %s',
+    'are renewed after the service has ended them: %s',
     async (_name, _way, credential, options) => {
       const client = clientOf(credential, options);
       for (let round = 0; round < 2; round += 1) {

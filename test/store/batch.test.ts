@@ -78,7 +78,7 @@ test('at most a hundred share a statement', async () => {
 });
 
 test.each(['23505', '40P01', '22P05'])(
-  'where %s is to blame on one of them, the others do well without it',
+  'if one of them causes %s, the others succeed without it',
   async (code) => {
     const { ask, questions, statement } = scripted();
     const answers = Promise.allSettled([1, 2, 3].map(ask));

@@ -156,11 +156,8 @@ describe('the log of an order whose row was deleted', () => {
   });
 });
 
-test.each([['0abcdefgh1j2'], ['.*'], ['UNKNOWN'], [''], [null]])(
-  '%j is nobody who could be forgotten',
-  async (person) => {
-    await expect(rig.sql('SELECT forget_person_in_events($1)', [person])).rejects.toThrow(
-      'is no Slack user id',
-    );
-  },
-);
+test.each([['0abcdefgh1j2'], ['.*'], ['UNKNOWN'], [''], [null]])('%j isn’t a person’s id', async (person) => {
+  await expect(rig.sql('SELECT forget_person_in_events($1)', [person])).rejects.toThrow(
+    'is no Slack user id',
+  );
+});

@@ -285,7 +285,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   'taking up a message': () =>
     outbox().adopt(subject(PENDING), { channelId: 'C0DOMAINS', ts: '1.3' }, ['card:1.3'], NOW),
-  'recording where a message stands': () =>
+  'recording a message’s place': () =>
     outbox().record(subject(PENDING), {
       purpose: 'reply:9:denied',
       channelId: 'C0DOMAINS',
@@ -332,7 +332,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
       ...newlyWatched('new.rest', 'U0BOB', NOW),
       expiry: { at: NOW, source: 'person' },
     }),
-  'names to look at that are due': () => createNameRecordStore(database, '').claimDue(NOW, 60_000, 50),
+  'names with due lookups': () => createNameRecordStore(database, '').claimDue(NOW, 60_000, 50),
   'what is known of a name': () => createNameRecordStore(database, '').find('name77.rest'),
   'a watched name': () => arrangedList(database).find('name77.rest'),
   'a page of what expires': () =>
@@ -379,8 +379,8 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'what was deleted': () => all(createReminderStore(database, 'T0STEWARD').deletedCandidates(ago(80 * 24))),
   'what a digest said in one place': () =>
     createReminderStore(database, 'T0STEWARD').remindersOf('digest-7', ''),
-  'what a digest has to tell': () => createReminderStore(database, 'T0STEWARD').planned('digest-7', ':1'),
-  'freeing what a digest did not tell': () => createReminderStore(database, 'T0STEWARD').free('digest-7'),
+  'the reminders of a digest': () => createReminderStore(database, 'T0STEWARD').planned('digest-7', ':1'),
+  'freeing unsent reminders of a digest': () => createReminderStore(database, 'T0STEWARD').free('digest-7'),
 };
 
 test.each(Object.entries(HOT))('%s', async (_what, run) => {

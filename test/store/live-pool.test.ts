@@ -26,7 +26,7 @@ function ask(): Promise<unknown[]> {
 }
 
 test.each(Array.from({ length: 10 }, (_, n) => n))(
-  'what is asked in the moment after the database came back is answered, time %i',
+  'queries right after the database is back succeed, time %i',
   async () => {
     await ask();
     proxy.cut();

@@ -131,7 +131,7 @@ test(`${NAMES} changes wait for a second person and are confirmed, without block
   // The first use of Prisma in a process compiles its queries.
   await proposals.withdraw(await propose(names.slice(0, 1), 'U0BOB'), 'U0BOB', NOW);
   const { id } = await step('kept', () => propose(names));
-  expect(await naming('U0ADA'), 'who forgets a person finds where they stand').toEqual([id]);
+  expect(await naming('U0ADA'), 'forgetting a person finds their changes').toEqual([id]);
   expect(await naming('U0NOTED')).toEqual([id]);
   expect(await naming('U0OTHER')).toEqual([]);
   const same = await step('asked again', () => propose(names));

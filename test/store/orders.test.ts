@@ -362,7 +362,7 @@ describe('secrets', () => {
   });
 
   test.each(['SUCCEEDED', 'FAILED', 'UNKNOWN'] as const)(
-    'the sealed input is there until the order is %s',
+    'the sealed input is kept until the order is %s',
     async (outcome) => {
       const order = secretOrder();
       await underWay(rig, order);
@@ -547,7 +547,7 @@ describe('an item of a retry that is about to be sent', () => {
   });
 
   test.each(['first', 'second'] as const)(
-    'is refused when the %s of them has done that name',
+    'is refused if the %s of them has carried out that name',
     async (which) => {
       const orders = await retried();
       await rig.sql(LATE, [orders[which].id]);
@@ -561,7 +561,7 @@ describe('an item of a retry that is about to be sent', () => {
   );
 
   test.each(['first', 'second'] as const)(
-    'waits for an answer that is being kept for the %s of them',
+    'waits for a response that is being saved for the %s of them',
     async (which) => {
       const orders = await retried();
       const keepAnswer = `WITH done AS (UPDATE orders SET version = version + 1 WHERE id = $1 RETURNING id)

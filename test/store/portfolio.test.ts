@@ -221,7 +221,7 @@ describe('the names that a filter finds', () => {
   });
 
   test.each(['', 'sort:-expiry', 'sort:name', 'sort:-name'])(
-    'come page by page, forwards and backwards: %s',
+    'have pages, forwards and backwards: %s',
     async (text) => {
       const all = await store.page(query(text));
       const turned: FoundName[][] = [];

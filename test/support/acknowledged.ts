@@ -146,7 +146,7 @@ export class AcknowledgedSite {
       const all = await found();
       if (all.length === names.length) return all;
     }
-    throw new Error(`asking for what is to be decided, ${ASKED_AT_MOST} times`);
+    throw new Error(`requesting orders, ${ASKED_AT_MOST} times`);
   }
 
   /** The marks of saved actions. */

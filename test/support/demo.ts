@@ -161,7 +161,7 @@ export class TestDemo {
 
   /** Waits until Slack shows the latest state of every order. */
   allShown(): Promise<void> {
-    return until('every order is shown as it is', async () =>
+    return until('Slack shows the current state of every order', async () =>
       (await dumpOf(this.databaseUrl, 'public.notifications')).split('\n').every((line) => {
         if (line === '') return true;
         const row = notificationRow.parse(JSON.parse(line.slice(line.indexOf('{'))));

@@ -73,7 +73,7 @@ export async function approveOn(workspace: Workspace, person: Actor, card: Messa
   const pressed = workspace.deliveries.findLast((delivery): delivery is Delivery =>
     JSON.stringify(delivery.payload['actions'] ?? '').includes('order_cancel'),
   );
-  if (pressed === undefined) throw new Error('the press was not delivered');
+  if (pressed === undefined) throw new Error('the click was not delivered');
   const payload: Delivery['payload'] = JSON.parse(
     JSON.stringify(pressed.payload).replaceAll('order_cancel', 'order_approve'),
   );

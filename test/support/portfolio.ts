@@ -6,6 +6,7 @@ const ZONES = ['rest', 'example', 'co.uk', 'page', 'com.de', 'shop', 'bar', 'caf
 /**
  * Fills an empty watch list with a typical large portfolio: dates through three years, a registry's record, an owner,
  * tags, some notes, and uses seen in the DNS. No lookup is due.
+ *
  * @param teamId the team of these names
  */
 export async function fillPortfolio(

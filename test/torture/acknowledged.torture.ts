@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => acknowledging.close());
 
 test(
-  `killed when they are acknowledged, ${ACKNOWLEDGED} deliveries, SEED=${seed}`,
+  `killed right after the acknowledgement, ${ACKNOWLEDGED} deliveries, SEED=${seed}`,
   async () => {
     const random = seeded(seed);
     const sums = { acknowledged: 0, late: 0, kills: 0 };

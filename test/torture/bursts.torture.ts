@@ -82,7 +82,7 @@ function limit({ s }: Bursts): void {
 }
 
 test(
-  'beyond what one person may press in a minute, each click is answered',
+  'beyond the limit of one person’s clicks per minute, each click is answered',
   async () => {
     const bursts = await Bursts.start({ entry: IMPATIENT });
     try {

@@ -31,7 +31,7 @@ describe('killed at', () => {
 });
 
 test(
-  `killed at ${KILLS} random moments, SEED=${seed}`,
+  `killed at ${KILLS} random times, SEED=${seed}`,
   async () => {
     const ends = new Map<string, number>();
     const sites = Array.from({ length: Math.ceil(KILLS / KILLS_A_SITE) }, (_, n) => n);

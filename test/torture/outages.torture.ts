@@ -169,7 +169,7 @@ const orderRow = z.object({
 });
 
 test(
-  `everything fails at once, SEED=${seed}: at most one charge an order, each end true, each card right`,
+  `everything fails at once, SEED=${seed}: at most one charge per order, each outcome true, each card right`,
   () =>
     withDemo(
       async (t, proxy) => {

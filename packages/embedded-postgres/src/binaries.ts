@@ -44,6 +44,7 @@ export function program(binaries: Binaries, name: 'initdb' | 'postgres' | 'pg_ct
 /**
  * Makes sure that PostgreSQL's user can run the programs, if necessary from a copy next to the data. The caller must
  * hold the folder's lock, and no server may run in the folder.
+ *
  * @returns the programs to use: those given, or the copy
  * @throws {EmbeddedPostgresError} `no_permission`, `disk_full`
  */

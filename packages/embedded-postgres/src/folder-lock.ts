@@ -23,6 +23,7 @@ const Holder = z.object({
  * Takes the folder's lock while its server is in use. Two servers on one data folder destroy it. PostgreSQL prevents
  * that within one machine. For a folder that is mounted in two containers or machines, the lock's modification time
  * prevents it: the holder keeps it fresh.
+ *
  * The lock is the file `lock.<n>` with the highest n. Creating n + 1 succeeds a dead holder, and only one process can
  * do that. So no process ever removes a lock that another one has just taken.
  * @param agingMs how long to wait for a holder that can't be seen, in milliseconds

@@ -32,6 +32,7 @@ export interface Home {
 /**
  * Finds or creates the folder of the embedded PostgreSQL: `postgres` in `DATA_DIR`. If root has a private `DATA_DIR`,
  * it is a link to a folder that PostgreSQL's user can reach.
+ *
  * @throws {EmbeddedPostgresError} `no_permission`, `disk_full`, `data_missing`
  */
 export async function prepareHome(dataDir: string): Promise<Home> {

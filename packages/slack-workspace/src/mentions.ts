@@ -5,6 +5,7 @@ const TOKEN = /<(?:@([UW][A-Z0-9]+)|!subteam\^([A-Z0-9]+)|!(here|channel|everyon
 
 /**
  * The recipients that a message notifies: unique ids of users and user groups, `here`, `channel`, `everyone`.
+ *
  * Unescaped mention tokens in the text and in `mrkdwn` objects count, and mention elements of rich text. Escaped text
  * (`&lt;@U…&gt;`) and `plain_text` objects do not (docs.slack.dev, formatting message text).
  */

@@ -79,6 +79,7 @@ export class SocketMode {
   /**
    * Sends one envelope over one of the connections, round robin; one that was asked to disconnect only gets it if there
    * is no other.
+   *
    * @returns the payload of the acknowledgement; the promise stays open until it comes, so race it with a timeout.
    */
   send(

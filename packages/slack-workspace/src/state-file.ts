@@ -24,6 +24,7 @@ export interface Keeper {
 
 /**
  * Loads the state from a file if there is one, and saves it atomically shortly after each change.
+ *
  * @throws Error if the file isn't a saved workspace.
  */
 export function keepInFile(state: State, path: string): Keeper {

@@ -52,7 +52,7 @@ const REQUIRED = { confirmers: [progress(1).requirement], isAdmin: false } as co
 const NOT_AN_APPROVER = { code: 'not_an_approver', wanted: 'confirm_facts' } as const;
 
 test.each(KINDS.map((kind) => [kind] as const))(
-  'a proposal of %s is for what was shown, by another person',
+  'a proposal of %s needs another person who has seen it',
   (kind) => {
     const proposal = proposed(kind);
     const decide = (more: Partial<ConfirmationContext> = {}) =>

@@ -130,7 +130,7 @@ test('an approval is only for its approver, statement, version and order', async
 });
 
 test.each<[string, Misbehaviour]>([
-  ['without a look at who it is', { isUserVerified: false }],
+  ['without user verification', { isUserVerified: false }],
   ['at another origin', { origin: 'https://steward.example.evil.example' }],
   ['for another host', { rpId: 'evil.example' }],
   ['of another challenge', { challenge: Buffer.alloc(32, 1).toString('base64url') }],

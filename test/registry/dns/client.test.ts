@@ -160,7 +160,7 @@ describe('no answer', () => {
 
 describe('unsolicited answers', () => {
   test.each(['wrong_id', 'wrong_question', 'wrong_source'] as const)(
-    '%s is passed over, and the right answer that follows counts',
+    '%s is ignored, and the right answer that follows counts',
     async (kind) => {
       const { dns, client } = await cafe();
       dns.faults.set({ kind, thenRight: true });

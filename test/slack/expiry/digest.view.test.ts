@@ -223,7 +223,7 @@ describe('the life of a name in the digest', () => {
         named('gone.rest', 100, { deletedAt: inDays(-31) }),
       ]),
     );
-    expect(message.text, 'the title begins with what the list begins with').toContain('first soon.rest');
+    expect(message.text, 'the title names the first entry of the list').toContain('first soon.rest');
     const names = [...shown(message).matchAll(/^\*(\w+)\.rest\*/gm)].map(([, name]) => name);
     expect(names).toEqual(['soon', 'deleted', 'grace', 'gone']);
   });

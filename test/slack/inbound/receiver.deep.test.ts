@@ -106,7 +106,7 @@ describe('the logs of Slack’s library', () => {
     ['nothing', [], undefined],
     ['an empty line', ['  '], undefined],
     ['an object, which may be a payload', [{ text: 'a payload' }], undefined],
-    ['a socket’s error, which its event tells', ['WebSocket error occurred: '], undefined],
+    ['a socket’s error, which has its own event', ['WebSocket error occurred: '], undefined],
     ['the same once more', ['WebSocket error! Error'], undefined],
     ['a call that is reported by who made it', ['Failed to retrieve a new WSS URL (error: x)'], undefined],
   ])('%s', (_what, parts, line) => {

@@ -53,7 +53,7 @@ test('a person whom Slack limits everywhere gets the message once that is over',
 });
 
 test.each([{ kind: 'http_500' }, { kind: 'error', code: 'internal_error' }] as const)(
-  'while Slack fails ($kind) it is tried again',
+  'while Slack fails ($kind) it is retried',
   async (fault) => {
     workspace.faults.set({ method: '*', times: 2, ...fault });
     await tellBob(`after ${fault.kind}`);

@@ -91,7 +91,7 @@ const messageAt = ({ channelId, ts }: PostedMessage) =>
   workspace.messages(channelId).find((message) => message.ts === ts);
 
 describe.each(['edit_window_closed', 'cant_update_message', 'message_not_found', 'is_archived'])(
-  'the message of its day cannot be edited (%s)',
+  'the message of its day can’t be edited (%s)',
   (code) => {
     test('the act is announced by a new message that shows it', async () => {
       await acted('first.rest');

@@ -134,7 +134,7 @@ async function show(kind: Kind = 'registrar', name = 'cafe.rest', orderId = 'o1'
   if (incident === undefined) throw new Error('nothing was opened');
   const result = { after: known, observations: [], incident };
   expect(await observations.save(known, result)).toBe(true);
-  expect(await observations.save(known, result), 'a look that comes late').toBe(false);
+  expect(await observations.save(known, result), 'a late lookup').toBe(false);
   return (await incidents.find(incident.after.id)) ?? incident.after;
 }
 
@@ -195,7 +195,7 @@ test('a concurrent lookup and decision lose nothing of each other', async () => 
     at: now(),
   });
   const result = { after: known, observations: [], incident: stale };
-  expect(await observations.save(known, result), 'the look is made again').toBe(false);
+  expect(await observations.save(known, result), 'the lookup is repeated').toBe(false);
   expect(await observations.find('cafe.rest')).toEqual(known);
   expect(await incidents.find(incident.id)).toMatchObject({ state: 'raised', changes: [{}] });
 });
@@ -361,7 +361,7 @@ test('a message of three facts has at most 14 lines of 40 characters', async () 
   await show('pending_delete');
   await tellDue();
   const [head] = headsOf(incident);
-  if (head === undefined) throw new Error('it was not told');
+  if (head === undefined) throw new Error('it was not posted');
   expect(linesOf(head)).toBeLessThanOrEqual(14);
 });
 

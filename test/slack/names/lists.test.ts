@@ -86,7 +86,7 @@ test.each<[what: string, more: Partial<WatchedDomain>, expected: RegExp]>([
     { renewed: { until: NOW, at: NOW } },
     /renewed, not shown by the registry yet/,
   ],
-  ['that nobody has looked', { lookedAt: undefined }, / · not looked up yet/],
+  ['that there was no lookup', { lookedAt: undefined }, / · not looked up yet/],
 ])('expiring says %s', (_what, more, expected) => {
   expect(read(expiring([listed('cafe.rest', 9, more)]))).toMatch(expected);
   expect(read(expiring([listed('cafe.rest', 9)]))).not.toMatch(expected);

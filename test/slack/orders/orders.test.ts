@@ -363,7 +363,7 @@ it.each([
   ['a password, over XML for what was asked', 'password', { mode: 'frame' }, true],
   ['two factors, over XML always', 'two_factor', { mode: 'frame' }, true],
 ] as const)(
-  'a redirect with %s: its card says which interface, and what it can be found by',
+  'a redirect with %s: its card has the interface and the id to search for',
   (_how, method, typed, isXml) => {
     const input = { source: 'www.cafe.rest', target: 'https://cafe.example/', type: 'domain', ...typed };
     const account = { id: 'a1', login: 'alice', method, context: 4 };

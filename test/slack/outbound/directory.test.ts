@@ -107,7 +107,7 @@ describe('a person', () => {
     ['too many calls', { kind: 'ratelimited', retryAfter: 1 }],
     ['a missing scope', { kind: 'error', code: 'missing_scope' }],
   ] as const)(
-    'may ask by a signed request while Slack does not tell (%s), and no more',
+    'may make signed requests while Slack doesn’t return them (%s), and nothing else',
     async (_what, fault) => {
       workspace.faults.set({ method: 'users.info', ...fault });
       expect(await directory.person('U0ADA', HOME)).toEqual({

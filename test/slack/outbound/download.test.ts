@@ -92,7 +92,7 @@ describe('a file that Slack doesn’t return', () => {
 });
 
 test.each(['files.getUploadURLExternal', 'files.completeUploadExternal'])(
-  'a limit of a second on %s is waited out',
+  'a limit of a second on %s is waited for',
   async (method) => {
     const workspace = await startWorkspace();
     onTestFinished(() => workspace.close());

@@ -283,7 +283,7 @@ describe.each([
 
 /* Codes of a message that nobody can read any more: its content is nowhere else, changed or not. */
 test.each(['channel_not_found', 'is_archived', 'is_inactive', 'message_not_found', 'not_in_channel'])(
-  'a message that is gone (%s) is posted again even where nothing that people must see changes',
+  'a message that is gone (%s) is posted again even if its essential content is unchanged',
   async (code) => {
     const { said, planner } = messagesIn([DOMAINS]);
     await notifyDue(deps(planner({ essence: 'waits' })));

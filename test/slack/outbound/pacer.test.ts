@@ -64,20 +64,17 @@ test('200 refreshes at 50 a minute leave room: an approval every 5 s is shown at
   expect(slack.refusals()).toBe(0);
 });
 
-test.each([1, 2, 4])(
-  '%d processes that know nothing of each other share a limit of 50 a minute',
-  (processes) => {
-    const clock = clockAt();
-    const slack = strictSlack(clock.now, 50);
-    const pacers = Array.from({ length: processes }, () => createPacer(clock.now));
-    const left = new Map(pacers.map((pacer) => [pacer, 200]));
-    for (let ms = 0; ms < 60 * MINUTE_MS; ms += 250, clock.pass(250))
-      for (const [pacer, rest] of left)
-        if (rest > 0 && tryCall(pacer, slack, 'background')) left.set(pacer, rest - 1);
-    expect([...left.values()].every((rest) => rest === 0)).toBe(true);
-    expect(slack.refusals() / slack.taken.length).toBeLessThan(0.2);
-  },
-);
+test.each([1, 2, 4])('%d independent processes share a limit of 50 a minute', (processes) => {
+  const clock = clockAt();
+  const slack = strictSlack(clock.now, 50);
+  const pacers = Array.from({ length: processes }, () => createPacer(clock.now));
+  const left = new Map(pacers.map((pacer) => [pacer, 200]));
+  for (let ms = 0; ms < 60 * MINUTE_MS; ms += 250, clock.pass(250))
+    for (const [pacer, rest] of left)
+      if (rest > 0 && tryCall(pacer, slack, 'background')) left.set(pacer, rest - 1);
+  expect([...left.values()].every((rest) => rest === 0)).toBe(true);
+  expect(slack.refusals() / slack.taken.length).toBeLessThan(0.2);
+});
 
 test('a refusal slows the whole method: nothing is sent until its end, then first what a person waits for', () => {
   const clock = clockAt();
