@@ -6,6 +6,7 @@ import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import { diffSchemas } from './schema-engine.ts';
 
 // npm run migration -- NAME
+//
 // Writes the migration from the last one to prisma/schema.prisma. Each migration has its resulting schema next to its
 // SQL, so the next one needs no existing database, and hand-written parts of a migration (a trigger, a partial index)
 // aren't touched by the next.
