@@ -8,6 +8,7 @@ import {
 } from './feature.ts';
 import { type FormOrigin, type FormValues, type FormView, formView } from './kit/form.ts';
 import { unusedWords } from './orders/input-issue.view.ts';
+import { refusalText } from './orders/refusal.view.ts';
 import { SlackApiError } from './outbound/web.ts';
 
 /* Opens forms: from a button, a menu or a command's line. */
@@ -84,6 +85,8 @@ export async function openFromLine(
     ...(call.sendAt === undefined ? {} : { send_at: call.sendAt }),
   };
   const view = await renderForm(feature, call, { channelId: call.channelId }, given);
+  if (call.sendAt !== undefined && view.form.fields.every(({ name }) => name !== 'send_at'))
+    return call.respond(refusalText({ code: 'send_at', issue: 'not_for_task' }));
   // The subcommand is the first word.
   const problems = words.length > used ? [unusedWords(used + 2, words.length + 1)] : [];
   await call.open(formView({ ...view, problems, fieldIssues: feature.issuesOf?.(given) ?? {} }));

@@ -81,6 +81,15 @@ describe('an order with a time', () => {
   });
 });
 
+test('a bulk order takes a time too', async () => {
+  const { typed, at } = ahead(HOUR_MS);
+  const form = await openForm(t.workspace, t.alice, `/domain bulk renew at ${typed}`);
+  const plan = await toldAfter(t.workspace, t.alice, () =>
+    t.alice.submit(form, { task: 'renew', rows: 'name,period\nbar.rest,1\ncafe.rest,1', send_at: typed }),
+  );
+  expect(plan).toContain(`Will be sent ${token(at)}`);
+});
+
 describe('a time that cannot be', () => {
   test.each([
     ['/domain renew bar.rest at tomorrow', 'Write the time as a day and an hour'],

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { type Order, scheduledFirst } from '../../src/orders/order.ts';
+import type { OrderLogEntry } from '../../src/orders/order-events.ts';
 import { readSchedule, type ScheduleIssue } from '../../src/orders/schedule.ts';
+import { orderCard } from '../../src/slack/orders/card.view.ts';
+import { newBriefing } from '../support/briefing.ts';
+import { hoursLater, newOrder } from './sample.ts';
 
 /* The time at which a person wants an order sent. */
 
@@ -34,6 +39,29 @@ describe('a time in the person’s zone', () => {
   ])('%s in %s, read on %s', (text, timeZone, now, at) => {
     expect(read(text, { timeZone, now: new Date(`${now}T00:00:00Z`) })).toBe(at);
   });
+});
+
+test('orders with a time come first in lists, in order of time', () => {
+  const at = (id: string, state: Order['state'], sendAfter?: Date) =>
+    newOrder(['a.rest'], { id, state, sendAfter });
+  const orders = [
+    at('new', 'PENDING'),
+    at('later', 'APPROVED', hoursLater(9)),
+    at('sent', 'SUCCEEDED', hoursLater(1)),
+    at('sooner', 'PENDING', hoursLater(8)),
+  ];
+  expect(scheduledFirst(orders).map(({ id }) => id)).toEqual(['sooner', 'later', 'new', 'sent']);
+});
+
+test('the card says that a time comes twice', () => {
+  const requested: OrderLogEntry = {
+    ...{ kind: 'requested', actor: 'U0ALICE', at: NOW, state: 'PENDING', version: 1, task: 'renew' },
+    ...{ statement: '', service: '', account: '', reason: null, policyVersion: 0, decidedBy: [] },
+    comesTwice: true,
+  };
+  const order = newOrder(['a.rest'], { sendAfter: hoursLater(9) });
+  const card = orderCard(order, newBriefing({ history: [requested] }));
+  expect(JSON.stringify(card)).toContain('Local clocks show that time twice: the first one counts');
 });
 
 describe('limits', () => {

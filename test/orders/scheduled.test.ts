@@ -3,6 +3,7 @@ import { approveOrder } from '../../src/approvals/approve.ts';
 import type { Order } from '../../src/orders/order.ts';
 import type { OrderRequest } from '../../src/orders/request-context.ts';
 import { requestOrder } from '../../src/orders/request-order.ts';
+import { type Heartbeat, type HeartbeatRow, markUnsentUnknown } from '../../src/orders/restore-guard.ts';
 import { readStatement } from '../../src/orders/statement.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
 import { ALICE, HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
@@ -164,6 +165,37 @@ test('its budget is that of the month in which it is sent', async () => {
   await approveOrder(context, outcome.order.id, 'U0BOB');
   expect(new Set(days)).toEqual(new Set(['2026-04-02']));
   expect(await rowsOf('budget_reservations')).toMatchObject([{ day: new Date('2026-04-02T00:00:00Z') }]);
+});
+
+describe('after a restart', () => {
+  const LAST = { database: 'd', server: 's', count: 1, isOriginal: true, atWork: [], version: '1' };
+
+  async function startAt(now: Date, last: Partial<HeartbeatRow>): Promise<Order> {
+    const order = await approve(await scheduled());
+    rig.pass(now.getTime() - rig.now.getTime());
+    const row = { ...LAST, seenAt: hoursLater(1), ...last };
+    const heartbeat: Heartbeat = {
+      look: async () => ({ database: 'd', server: 't', position: 0, isBehind: false, last: row }),
+      beat: async () => 2,
+      verify: async () => undefined,
+      suspend: () => undefined,
+      onOtherServer: () => undefined,
+    };
+    await markUnsentUnknown({ ...rig.mandates, heartbeat, processId: 'new' });
+    await rig.runDue();
+    return rig.read(order.id);
+  }
+
+  test.each<[what: string, now: Date, last: Partial<HeartbeatRow>, state: Order['state']]>([
+    ['an order whose time came while no bot ran is sent', hoursLater(24.5), {}, 'SUCCEEDED'],
+    ['also if the bot was killed', hoursLater(24.5), { atWork: ['old'] }, 'SUCCEEDED'],
+    ['more than an hour late it needs approval again', hoursLater(25.5), {}, 'PENDING'],
+    ['one that a bot may have sent is unknown', hoursLater(24.5), { seenAt: TIME }, 'UNKNOWN'],
+    ['so is one in a copy of the database', hoursLater(24.5), { isOriginal: false }, 'UNKNOWN'],
+    ['unless its time is still to come', hoursLater(23), { isOriginal: false }, 'APPROVED'],
+  ])('%s', async (_what, now, last, state) => {
+    expect((await startAt(now, last)).state).toBe(state);
+  });
 });
 
 describe('after a change in the database', () => {

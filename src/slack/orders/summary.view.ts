@@ -128,7 +128,7 @@ const RETRY_REASONS: Readonly<Record<RetryReason, string>> = {
 
 /** Why a scheduled order needs approval again. */
 const REOPEN_REASONS: Readonly<Record<ReopenReason, string>> = {
-  late: 'I was down for more than an hour at its time',
+  late: 'I couldn’t send it within an hour',
   price: 'the price changed',
   requirements: 'it now needs more approvals',
   approvals: 'an earlier approval no longer counts',
