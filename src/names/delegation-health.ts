@@ -26,15 +26,6 @@ export interface DelegationFault {
   readonly about: FactValue;
 }
 
-export interface DelegationHealth {
-  /** Most dangerous first. A fault stays until a lookup shows otherwise. */
-  readonly faults: readonly DelegationFault[];
-  /** A recent lookup saw everything. Without faults, the delegation is healthy only then. */
-  readonly isSeenWhole: boolean;
-  /** Last complete lookup. */
-  readonly seenAt: Date | undefined;
-}
-
 const FAULT_OF = {
   registrable_domains: 'registrable',
   unfit_ds: 'unfit_ds',
@@ -48,8 +39,6 @@ export const HEALTH_FACTS = FACT_NAMES.filter((fact): fact is HealthFact => fact
 
 /** Lookups are daily, up to a fifth earlier. */
 const DAILY_MS = 18 * HOUR_MS;
-/** Older lookups say nothing about today. */
-const KNOWN_FOR_MS = 48 * HOUR_MS;
 
 export function isHealthLookupDue(history: NameHistory, now: Date): boolean {
   return HEALTH_FACTS.some((fact) => {
@@ -59,22 +48,7 @@ export function isHealthLookupDue(history: NameHistory, now: Date): boolean {
   });
 }
 
-export function delegationHealth(history: NameHistory, now: Date): DelegationHealth {
-  const known = HEALTH_FACTS.map((fact) => ({ fact, known: history[fact] }));
-  const moments = known.map(({ known: of }) => lastSeen(of));
-  const oldest = Math.min(...moments);
-  const isSeenWhole =
-    known.every(({ known: of }) => of?.current !== undefined && of.unseen === undefined) &&
-    now.getTime() - oldest <= KNOWN_FOR_MS;
-  return { faults: faultsOf(history), isSeenWhole, seenAt: oldest > 0 ? new Date(oldest) : undefined };
-}
-
-/** The last lookup that saw anything. */
-export function lastHealthLookup(history: NameHistory): Date {
-  return new Date(Math.max(...HEALTH_FACTS.map((fact) => lastSeen(history[fact]))));
-}
-
-/** Most dangerous first. */
+/** Most dangerous first. A fault stays until a lookup shows otherwise. */
 export function faultsOf(history: NameHistory): readonly DelegationFault[] {
   const faults = HEALTH_FACTS.flatMap((fact): DelegationFault[] => {
     const about = history[fact]?.current?.value ?? [];

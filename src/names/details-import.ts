@@ -38,7 +38,7 @@ export type ImportIssue =
   | { readonly line: number; readonly code: 'tags'; readonly issue: TagIssue };
 
 /** Exported columns that can't be imported. */
-const READ_ONLY: readonly string[] = ['expires', 'registrar'];
+const READ_ONLY: readonly string[] = ['expires', 'registrar', 'findings'];
 
 export type ReadImport =
   | { readonly ok: true; readonly rows: readonly ImportRow[] }

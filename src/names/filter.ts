@@ -1,4 +1,5 @@
 import { NONE } from './portfolio.ts';
+import { DELEGATION_FINDINGS, FINDING_CODES, type FindingCode, type Judgement } from './posture.ts';
 
 /** Filters of the portfolio. Different kinds combine with AND, the same kind with OR. */
 
@@ -16,10 +17,9 @@ export interface NameFilter {
   readonly expiresAfter: number | undefined;
   /** No website and no mail. */
   readonly unused: boolean;
-  /** Its delegation has a fault. */
-  readonly lame: boolean;
-  /** No known date, so no reminders. */
-  readonly undated: boolean;
+  readonly words: readonly FindingWord[];
+  /** Has one of them. */
+  readonly findings: readonly FindingCode[];
   readonly sort: NameSort;
 }
 
@@ -27,7 +27,7 @@ const NAME_SORTS = ['expiry', '-expiry', 'name', '-name'] as const;
 export type NameSort = (typeof NAME_SORTS)[number];
 
 /** Filters with a value after a colon. */
-export const FILTER_KEYS = ['tag', 'owner', 'zone', 'registrar', 'sort'] as const;
+export const FILTER_KEYS = ['tag', 'owner', 'zone', 'registrar', 'finding', 'sort'] as const;
 type FilterKey = (typeof FILTER_KEYS)[number];
 
 export type FilterIssue =
@@ -35,14 +35,24 @@ export type FilterIssue =
   | { readonly code: 'no_value'; readonly key: FilterKey }
   | { readonly code: 'not_days'; readonly word: string }
   | { readonly code: 'unknown_sort'; readonly value: string }
+  | { readonly code: 'unknown_finding'; readonly value: string }
   | { readonly code: 'too_long' };
 
 /** Filters are stored in button values, which Slack limits to 2,000 characters. */
 const MAX_FILTER = 800;
 const MAX_DAYS = 36_500;
 
+const FINDING_WORDS = ['unlocked', 'unsigned', 'undated', 'lame'] as const;
+type FindingWord = (typeof FINDING_WORDS)[number];
+const FINDINGS_OF: Readonly<Record<FindingWord, readonly FindingCode[]>> = {
+  unlocked: ['unlocked'],
+  unsigned: ['unsigned'],
+  undated: ['undated'],
+  lame: DELEGATION_FINDINGS,
+};
+
 type ListKey = 'tags' | 'owners' | 'zones' | 'registrars';
-const LISTS: Readonly<Record<Exclude<FilterKey, 'sort'>, ListKey>> = {
+const LISTS: Readonly<Record<Exclude<FilterKey, 'sort' | 'finding'>, ListKey>> = {
   tag: 'tags',
   owner: 'owners',
   zone: 'zones',
@@ -62,8 +72,8 @@ export const EVERY_NAME: NameFilter = {
   expiresWithin: undefined,
   expiresAfter: undefined,
   unused: false,
-  lame: false,
-  undated: false,
+  words: [],
+  findings: [],
   sort: 'expiry',
 };
 
@@ -93,8 +103,8 @@ function readWord(
 ): { readonly filter: NameFilter } | { readonly issue: FilterIssue } {
   const lower = word.toLowerCase();
   if (lower === 'unused') return { filter: { ...filter, unused: true } };
-  if (lower === 'lame') return { filter: { ...filter, lame: true } };
-  if (lower === 'undated') return { filter: { ...filter, undated: true } };
+  const finding = FINDING_WORDS.find((each) => each === lower);
+  if (finding !== undefined) return { filter: { ...filter, words: [...filter.words, finding] } };
   if (lower === 'expired') return { filter: { ...filter, expiresWithin: 0 } };
   const days = /^expir(?:ing|es|y)\s*([<>=:]+)(.*)$/.exec(lower);
   if (days !== null) return readDays(filter, word, days[1] ?? '', days[2] ?? '');
@@ -111,6 +121,7 @@ function readWord(
   const [first] = values;
   if (first === undefined) return { issue: { code: 'no_value', key: known } };
   if (known === 'sort') return readSort(filter, first);
+  if (known === 'finding') return readFindings(filter, values);
   const list = LISTS[known];
   return { filter: { ...filter, [list]: [...filter[list], ...values.map((value) => clean(known, value))] } };
 }
@@ -142,6 +153,27 @@ function readDays(
 function readSort(filter: NameFilter, value: string): ReturnType<typeof readWord> {
   const sort = NAME_SORTS.find((each) => each === value.toLowerCase());
   return sort === undefined ? { issue: { code: 'unknown_sort', value } } : { filter: { ...filter, sort } };
+}
+
+function readFindings(filter: NameFilter, values: readonly string[]): ReturnType<typeof readWord> {
+  const found = values.map((value) => ({
+    value,
+    code: FINDING_CODES.find((each) => each === value.toLowerCase()),
+  }));
+  const unknown = found.find(({ code }) => code === undefined);
+  if (unknown !== undefined) return { issue: { code: 'unknown_finding', value: unknown.value } };
+  const codes = found.flatMap(({ code }) => code ?? []);
+  return { filter: { ...filter, findings: [...filter.findings, ...codes] } };
+}
+
+/** Whether a name has what a filter asks for, as far as findings go. */
+export function hasFindings({ words, findings: wanted }: NameFilter, { findings }: Judgement): boolean {
+  const groups = [...words.map((word) => FINDINGS_OF[word]), ...(wanted.length > 0 ? [wanted] : [])];
+  return groups.every((group) => findings.some(({ code }) => group.includes(code)));
+}
+
+export function asksForFindings({ words, findings }: NameFilter): boolean {
+  return words.length + findings.length > 0;
 }
 
 export function isNone(value: string): boolean {

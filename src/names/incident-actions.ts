@@ -56,8 +56,11 @@ export async function confirmIncidentOurs(
       reason: said.reason,
     }),
   );
-  if (outcome.ok && !isOpen(outcome.incident) && isOfTransfer(outcome.incident))
-    await confirmTransfer(context, outcome.incident.name);
+  if (outcome.ok && !isOpen(outcome.incident)) {
+    if (isOfTransfer(outcome.incident)) await confirmTransfer(context, outcome.incident.name);
+    // Its finding is closed by a lookup.
+    await context.records.requestLook(outcome.incident.name, context.now());
+  }
   return outcome;
 }
 

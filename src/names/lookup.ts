@@ -1,3 +1,4 @@
+import { present } from '../lib/collections.ts';
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../lib/duration.ts';
 import type { WhoisAnswer } from '../registry/whois/client.ts';
@@ -25,6 +26,7 @@ import type { DnsObserver } from './observe.ts';
 import { NO_DELEGATION } from './observe-delegation.ts';
 import { isChanged } from './parent-delegation.ts';
 import type { LookupResult, NameObservation, NameRecord, NameRecordStore } from './ports.ts';
+import { codesOf, type JudgedName, judge, postureOf } from './posture.ts';
 import { registryOf } from './registry-of.ts';
 import { isUnanswered, type RegistryLookup, readRegistryAnswer } from './registry-record.ts';
 import { timeLimit } from './time-limit.ts';
@@ -217,13 +219,19 @@ function afterLooks(
   const { name } = known;
   const incident = afterLookup(activity.incidents, { name, unexplained, history, at: now });
   const dates = datesAfter(known, looks);
-  const record = { ...known, ...dates, history, knownChanges };
+  const posture = postureOf(history, now, known.posture);
+  const record = { ...known, ...dates, history, knownChanges, posture };
+  const findings = codesOf(judge(judgedOf(record, [incident?.after, ...activity.incidents]), now));
+  const opened = findings.filter((code) => !known.findings.includes(code));
+  const closed = known.findings.filter((code) => !findings.includes(code));
+  if (opened.length + closed.length > 0) observations.push({ origin: 'finding', at: now, opened, closed });
   const scheduled = scheduleOf(record, activity, incident?.after ?? activity.incidents[0], now);
   const next = (kind: 'dns' | 'registry') => nextLookup(kind, scheduled, now, random());
   const isDeferred =
     registry === undefined && registryTurn !== undefined && registryTurn > known.nextRegistryAt;
   const after = {
     ...record,
+    findings,
     nextDnsAt: dns === undefined ? earlier(known.nextDnsAt, next('dns')) : next('dns'),
     nextRegistryAt:
       registry !== undefined
@@ -243,6 +251,24 @@ function datesAfter(known: NameRecord, { registry, whois }: Looks): NameDates {
   if (registry === undefined) return known;
   const dates = datesAfterLookup(known, registry);
   return lacksDate(registry.result) ? datesAfterWhois(known, dates, whois, registry.at) : dates;
+}
+
+/** @param incidents of the name; the first version of one counts */
+function judgedOf(record: NameRecord, incidents: readonly (Incident | undefined)[]): JudgedName {
+  const latest = new Map(
+    present(incidents)
+      .toReversed()
+      .map((each) => [each.id, each]),
+  );
+  const since = [...latest.values()].filter(isOpen).map(({ openedAt }) => openedAt.getTime());
+  return {
+    expiresAt: record.expiry?.at,
+    deletedAt: record.deletedAt,
+    isLapsing: record.lapse?.confirmed !== undefined,
+    hasOwner: record.hasOwner,
+    incidentSince: since.length === 0 ? undefined : new Date(Math.min(...since)),
+    posture: record.posture,
+  };
 }
 
 /**

@@ -1,7 +1,6 @@
 import type { IncidentDecision } from '../ledger/events.ts';
 import type { ShownIncident } from '../orders/refusal.ts';
 import type { DatedOrder, NameDates } from './dates.ts';
-import type { DelegationFaultCode } from './delegation-health.ts';
 import type { DependentName } from './dependents.ts';
 import type { ImportRow } from './details-import.ts';
 import type { NameFilter } from './filter.ts';
@@ -10,6 +9,7 @@ import type { Impact } from './impact.ts';
 import type { Incident, IncidentUpdate } from './incident.ts';
 import type { KnownDelegation } from './parent-delegation.ts';
 import type { EditedName, NameDetails, NameLimit } from './portfolio.ts';
+import type { FindingCode, JudgedName, Posture } from './posture.ts';
 import type { Preset, PresetContent } from './presets.ts';
 import type { KnownChange } from './unexplained-changes.ts';
 import type { AllowedChanges } from './weakening.ts';
@@ -30,6 +30,12 @@ export interface NameRecord extends NameDates {
   readonly history: NameHistory;
   readonly knownChanges: readonly KnownChange[];
   readonly lapse: Lapse | undefined;
+  /** One who hasn't left. */
+  readonly hasOwner: boolean;
+  /** Undefined before the first lookup. */
+  readonly posture: Posture | undefined;
+  /** Codes at the last lookup. */
+  readonly findings: readonly FindingCode[];
   readonly nextDnsAt: Date;
   readonly nextRegistryAt: Date;
   /** Its registry lookup has a reserved time. */
@@ -43,6 +49,13 @@ export type NameObservation =
   /** Differences from the previous lookup. */
   | { readonly origin: 'registry' | 'dns'; readonly at: Date; readonly seen: SeenValues }
   | { readonly origin: 'order'; readonly at: Date; readonly orderId: string; readonly done: DatedOrder }
+  /** Findings that the lookup opened or closed. */
+  | {
+      readonly origin: 'finding';
+      readonly at: Date;
+      readonly opened: readonly FindingCode[];
+      readonly closed: readonly FindingCode[];
+    }
   /** A date by a person; without one, a confirmed transfer. */
   | { readonly origin: 'person'; readonly at: Date; readonly expiresAt: Date | undefined };
 
@@ -61,7 +74,7 @@ export interface NameRecordStore {
   seenAtRegistry(name: string): Promise<readonly SeenAtRegistry[]>;
   /** As soon as possible. */
   requestLook(name: string, now: Date): Promise<void>;
-  /** New delegation faults between two moments, by name. */
+  /** Findings about delegations that began between two moments, by name. */
   newlyFaulty(from: Date, to: Date): Promise<readonly FaultyName[]>;
   /** Names that a registry began to answer 404 for, although its zone delegates them. */
   newlyUnrecorded(from: Date, to: Date): Promise<readonly UnrecordedNames[]>;
@@ -84,8 +97,8 @@ export interface NameRecordStore {
 
 export interface FaultyName {
   readonly name: string;
-  /** Most dangerous first. */
-  readonly faults: readonly DelegationFaultCode[];
+  /** Worst first. */
+  readonly faults: readonly FindingCode[];
 }
 
 export interface UnrecordedNames {
@@ -216,6 +229,8 @@ export interface NameQuery {
   readonly filter: NameFilter;
   /** User ids, `none` or `left`. */
   readonly owners: readonly string[];
+  /** Only these, if given. */
+  readonly names?: readonly string[];
   readonly now: Date;
   readonly cursor: NameCursor | undefined;
   /** The page before the cursor, nearest first. */
@@ -261,7 +276,12 @@ export interface PortfolioStore extends TagSource {
   ownerLeft(userId: string, at: Date): Promise<void>;
   /** The person is a member again. */
   ownerReturned(userId: string): Promise<void>;
+  /** Every name that a filter finds; its conditions on findings count only through `names`. */
+  judged(query: Pick<NameQuery, 'filter' | 'owners' | 'names' | 'now'>): Promise<readonly ListedJudgedName[]>;
 }
+
+/** A name with everything that judges it. */
+export type ListedJudgedName = JudgedName & { readonly name: string };
 
 export interface PresetStore {
   /** By name. */

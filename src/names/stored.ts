@@ -3,6 +3,7 @@ import type { DateDoubt, WhoisSighting } from './dates.ts';
 import { FACT_NAMES, UNSEEN_REASONS } from './facts.ts';
 import type { KnownFact, NameHistory, SeenValues } from './history.ts';
 import { IMPACT_TASKS, type Impact, impactItem } from './impact.ts';
+import { FINDING_CODES, PARTS, type Posture } from './posture.ts';
 import { RECORD_PROBLEMS } from './registry-record.ts';
 import type { TrustedRecord } from './trust.ts';
 import { INCIDENT_KINDS, type KnownChange } from './unexplained-changes.ts';
@@ -68,6 +69,18 @@ export const storedDoubt: z.ZodType<DateDoubt> = z.discriminatedUnion('code', [
   }),
   z.object({ code: z.literal('renewal_not_shown'), shown: moment }),
 ]);
+
+const finding = z.object({
+  code: z.enum(FINDING_CODES),
+  since: z.number(),
+  until: z.number().exactOptional(),
+  about: value.exactOptional(),
+});
+
+export const storedPosture: z.ZodType<Posture> = z.object({
+  findings: z.array(finding),
+  unseen: z.array(z.object({ part: z.enum(PARTS), since: z.number(), about: value.exactOptional() })),
+});
 
 const certainty = z.enum(['yes', 'no', 'unknown']);
 

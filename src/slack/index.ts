@@ -24,6 +24,7 @@ import { name } from './names/name.ts';
 import { nameEdit } from './names/name-edit.ts';
 import { names } from './names/names.ts';
 import { namesImport } from './names/names-import.ts';
+import { posture } from './names/posture.ts';
 import { rules } from './names/rules.ts';
 import { domains } from './orders/domains.ts';
 import { orderButtons } from './orders/order-buttons.ts';
@@ -150,6 +151,10 @@ const SUBJECTS: readonly Subject[] = [
       names_edit: 'member',
       names_export: 'member',
     },
+  }),
+  subject(posture, {
+    commands: { posture: 'member' },
+    actions: { posture_next: 'member', posture_previous: 'member' },
   }),
   subject(namesImport, {
     forms: { names_import: 'member' },

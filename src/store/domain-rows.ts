@@ -3,7 +3,15 @@ import type { WatchedDomain } from '../expiry/ports.ts';
 import type { NameDates } from '../names/dates.ts';
 import { storedQuestion } from '../names/portfolio.ts';
 import type { Lapse } from '../names/ports.ts';
-import { storedDoubt, storedHistory, storedKnownChanges, storedTrust, storedWhois } from '../names/stored.ts';
+import { FINDING_CODES } from '../names/posture.ts';
+import {
+  storedDoubt,
+  storedHistory,
+  storedKnownChanges,
+  storedPosture,
+  storedTrust,
+  storedWhois,
+} from '../names/stored.ts';
 import { columnsOf, jsonColumn, optional, optionalText } from './columns.ts';
 import type { Prisma } from './database.ts';
 
@@ -60,6 +68,10 @@ export const recordRow = z.object({
   version: z.number(),
   ...datesShape,
   ...lapseShape,
+  ownerId: optionalText,
+  ownerLeftAt: optionalMoment,
+  posture: jsonColumn(storedPosture),
+  findings: z.array(z.enum(FINDING_CODES)),
   history: storedHistory,
   knownChanges: storedKnownChanges,
   nextDnsAt: z.date(),

@@ -1,20 +1,22 @@
 import { z } from 'zod';
 import { DEMO_CONTEXT } from '../accounts/account.ts';
 import { hasNewEnd } from '../names/dates.ts';
-import { DELEGATION_FAULTS, faultsOf, lastHealthLookup } from '../names/delegation-health.ts';
 import { type DependentName, hostOfTarget, isUnder } from '../names/dependents.ts';
 import { registrarName, type UnseenReason } from '../names/facts.ts';
 import { findingsOf, type Impact } from '../names/impact.ts';
 import { isInUse } from '../names/in-use.ts';
 import { GUARDED } from '../names/portfolio.ts';
-import type { ImpactStore, NameRecord, NameRecordStore } from '../names/ports.ts';
+import type { ImpactStore, NameObservation, NameRecord, NameRecordStore } from '../names/ports.ts';
+import { DANGERS, DELEGATION_FINDINGS, FINDING_CODES, type FindingCode } from '../names/posture.ts';
 import { storedHistory, storedImpact, storedValues } from '../names/stored.ts';
+import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
 import { assignments, columnsOf, optional } from './columns.ts';
 import { type Database, Prisma, type Statement, storeOf } from './database.ts';
 import { dateColumns, datesFromRow, lapseFromRow, recordRow } from './domain-rows.ts';
 import { insertObservations, statementsAfter } from './domain-statements.ts';
 import { saveIncident } from './incidents.ts';
 import { isLeaseExpired, leaseOf } from './leases.ts';
+import { queueWebhooks } from './webhooks.ts';
 
 /** A name that appears in the records of more names than this isn't searched any further. */
 const MAX_MENTIONING = 2_000;
@@ -22,9 +24,11 @@ const MAX_MENTIONING = 2_000;
 const names = z.array(z.object({ name: z.string() }));
 const rows = z.array(
   recordRow.transform((row): NameRecord => {
-    const { name, version, history, knownChanges, nextDnsAt, nextRegistryAt, registryReserved, urgent } = row;
+    const { name, version, history, knownChanges, posture, findings } = row;
+    const { nextDnsAt, nextRegistryAt, registryReserved, urgent } = row;
     return {
-      ...{ name, version, history, knownChanges, nextDnsAt, nextRegistryAt },
+      ...{ name, version, history, knownChanges, posture, findings, nextDnsAt, nextRegistryAt },
+      hasOwner: row.ownerId !== undefined && row.ownerLeftAt === undefined,
       ...datesFromRow(row),
       lapse: lapseFromRow(row),
       isRegistryReserved: registryReserved,
@@ -32,7 +36,7 @@ const rows = z.array(
     };
   }),
 );
-const faultyRows = z.array(z.object({ name: z.string(), faults: z.array(z.enum(DELEGATION_FAULTS)) }));
+const faultyRows = z.array(z.object({ name: z.string(), faults: z.array(z.enum(FINDING_CODES)) }));
 /** More names with a new fault than a digest lists. */
 const MAX_FAULTY = 200;
 const unrecordedRows = z.array(z.object({ zone: z.string(), count: z.number(), names: z.array(z.string()) }));
@@ -85,9 +89,11 @@ export function createNameRecordStore({ run, transaction }: Database, teamId: st
     newlyFaulty: async (from, to) =>
       faultyRows.parse(
         await run(Prisma.sql`
-          SELECT name, delegation_faults AS faults FROM domains
-          WHERE faulty_since > ${from}::timestamptz AND faulty_since <= ${to}::timestamptz
-          ORDER BY name LIMIT ${MAX_FAULTY}`),
+          SELECT d.name, array_agg(f.code ORDER BY array_position(${[...FINDING_CODES]}::text[], f.code)) AS faults
+          FROM domains d, jsonb_to_recordset(d.posture -> 'findings') AS f (code text, since float8)
+          WHERE f.code = ANY (${[...DELEGATION_FINDINGS]}::text[])
+            AND f.since > ${from.getTime()} AND f.since <= ${to.getTime()}
+          GROUP BY d.name ORDER BY d.name LIMIT ${MAX_FAULTY}`),
       ),
 
     newlyUnrecorded: async (from, to) =>
@@ -124,6 +130,11 @@ export function createNameRecordStore({ run, transaction }: Database, teamId: st
         if (incident !== undefined && !(await saveIncident(runInside, teamId, incident)))
           throw new LostRace();
         if (observations.length > 0) await runInside(insertObservations(before.name, observations));
+        await queueWebhooks(
+          runInside,
+          observations.flatMap((each) => webhooksOf(before.name, each)),
+          teamId,
+        );
         for (const statement of statementsAfter(before.name, before, after)) await runInside(statement);
         return true;
       }).catch((error: unknown) => {
@@ -155,15 +166,15 @@ export function createNameRecordStore({ run, transaction }: Database, teamId: st
   });
 }
 
-/** Delegation faults of a name, for lists; the next digest reports new ones. */
-function faultColumns(before: NameRecord, after: NameRecord): Readonly<Record<string, unknown>> {
-  const [was, is] = [before, after].map(({ history }) => faultsOf(history).map(({ code }) => code));
-  const isNew = is?.some((code) => !was?.includes(code)) === true;
-  return {
-    delegationFaults: is ?? [],
-    ...(is?.length === 0 && { faultySince: null }),
-    ...(isNew && { faultySince: lastHealthLookup(after.history) }),
-  };
+/** Dangers only. */
+function webhooksOf(name: string, observation: NameObservation): WebhookEvent[] {
+  if (observation.origin !== 'finding') return [];
+  const { at, opened, closed } = observation;
+  const eventsOf = (type: 'finding.opened' | 'finding.closed', codes: readonly FindingCode[]) =>
+    DANGERS.filter((code) => codes.includes(code)).map(
+      (code): WebhookEvent => ({ type, at, data: { name, code } }),
+    );
+  return [...eventsOf('finding.closed', closed), ...eventsOf('finding.opened', opened)];
 }
 
 /** The incident was changed meanwhile: rolls the transaction back. */
@@ -179,7 +190,8 @@ function swapRecord(before: NameRecord, after: NameRecord): Statement {
     ...decided,
     registrar: registrarName(after.history.registrar?.current?.value ?? []) ?? after.whois?.registrar ?? null,
     inUse: isInUse(after.history) ?? null,
-    ...faultColumns(before, after),
+    posture: JSON.stringify(after.posture),
+    findings: after.findings,
     nextDnsAt: after.nextDnsAt,
     nextRegistryAt: after.nextRegistryAt,
     registryReserved: after.isRegistryReserved,

@@ -3,6 +3,7 @@ import { type Maybe, present } from '../lib/collections.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import { isLeft, isNone, type NameSort } from '../names/filter.ts';
 import type { NameQuery } from '../names/ports.ts';
+import { storedPosture } from '../names/stored.ts';
 import { optional, optionalText } from './columns.ts';
 import { Prisma } from './database.ts';
 
@@ -40,6 +41,8 @@ const COLUMNS =
   d.tags, d.channel_id AS channel, d.note, d.registrar,
   d.deleted_at AS "deletedAt", d.owner_left_at AS "ownerLeftAt"`);
 
+type Conditions = Pick<NameQuery, 'filter' | 'owners' | 'names' | 'now'>;
+
 function any(conditions: readonly Maybe<Prisma.Sql>[]): Prisma.Sql[] {
   const given = present(conditions);
   return given.length === 0 ? [] : [Prisma.sql`(${Prisma.join(given, ' OR ')})`];
@@ -50,8 +53,8 @@ function like(value: string): string {
   return value.replace(/[\\%_]/g, (sign) => `\\${sign}`);
 }
 
-function conditionsOf(query: NameQuery): Prisma.Sql[] {
-  const { filter, now } = query;
+function conditionsOf(query: Conditions): Prisma.Sql[] {
+  const { filter, names, now } = query;
   const day = (days: number) => new Date(now.getTime() + days * DAY_MS);
   const tags = filter.tags.filter((tag) => !isNone(tag));
   const owners = query.owners.filter((owner) => !isNone(owner) && !isLeft(owner));
@@ -75,9 +78,10 @@ function conditionsOf(query: NameQuery): Prisma.Sql[] {
     filter.expiresWithin !== undefined &&
       Prisma.sql`d.expires_at < ${day(filter.expiresWithin)}::timestamptz`,
     filter.expiresAfter !== undefined && Prisma.sql`d.expires_at > ${day(filter.expiresAfter)}::timestamptz`,
-    filter.undated && Prisma.sql`d.expires_at IS NULL`,
+    // Narrows what is judged.
+    filter.words.includes('undated') && Prisma.sql`d.expires_at IS NULL`,
     filter.unused && Prisma.sql`d.in_use = false`,
-    filter.lame && Prisma.sql`cardinality(d.delegation_faults) > 0`,
+    names !== undefined && Prisma.sql`d.name = ANY (${[...names]}::text[])`,
   ]);
 }
 
@@ -188,6 +192,30 @@ function countsByZone(from: Prisma.Sql, conditions: readonly Prisma.Sql[]): Pris
       SELECT substring(d.name FROM position('.' IN d.name) + 1) AS zone
       FROM ${from} d ${where(conditions)} OFFSET 0
     ) names GROUP BY zone`;
+}
+
+/** Rows of {@link judgedNames}. */
+export const judgedRows = z.array(
+  z.object({
+    name: z.string(),
+    expiresAt: optionalMoment,
+    deletedAt: optionalMoment,
+    isLapsing: z.boolean(),
+    hasOwner: z.boolean(),
+    incidentSince: optionalMoment,
+    posture: optional(storedPosture),
+  }),
+);
+
+export function judgedNames(query: Conditions, teamId: string): Prisma.Sql {
+  return Prisma.sql`
+    SELECT d.name, d.expires_at AS "expiresAt", d.deleted_at AS "deletedAt",
+      d.lapse_confirmed_at IS NOT NULL AS "isLapsing", d.owner_id IS NOT NULL AND d.owner_left_at IS NULL AS "hasOwner",
+      i.since AS "incidentSince", d.posture
+    FROM domains d LEFT JOIN (
+      SELECT name, min(opened_at) AS since FROM incidents
+      WHERE team_id = ${teamId} AND state IN ('open', 'raised') GROUP BY name
+    ) i USING (name) ${where(conditionsOf(query))}`;
 }
 
 export const OWNERS = Prisma.sql`

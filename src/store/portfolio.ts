@@ -28,6 +28,8 @@ import { type Changer, importNames, removeDomain } from './domain-statements.ts'
 import { announceEvents, insertEvents } from './events.ts';
 import {
   foundRows,
+  judgedNames,
+  judgedRows,
   markOwnerLeft,
   namesPage,
   OWNERS,
@@ -102,6 +104,8 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
     page: async (query) => foundRows.parse(await run(namesPage(query))),
 
     zones: async (query) => zoneRows.parse(await run(zonesOfNames(query))),
+
+    judged: async (query) => judgedRows.parse(await run(judgedNames(query, teamId))),
 
     owners: async () => ownerRows.parse(await run(OWNERS)),
 

@@ -260,7 +260,7 @@ describe('names', () => {
       textOf(message).includes('The portfolio with 2 names'),
     );
     const [header, one, two] = await fileOf('D0ALICE');
-    expect(header).toBe('name,owner,tags,channel,note,expires,registrar');
+    expect(header).toBe('name,owner,tags,channel,note,expires,registrar,findings');
     expect(one).toMatch(/^acme-one\.rest,U0ADA,priority,,,\d{4}-\d{2}-\d{2},/);
     expect(two).toMatch(/^acme-two\.rest,/);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { delegationHealth, findDangers, isHealthLookupDue } from '../../src/names/delegation-health.ts';
+import { faultsOf, findDangers, isHealthLookupDue } from '../../src/names/delegation-health.ts';
 import { ABSENT, type Facts, seen, unseen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { NO_DELEGATION } from '../../src/names/observe-delegation.ts';
@@ -23,33 +23,12 @@ const kindsOf = (history: NameHistory, known: readonly KnownChange[] = []) =>
   findDangers(history, known).found.map(({ change }) => change.kind);
 
 describe('a delegation', () => {
-  test('is healthy if all of it was seen', () => {
-    expect(delegationHealth(historyAfter([0, {}]), at(1))).toEqual({
-      faults: [],
-      isSeenWhole: true,
-      seenAt: at(0),
-    });
-  });
-
-  test.each([
-    ['nothing was looked up', {}, 1],
-    [
-      'a part could not be seen',
-      historyAfter([0, { registrable_domains: unseen('registry_unavailable') }]),
-      1,
-    ],
-    ['a part is not seen any more', historyAfter([0, {}], [24, { lame_nameservers: unseen('timeout') }]), 25],
-    ['the lookup is three days old', historyAfter([0, {}]), 72],
-  ] as const)('has unknown health while %s', (_case, history, hours) => {
-    expect(delegationHealth(history, at(hours)).isSeenWhole).toBe(false);
-  });
-
   test('has its faults, the most dangerous first, and a fault stays until a lookup shows otherwise', () => {
     const history = historyAfter(
       [0, { silent_nameservers: seen(['ns2.host.example']), registrable_domains: seen(['host.example']) }],
       [24, { silent_nameservers: ABSENT, registrable_domains: unseen('registry_unavailable') }],
     );
-    expect(delegationHealth(history, at(25)).faults).toEqual([
+    expect(faultsOf(history)).toEqual([
       { code: 'registrable', about: ['host.example'] },
       { code: 'silent', about: ['ns2.host.example'] },
     ]);
@@ -57,9 +36,7 @@ describe('a delegation', () => {
 
   test('has all nameservers lame only if none is left', () => {
     const codes = (lame: readonly string[]) =>
-      delegationHealth(historyAfter([0, { lame_nameservers: seen(lame) }]), at(1)).faults.map(
-        ({ code }) => code,
-      );
+      faultsOf(historyAfter([0, { lame_nameservers: seen(lame) }])).map(({ code }) => code);
     expect(codes(HOSTS.slice(1))).toEqual(['lame']);
     expect(codes(HOSTS)).toEqual(['all_lame']);
   });

@@ -11,7 +11,8 @@ describe('a filter', () => {
     ['expiring<60', { expiresWithin: 60 }],
     ['expiring>10 expiring<90', { expiresAfter: 10, expiresWithin: 90 }],
     ['expired unused', { expiresWithin: 0, unused: true }],
-    ['Undated', { undated: true }],
+    ['Undated', { words: ['undated'] }],
+    ['unlocked finding:no_caa,Expired', { words: ['unlocked'], findings: ['no_caa', 'expired'] }],
     ['sort:-name Cafe', { sort: '-name', texts: ['cafe'] }],
     ['"legal first"', { texts: ['legal first'] }],
   ])('%s', (text, found) => {
@@ -30,6 +31,7 @@ describe('a filter', () => {
     ['expiring<soon', [{ code: 'not_days', word: 'expiring<soon' }]],
     ['expiring<99999', [{ code: 'not_days', word: 'expiring<99999' }]],
     ['sort:age', [{ code: 'unknown_sort', value: 'age' }]],
+    ['finding:lamer', [{ code: 'unknown_finding', value: 'lamer' }]],
     ['x'.repeat(801), [{ code: 'too_long' }]],
   ])('%s gets the reason', (text, issues) => {
     expect(readFilter(text)).toEqual({ ok: false, issues });

@@ -338,7 +338,7 @@ describe('a look', () => {
     await looksAt({ ...NO_DELEGATION, ...neverSeen, silent_nameservers: hosts });
     expect(await store.newlyFaulty(before, new Date(START + DAY_MS)), 'one look').toEqual([]);
     expect(await store.newlyFaulty(new Date(START + DAY_MS), now())).toEqual([
-      { name: NAME, faults: ['silent'] },
+      { name: NAME, faults: ['lame'] },
     ]);
     await t.close();
   });

@@ -28,6 +28,7 @@ export function recordWith(name: string, history: NameHistory, now: Date): NameR
   return {
     ...newlyWatched(name, 'U0ALICE', now),
     ...{ name, version: 1, history, knownChanges: [], lapse: undefined },
+    ...{ hasOwner: false, posture: undefined, findings: [] },
     ...{ nextDnsAt: now, nextRegistryAt: now, isRegistryReserved: false, isUrgent: false },
   };
 }

@@ -375,8 +375,8 @@ CREATE TABLE "domains" (
     "history" JSONB NOT NULL DEFAULT '{}',
     "known_changes" JSONB NOT NULL DEFAULT '[]',
     "in_use" BOOLEAN,
-    "delegation_faults" TEXT[] DEFAULT ARRAY[]::TEXT[],
-    "faulty_since" TIMESTAMPTZ(3),
+    "posture" JSONB,
+    "findings" TEXT[] DEFAULT ARRAY[]::TEXT[],
     "next_dns_at" TIMESTAMPTZ(3) NOT NULL,
     "next_registry_at" TIMESTAMPTZ(3) NOT NULL,
     "registry_reserved" BOOLEAN NOT NULL DEFAULT false,
@@ -694,9 +694,6 @@ CREATE INDEX "domains_owner_id_idx" ON "domains"("owner_id");
 
 -- CreateIndex
 CREATE INDEX "domains_deleted_at_idx" ON "domains"("deleted_at");
-
--- CreateIndex
-CREATE INDEX "domains_faulty_since_idx" ON "domains"("faulty_since");
 
 -- CreateIndex
 CREATE INDEX "domains_renewed_at_idx" ON "domains"("renewed_at");

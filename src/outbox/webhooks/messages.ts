@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { type HeldCode, heldCode } from '../../mandates/codes.ts';
+import { DANGERS, type DangerCode } from '../../names/posture.ts';
 import { INCIDENT_KINDS, type IncidentKind } from '../../names/unexplained-changes.ts';
 import { ORDER_TASK_NAMES } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
@@ -43,6 +44,9 @@ const DATA = {
   }),
   /** The team did it, or everything is as before. */
   'incident.closed': z.strictObject({ name, incident_id: z.string(), code: z.enum(['ours', 'over']) }),
+  /** Dangers only. */
+  'finding.opened': z.strictObject({ name, code: z.enum(DANGERS) }),
+  'finding.closed': z.strictObject({ name, code: z.enum(DANGERS) }),
   'reminder.last': z.strictObject({ name, code: z.enum(REMINDER_CODES), expires: z.iso.date() }),
   /** `names` is omitted for an order that only some people may see. */
   'order.unknown': z.strictObject({
@@ -93,6 +97,8 @@ export const webhookBody = z.discriminatedUnion('type', [
   body('incident.opened'),
   body('incident.changed'),
   body('incident.closed'),
+  body('finding.opened'),
+  body('finding.closed'),
   body('reminder.last'),
   body('order.unknown'),
   body('mandate.held'),
@@ -114,6 +120,15 @@ const INCIDENT_TEXTS: Readonly<Record<IncidentKind, string>> = {
   pending_delete: 'it is about to be deleted',
   owner: 'its registrant changed',
   unregistered: 'it is no longer registered',
+};
+
+const FINDING_TEXTS: Readonly<Record<DangerCode, string>> = {
+  expired: 'it has expired or was deleted',
+  all_lame: 'no nameserver answers for it',
+  nameserver_registrable: 'a nameserver’s domain can be registered by anyone',
+  dnssec_broken: 'its DNSSEC is broken',
+  certificate_expired: 'its certificate has expired',
+  incident: 'it has an unexplained change',
 };
 
 const REMINDER_TEXTS: Readonly<Record<LifePhase, (expires: string) => string>> = {
@@ -174,6 +189,10 @@ function textOf(event: WebhookEvent): string {
       return event.data.code === 'ours'
         ? `${event.data.name}: its incident is closed. It was the team’s own change.`
         : `${event.data.name}: its incident is closed. Everything is back to normal.`;
+    case 'finding.opened':
+      return `${event.data.name}: ${FINDING_TEXTS[event.data.code]}.`;
+    case 'finding.closed':
+      return `${event.data.name}: no longer found: ${FINDING_TEXTS[event.data.code]}.`;
     case 'reminder.last':
       return `${event.data.name} ${REMINDER_TEXTS[event.data.code](DAY.format(new Date(event.data.expires)))}.`;
     case 'order.unknown':

@@ -4,6 +4,8 @@ import { loadBriefing } from '../../approvals/briefing.ts';
 import { newReference } from '../../lib/log.ts';
 import { mandatesOfPerson } from '../../mandates/overview.ts';
 import { readSpan, spendOf } from '../../money/spend.ts';
+import { EVERY_NAME } from '../../names/filter.ts';
+import { summarize } from '../../names/posture.ts';
 import { isRequester, scheduledFirst } from '../../orders/order.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import { renewalDaysOf } from '../approvals/waiting.ts';
@@ -43,7 +45,8 @@ async function blocksFor(context: SlackContext, userId: string): Promise<readonl
 
 async function homeData(context: SlackContext, userId: string, admin: boolean): Promise<HomeData> {
   const { store } = context.orders;
-  const [account, incidents, teamAccount, standIns, open, next, months, money, mandates, decisions] =
+  const now = context.now();
+  const [account, incidents, teamAccount, standIns, open, next, months, money, mandates, decisions, judged] =
     await Promise.all([
       context.accounts.active(userId),
       context.names.incidents.allOpen(MAX_LISTED),
@@ -55,6 +58,7 @@ async function homeData(context: SlackContext, userId: string, admin: boolean): 
       admin ? moneyOf(context, userId) : undefined,
       mandatesOfPerson(context.orders, userId),
       decisionsOf(context, userId, admin),
+      context.portfolio.judged({ filter: EVERY_NAME, owners: [], now }),
     ]);
   return {
     ...{
@@ -70,6 +74,7 @@ async function homeData(context: SlackContext, userId: string, admin: boolean): 
     },
     ...decisions,
     ...next,
+    posture: summarize(judged, now).counts,
     standIn: standIns.get(userId),
     standsInFor: [...standIns]
       .filter(([, standIn]) => standIn.userId === userId)

@@ -12,6 +12,7 @@ import type { BudgetStatus } from '../../money/budget.ts';
 import type { SpendSum } from '../../money/spend.ts';
 import { compareImpacts } from '../../names/impact.ts';
 import type { ListedIncident } from '../../names/incident.ts';
+import type { PostureSummary } from '../../names/posture.ts';
 import type { Order } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { needsSignatures } from '../../policy/policy.ts';
@@ -43,6 +44,7 @@ import { budgetLines, overBudgetFact, periodText } from '../money/budget.view.ts
 import { amountsText } from '../money/price.view.ts';
 import { sumText } from '../money/spend.view.ts';
 import { firstIncidents } from '../names/incident.view.ts';
+import { postureCount } from '../names/posture.view.ts';
 import {
   accountLine,
   impactFindings,
@@ -95,6 +97,8 @@ export interface HomeData extends Capability {
   readonly months: readonly MonthCount[];
   /** Active mandates the person requested or granted. */
   readonly mandates?: readonly MandateInForce[] | undefined;
+  /** Watched names by their worst finding. */
+  readonly posture?: PostureSummary['counts'] | undefined;
   /** Undefined for non-admins. */
   readonly money?: HomeMoney | undefined;
 }
@@ -128,6 +132,7 @@ function memberBlocks(data: HomeData, length: number): KnownBlock[] {
     section(worksAs(data)),
     ...actions('home', [data.account === undefined && LINK_BUTTON, data.isAdmin && SETTINGS_BUTTON]),
     ...incidentPart(data),
+    ...lines([data.posture && postureCount(data.posture)]),
     ...unreadablePart(data),
     ...standInPart(data),
     ...waitingPart(data, length),
@@ -169,6 +174,7 @@ function firstStepsBlocks(data: HomeData, length: number): KnownBlock[] {
   return [
     header('Domain Steward'),
     ...incidentPart(data),
+    ...lines([data.posture && postureCount(data.posture)]),
     ...unreadablePart(data),
     ...standInPart(data),
     ...waitingPart(data, length),

@@ -1,5 +1,6 @@
 import { mandateOfName } from '../../mandates/overview.ts';
-import { delegationHealth } from '../../names/delegation-health.ts';
+import { EVERY_NAME } from '../../names/filter.ts';
+import { judge, postureOf } from '../../names/posture.ts';
 import { visibleIds, visibleOrders } from '../../orders/visibility.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import { parseDomainName } from '../../zones/names.ts';
@@ -24,17 +25,28 @@ async function runName(call: CommandCall): Promise<void> {
   if (!parsed.ok) return call.respond(ownSentence(zoneIssueText(parsed.issue)));
   const { ascii } = parsed.value;
   const { expiry, names, orders, portfolio, savedSettings } = call.context;
-  const [listed, known, found, { reminderDays, reminderTimezone }, details, incidents, mandate, changes] =
-    await Promise.all([
-      expiry.findListed(ascii),
-      names.known(ascii),
-      visibleOrders(orders, viewerOf(call), { name: ascii, limit: ORDERS_SHOWN }),
-      savedSettings(),
-      portfolio.find(ascii),
-      names.incidents.openOf([ascii]),
-      mandateOfName(call.context.orders, ascii, viewerOf(call)),
-      waitingChanges(call, ascii),
-    ]);
+  const now = call.context.now();
+  const [
+    listed,
+    [judged],
+    known,
+    found,
+    { reminderDays, reminderTimezone },
+    details,
+    incidents,
+    mandate,
+    changes,
+  ] = await Promise.all([
+    expiry.findListed(ascii),
+    portfolio.judged({ filter: EVERY_NAME, owners: [], names: [ascii], now }),
+    names.known(ascii),
+    visibleOrders(orders, viewerOf(call), { name: ascii, limit: ORDERS_SHOWN }),
+    savedSettings(),
+    portfolio.find(ascii),
+    names.incidents.openOf([ascii]),
+    mandateOfName(call.context.orders, ascii, viewerOf(call)),
+    waitingChanges(call, ascii),
+  ]);
   // Registries have no record of a host.
   const host = checkRegistrable(parsed.value).find(
     ({ code }) => code === 'below_registered_name' || code === 'public_suffix',
@@ -54,15 +66,21 @@ async function runName(call: CommandCall): Promise<void> {
       ),
       incidents,
       changes,
-      delegation: delegationHealth(known.history, call.context.now()),
+      judgement: judge({ ...NOT_WATCHED, posture: postureOf(known.history, now, undefined), ...judged }, now),
       details,
       mandate,
       renewWithinDays: Math.max(0, ...reminderDays),
       waiting: await waitingNow(call.context, listed?.domain),
-      today: calendarDay(call.context.now(), reminderTimezone),
+      today: calendarDay(now, reminderTimezone),
     }),
   );
 }
+
+/** Only lookups judge it. */
+const NOT_WATCHED = {
+  ...{ expiresAt: undefined, deletedAt: undefined, isLapsing: true, hasOwner: false },
+  incidentSince: undefined,
+};
 
 async function waitingChanges({ context, person }: CommandCall, name: string): Promise<readonly AnyBlock[]> {
   const [open, domain] = await Promise.all([

@@ -4,7 +4,6 @@ import { groupBy, present } from '../../lib/collections.ts';
 import type { CoveringMandate } from '../../mandates/overview.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import { isDateless, type WhoisSighting } from '../../names/dates.ts';
-import type { DelegationHealth } from '../../names/delegation-health.ts';
 import {
   EARLIEST_READING,
   FACT_NAMES,
@@ -17,6 +16,7 @@ import { type ListedIncident, rulesOutRenewal } from '../../names/incident.ts';
 import type { KnownName } from '../../names/names.ts';
 import type { NameDetails } from '../../names/portfolio.ts';
 import { endOf, ownerAnswer } from '../../names/portfolio.ts';
+import type { Judgement } from '../../names/posture.ts';
 import { type PastChange, pastChanges } from '../../names/timeline.ts';
 import { isOfIncident } from '../../names/unexplained-changes.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
@@ -48,11 +48,11 @@ import {
 import { coveredText } from '../mandates/mandate.view.ts';
 import { waitingText } from '../money/price.view.ts';
 import { orderLine } from '../orders/order.view.ts';
-import { healthLines } from './delegation.view.ts';
 import { FACT_LABELS, formatChange, formatList, formatValue, UNSEEN_REASONS } from './facts.view.ts';
 import { firstIncidents, HAPPENED, incidentButtons, worstOf } from './incident.view.ts';
 import { answerText } from './owner.view.ts';
 import { detailPairs, editButton } from './portfolio.view.ts';
+import { findingLines } from './posture.view.ts';
 
 /* The screen of one name, sized for a phone. */
 
@@ -72,7 +72,7 @@ export interface NameScreen extends Capability {
   /** Unexplained changes, latest first. */
   readonly incidents: readonly ListedIncident[];
   readonly changes: readonly AnyBlock[];
-  readonly delegation: DelegationHealth;
+  readonly judgement: Judgement;
   /** The screen offers renewal for names expiring within these days; others need an explicit period. */
   readonly renewWithinDays: number;
   readonly waiting: readonly WaitingStep[];
@@ -104,7 +104,7 @@ export function nameScreen(screen: NameScreen): Message {
         ...registryPairs(known, screen.listed?.domain.whois),
         ...lifePairs(known),
       ].map(([label, value]) => value !== undefined && `*${label}* ${value}`),
-      ...healthLines(screen.delegation).map((line) => line.replace(/^(:\w+:) /, '$1 *Delegation* ')),
+      ...findingLines(screen.judgement),
       ...unseenLines(known),
       ...suspectedLines(known),
     ]),

@@ -2,9 +2,17 @@ import { z } from 'zod';
 import { daysBetween, expiryDay } from '../../expiry/days.ts';
 import { quoteOn } from '../../money/prices.ts';
 import { renewalsByZone } from '../../money/spend.ts';
-import { isLeft, isNone, type NameFilter, readFilter } from '../../names/filter.ts';
+import {
+  asksForFindings,
+  hasFindings,
+  isLeft,
+  isNone,
+  type NameFilter,
+  readFilter,
+} from '../../names/filter.ts';
 import { DETAIL_COLUMNS, detailCells } from '../../names/portfolio.ts';
 import type { FoundName, NameQuery } from '../../names/ports.ts';
+import { codesOf, judge, summarize } from '../../names/posture.ts';
 import { calendarDay, utcDay } from '../../zones/calendar-day.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import { renewManyForm } from '../expiry/reminders.ts';
@@ -39,20 +47,21 @@ const MAX_EXPORT = 200_000;
 type Found = { readonly query: NameQuery; readonly text: string } | { readonly problem: Message };
 
 /** Parses a filter and resolves its owners. */
-async function queryOf(call: Interaction, text: string): Promise<Found> {
+export async function queryOf(call: Interaction, text: string): Promise<Found> {
   const read = readFilter(text);
   if (!read.ok) return { problem: problemsOf(read.issues) };
   const owners = await ownersOf(call, read.filter);
   if ('unknown' in owners) return { problem: problemsOf([{ code: 'unknown_owner', value: owners.unknown }]) };
+  const { portfolio, now } = call.context;
+  const asked = { filter: read.filter, owners: owners.ids, now: now() };
+  const judged = asksForFindings(read.filter) ? await portfolio.judged(asked) : undefined;
+  const fitting = judged?.filter((each) => hasFindings(read.filter, judge(each, asked.now)));
   return {
     text,
     query: {
-      filter: read.filter,
-      owners: owners.ids,
-      now: call.context.now(),
-      cursor: undefined,
-      isBackward: false,
-      limit: NAMES_PAGE,
+      ...asked,
+      ...(fitting && { names: fitting.map(({ name }) => name) }),
+      ...{ cursor: undefined, isBackward: false, limit: NAMES_PAGE },
     },
   };
 }
@@ -224,17 +233,21 @@ async function openEdit(call: ActionCall): Promise<void> {
 }
 
 /** File columns. The import reads the user-defined ones. */
-const COLUMNS = ['name', ...DETAIL_COLUMNS, 'expires', 'registrar'];
+const COLUMNS = ['name', ...DETAIL_COLUMNS, 'expires', 'registrar', 'findings'];
 
 async function exportNames(call: Interaction, text: string): Promise<void> {
   const found = await queryOf(call, text);
   if ('problem' in found) return call.respond(found.problem);
+  const { portfolio, now } = call.context;
+  const { names: judged } = summarize(await portfolio.judged(found.query), now());
+  const findings = new Map(judged.map((each) => [each.name, codesOf(each).join(' ')]));
   const lines: (readonly string[])[] = [COLUMNS];
   for (let { query } = found; lines.length <= MAX_EXPORT; ) {
-    const rows = await call.context.portfolio.page({ ...query, limit: EXPORT_BATCH });
+    const rows = await portfolio.page({ ...query, limit: EXPORT_BATCH });
     for (const row of rows) {
       const { name, expiresAt, registrar = '' } = row;
-      lines.push([name, ...detailCells(row), expiresAt === undefined ? '' : utcDay(expiresAt), registrar]);
+      const expires = expiresAt === undefined ? '' : utcDay(expiresAt);
+      lines.push([name, ...detailCells(row), expires, registrar, findings.get(name) ?? '']);
     }
     const cursor = rows.at(-1);
     if (cursor === undefined || rows.length < EXPORT_BATCH) break;
@@ -255,7 +268,7 @@ export const names = {
     {
       usage: 'names [FILTER…]',
       summary:
-        'Find names by tag, owner, zone, registrar, expiry or text; `names export` and `names import` use CSV',
+        'Find names by tag, owner, zone, registrar, expiry, finding or text; `names export` and `names import` use CSV',
       example: '/domain names tag:brand expiring<60',
       run: runNames,
     },

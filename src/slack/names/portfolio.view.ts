@@ -4,6 +4,7 @@ import type { Amount } from '../../money/amount.ts';
 import { FILTER_KEYS, type FilterIssue } from '../../names/filter.ts';
 import { MAX_IMPORTED_NAMES, MAX_TAGS, type NameDetails, type TagIssue } from '../../names/portfolio.ts';
 import type { FoundName } from '../../names/ports.ts';
+import { FINDING_CODES } from '../../names/posture.ts';
 import { displayName } from '../../zones/names.ts';
 import type { Capability } from '../capability.ts';
 import { formatDays } from '../expiry/expiry.view.ts';
@@ -92,7 +93,7 @@ export function filterIssueText(
   switch (issue.code) {
     case 'unknown_filter': {
       const meant = nearest(issue.key, FILTER_KEYS);
-      return `Unknown filter ${code(issue.key)}.${meant === undefined ? ` Filters: ${FILTER_KEYS.map((key) => code(`${key}:`)).join(', ')}, ${code('expiring<60')}, \`unused\`, \`lame\`, \`undated\`, and any other text.` : ` Did you mean ${code(`${meant}:`)}?`}`;
+      return `Unknown filter ${code(issue.key)}.${meant === undefined ? ` Filters: ${FILTER_KEYS.map((key) => code(`${key}:`)).join(', ')}, ${code('expiring<60')}, \`unused\`, \`lame\`, \`undated\`, \`unlocked\`, \`unsigned\`, and any other text.` : ` Did you mean ${code(`${meant}:`)}?`}`;
     }
     case 'no_value':
       return `${code(`${issue.key}:`)} needs a value right after the colon, such as ${code(EXAMPLES[issue.key])}.`;
@@ -100,6 +101,10 @@ export function filterIssueText(
       return `${code(issue.word)} needs a number of days, such as ${code('expiring<60')} or ${code('expiring>30')}.`;
     case 'unknown_sort':
       return `${code(issue.value)} isn’t a sort order. Use \`sort:expiry\`, \`sort:name\`, or reversed, \`sort:-name\`.`;
+    case 'unknown_finding': {
+      const meant = nearest(issue.value, FINDING_CODES);
+      return `Unknown finding ${code(issue.value)}. ${meant === undefined ? `Findings: ${FINDING_CODES.map(code).join(', ')}.` : `Did you mean ${code(`finding:${meant}`)}?`}`;
+    }
     case 'too_long':
       return 'The filter is too long. Use at most 800 characters.';
     case 'unknown_owner':
@@ -112,6 +117,7 @@ const EXAMPLES: Readonly<Record<(typeof FILTER_KEYS)[number], string>> = {
   owner: 'owner:@ada',
   zone: 'zone:rest',
   registrar: 'registrar:sandbox',
+  finding: 'finding:unlocked',
   sort: 'sort:name',
 };
 

@@ -45,7 +45,7 @@ function shown(listed: ListedName): Readonly<Record<'name' | 'expiring' | 'rules
       visible: new Set<string>(),
       incidents: [],
       changes: [],
-      delegation: { faults: [], isSeenWhole: true, seenAt: undefined },
+      judgement: { findings: [], unseen: [] },
       hasService: true,
       renewWithinDays: 60,
       waiting: [],

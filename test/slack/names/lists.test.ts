@@ -165,7 +165,7 @@ function usualName(): NameScreen {
     visible: new Set(),
     incidents: [],
     changes: [],
-    delegation: { faults: [], isSeenWhole: true, seenAt: NOW },
+    judgement: { findings: [], unseen: [] },
     renewWithinDays: 60,
     waiting: costOf(),
     today: TODAY,

@@ -1,0 +1,287 @@
+import { DAY_MS } from '../lib/duration.ts';
+import { isTransferLock } from '../registry/rdap/status.ts';
+import { type DelegationFaultCode, faultsOf, HEALTH_FACTS } from './delegation-health.ts';
+import type { FactName, FactValue } from './facts.ts';
+import type { KnownFact, NameHistory } from './history.ts';
+import { NO_MAIL } from './impact.ts';
+
+/**
+ * The findings of a name. Nothing else judges names. Each lookup stores a {@link Posture}; dates, owner and incidents
+ * are added when it is read, because people change them and days pass. Pure.
+ */
+
+/** Worst first. */
+const CODES = {
+  danger: [
+    'expired',
+    'all_lame',
+    'nameserver_registrable',
+    'dnssec_broken',
+    'certificate_expired',
+    'incident',
+  ],
+  warning: [
+    'expires_soon',
+    'undated',
+    /** No transfer lock. */
+    'unlocked',
+    'lame',
+    'nameserver_expiring',
+    'dnssec_expiring',
+    'certificate_expiring',
+    'certificate_mismatch',
+    'no_owner',
+  ],
+  note: ['unsigned', 'no_caa', 'no_spf', 'no_dmarc'],
+} as const;
+export type FindingLevel = keyof typeof CODES;
+export const FINDING_CODES = [...CODES.danger, ...CODES.warning, ...CODES.note] as const;
+export type FindingCode = (typeof FINDING_CODES)[number];
+export const DANGERS = CODES.danger;
+export type DangerCode = (typeof DANGERS)[number];
+export const DELEGATION_FINDINGS = [
+  'all_lame',
+  'nameserver_registrable',
+  'dnssec_broken',
+  'lame',
+  'nameserver_expiring',
+] as const satisfies readonly FindingCode[];
+
+/** What lookups cover. A name whose part wasn't seen isn't fine. */
+export const PARTS = ['registry', 'delegation', 'dnssec', 'dns'] as const;
+export type Part = (typeof PARTS)[number];
+
+export interface Finding {
+  readonly code: FindingCode;
+  /** Undefined: always, as far as known. */
+  readonly since: Date | undefined;
+  /** Hosts or domains. */
+  readonly about?: readonly string[];
+}
+
+/** Moments are in ms: thousands are read at once. */
+interface Lasting extends Omit<Finding, 'since'> {
+  readonly since: number | undefined;
+  /** Then another finding takes its place. */
+  readonly until?: number;
+}
+
+/** The result of lookups, for any day until the next one. */
+export interface Posture {
+  /** May begin in the future. */
+  readonly findings: readonly (Lasting & { readonly since: number })[];
+  readonly unseen: readonly Unseen[];
+}
+
+export interface Unseen {
+  readonly part: Part;
+  /** In ms; may come. 0: never seen. */
+  readonly since: number;
+  /** Servers that don't respond. */
+  readonly about?: readonly string[];
+}
+
+/** Everything that judges a name. */
+export interface JudgedName {
+  readonly expiresAt: Date | undefined;
+  readonly deletedAt: Date | undefined;
+  /** Confirmed: its end is wanted, and nobody has to own it. */
+  readonly isLapsing: boolean;
+  readonly hasOwner: boolean;
+  /** The open one. */
+  readonly incidentSince: Date | undefined;
+  /** Undefined before the first lookup. */
+  readonly posture: Posture | undefined;
+}
+
+export interface Judgement {
+  /** Worst first. */
+  readonly findings: readonly Finding[];
+  readonly unseen: readonly Unseen[];
+}
+
+/** Also {@link nameserver_expiring}'s. */
+const SOON_MS = 30 * DAY_MS;
+/** DNS is looked up daily, registries weekly. */
+const STALE_MS: Readonly<Record<Part, number>> = {
+  registry: 15 * DAY_MS,
+  delegation: 2 * DAY_MS,
+  dnssec: 2 * DAY_MS,
+  dns: 2 * DAY_MS,
+};
+const FAULTS: Readonly<Record<DelegationFaultCode, FindingCode>> = {
+  registrable: 'nameserver_registrable',
+  all_lame: 'all_lame',
+  unfit_ds: 'dnssec_broken',
+  lame: 'lame',
+  no_address: 'lame',
+  ending: 'nameserver_expiring',
+  silent: 'lame',
+};
+
+const RANKS: ReadonlyMap<FindingCode, number> = new Map(FINDING_CODES.map((code, rank) => [code, rank]));
+
+function rankOf({ code }: Pick<Finding, 'code'>): number {
+  return RANKS.get(code) ?? RANKS.size;
+}
+
+export function levelOf(code: FindingCode): FindingLevel {
+  const isIn = (codes: readonly FindingCode[]) => codes.includes(code);
+  return isIn(CODES.danger) ? 'danger' : isIn(CODES.warning) ? 'warning' : 'note';
+}
+
+export function judge(name: JudgedName, now: Date): Judgement {
+  const at = now.getTime();
+  const { findings: seen = [], unseen = NEVER_SEEN } = name.posture ?? {};
+  const findings = [...decidedFindings(name), ...seen]
+    .filter(({ since, until }) => (since === undefined || since <= at) && (until === undefined || at < until))
+    .sort((a, b) => rankOf(a) - rankOf(b))
+    .map(
+      ({ code, since, about }): Finding => ({
+        code,
+        since: since === undefined ? undefined : new Date(since),
+        ...(about && { about }),
+      }),
+    );
+  return { findings, unseen: unseen.filter(({ since }) => since <= at) };
+}
+
+const NEVER_SEEN: readonly Unseen[] = PARTS.map((part) => ({ part, since: 0 }));
+
+export function codesOf({ findings }: Judgement): readonly FindingCode[] {
+  return findings.map(({ code }) => code);
+}
+
+export interface NameJudgement extends Judgement {
+  readonly name: string;
+  readonly standing: Standing;
+}
+
+/** By the worst finding. Without any, a name is fine only if everything was seen; notes don't matter. */
+const STANDINGS = ['danger', 'warning', 'unchecked', 'fine'] as const;
+export type Standing = (typeof STANDINGS)[number];
+
+export interface PostureSummary {
+  /** Worst first. */
+  readonly names: readonly NameJudgement[];
+  readonly counts: Readonly<Record<Standing, number>>;
+}
+
+export function summarize(
+  names: readonly (JudgedName & { readonly name: string })[],
+  now: Date,
+): PostureSummary {
+  const counts = { danger: 0, warning: 0, unchecked: 0, fine: 0 };
+  const ranked = names.map((each) => {
+    const judgement = judge(each, now);
+    const standing = standingOf(judgement);
+    counts[standing] += 1;
+    const [worst] = judgement.findings;
+    const rank = STANDINGS.indexOf(standing) * 100 + (worst === undefined ? RANKS.size : rankOf(worst));
+    return { ...judgement, name: each.name, standing, rank };
+  });
+  ranked.sort(
+    (a, b) => a.rank - b.rank || b.findings.length - a.findings.length || (a.name < b.name ? -1 : 1),
+  );
+  return { names: ranked, counts };
+}
+
+function standingOf({ findings: [worst], unseen }: Judgement): Standing {
+  const level = worst && levelOf(worst.code);
+  if (level !== undefined && level !== 'note') return level;
+  return unseen.length > 0 ? 'unchecked' : 'fine';
+}
+
+/** From dates, owner and incidents. */
+function decidedFindings(name: JudgedName): readonly Lasting[] {
+  const { expiresAt, deletedAt, isLapsing, hasOwner, incidentSince } = name;
+  const incident: readonly Lasting[] =
+    incidentSince === undefined ? [] : [{ code: 'incident', since: incidentSince.getTime() }];
+  if (isLapsing) return incident;
+  const owner: readonly Lasting[] = hasOwner ? [] : [{ code: 'no_owner', since: undefined }];
+  return [...incident, ...dateFindings(expiresAt?.getTime(), deletedAt?.getTime()), ...owner];
+}
+
+function dateFindings(expiresAt: number | undefined, deletedAt: number | undefined): readonly Lasting[] {
+  if (deletedAt !== undefined) return [{ code: 'expired', since: deletedAt }];
+  if (expiresAt === undefined) return [{ code: 'undated', since: undefined }];
+  return [
+    { code: 'expires_soon', since: expiresAt - SOON_MS, until: expiresAt },
+    { code: 'expired', since: expiresAt },
+  ];
+}
+
+/** @param former its findings keep their beginning */
+export function postureOf(history: NameHistory, at: Date, former: Posture | undefined): Posture {
+  const found = [...delegationFindings(history), ...lockFindings(history), ...dnsFindings(history)];
+  const findings = found.map((finding) => {
+    const known = former?.findings.find(({ code }) => code === finding.code);
+    return { ...finding, since: known?.since ?? at.getTime() };
+  });
+  return { findings, unseen: unseenParts(history) };
+}
+
+type Found = Omit<Finding, 'since'>;
+
+/** Several faults may be one finding. */
+function delegationFindings(history: NameHistory): Found[] {
+  const found = new Map<FindingCode, readonly string[]>();
+  for (const { code: fault, about } of faultsOf(history)) {
+    const code = FAULTS[fault];
+    found.set(code, [...(found.get(code) ?? []), ...about]);
+  }
+  // All lame says it.
+  if (found.has('all_lame')) found.delete('lame');
+  return [...found].map(([code, about]) => ({ code, about }));
+}
+
+function lockFindings(history: NameHistory): Found[] {
+  const statuses = currentOf(history, 'statuses');
+  if (statuses === undefined || currentOf(history, 'registration')?.length === 0) return [];
+  return statuses.some(isTransferLock) ? [] : [{ code: 'unlocked' }];
+}
+
+function dnsFindings(history: NameHistory): Found[] {
+  const isAbsent = (fact: FactName) => currentOf(history, fact)?.length === 0;
+  const hasMail = currentOf(history, 'mx')?.some((text) => text !== NO_MAIL) === true;
+  const missing = [
+    ['ds', 'unsigned'],
+    ['caa', 'no_caa'],
+    ...(hasMail
+      ? ([
+          ['spf', 'no_spf'],
+          ['dmarc', 'no_dmarc'],
+        ] as const)
+      : []),
+  ] as const;
+  return missing.flatMap(([fact, code]) => (isAbsent(fact) ? [{ code }] : []));
+}
+
+const FACTS_OF: Readonly<Record<Exclude<Part, 'delegation'>, readonly FactName[]>> = {
+  registry: ['statuses'],
+  dnssec: ['ds'],
+  dns: ['a', 'aaaa', 'mx', 'caa', 'spf', 'dmarc'],
+};
+
+/** Each with the moment from which it isn't known: it may come, and is 0 for what was never seen. */
+function unseenParts(history: NameHistory): Posture['unseen'] {
+  return PARTS.map((part) => {
+    const facts = part === 'delegation' ? HEALTH_FACTS : FACTS_OF[part];
+    const silent = part === 'delegation' ? history.silent_nameservers?.current : undefined;
+    const about = silent?.value ?? [];
+    const sinces = facts.map((fact) => unseenSince(history[fact], STALE_MS[part]));
+    if (silent !== undefined && about.length > 0) sinces.push(silent.firstSeen.getTime());
+    return { part, since: Math.min(...sinces), ...(about.length > 0 && { about }) };
+  });
+}
+
+function unseenSince(known: KnownFact | undefined, staleMs: number): number {
+  const { current, candidate, unseen } = known ?? {};
+  if (current === undefined) return 0;
+  if (unseen !== undefined) return unseen.since.getTime();
+  return Math.max(current.lastSeen.getTime(), candidate?.lastSeen.getTime() ?? 0) + staleMs;
+}
+
+function currentOf(history: NameHistory, fact: FactName): FactValue | undefined {
+  return history[fact]?.current?.value;
+}

@@ -1,0 +1,41 @@
+import { present } from '../../lib/collections.ts';
+import { summarize } from '../../names/posture.ts';
+import type { ActionCall, CommandCall, Feature, Interaction } from '../feature.ts';
+import type { Message } from '../kit/blocks.ts';
+import { pageActions, pageOf, type Turn } from '../kit/pages.ts';
+import { queryOf } from './names.ts';
+import { POSTURE_PAGE, postureMessage } from './posture.view.ts';
+
+/* The findings of all names, worst first. */
+
+const ALL = 'all';
+
+/** The turn's arguments: `all` and the filter, as typed. */
+async function posturePage(call: Interaction, { of, offset }: Turn): Promise<Message> {
+  const [first, ...rest] = of.split(' ');
+  const withNotes = first === ALL;
+  const filter = (withNotes ? rest : present([first, ...rest])).join(' ').trim();
+  const found = await queryOf(call, filter);
+  if ('problem' in found) return found.problem;
+  const names = await call.context.portfolio.judged(found.query);
+  const { names: judged, counts } = summarize(names, call.context.now());
+  const listed = judged.filter(({ standing, findings }) =>
+    standing === 'fine' ? withNotes && findings.length > 0 : true,
+  );
+  return postureMessage({ filter, withNotes, counts, page: pageOf(listed, offset, POSTURE_PAGE) });
+}
+
+export const posture = {
+  commands: [
+    {
+      usage: 'posture [all] [FILTER…]',
+      summary: 'List problems of names, worst first; `all` adds notes',
+      example: '/domain posture tag:brand',
+      run: async (call: CommandCall) =>
+        call.respond(await posturePage(call, { of: call.words.join(' '), offset: 0 })),
+    },
+  ],
+  actions: pageActions('posture', async (call: ActionCall, turned) =>
+    call.respond(await posturePage(call, turned), { replace: true }),
+  ),
+} as const satisfies Feature;

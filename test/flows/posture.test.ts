@@ -1,0 +1,84 @@
+import { setScene } from '@domain-steward/sandbox-service';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { answerTo, openedAfter, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { closed } from '../support/people.ts';
+import { startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
+
+/*
+ * Findings of two names, everywhere people read them: one is sound, the other has no transfer lock.
+ */
+
+const receiver = await startReceiver();
+afterAll(() => receiver.close());
+const t = useTestDemo({ settings: { WEBHOOK_URLS: receiver.url, WEBHOOK_SECRET } });
+
+const SOUND = 'sound.rest';
+const OPEN = 'open.rest';
+const DAY_MS = 86_400_000;
+const HOSTS = ['ns1.host.example', 'ns2.host.example'];
+
+const told = (line: string) => answerTo(t.workspace, t.alice, `/domain ${line}`);
+const findings = () =>
+  receiver.received.map(({ body }) => body).filter(({ type }) => type.startsWith('finding.'));
+
+beforeAll(async () => {
+  const { sandbox: dns } = t.demo.dns;
+  if (dns === undefined) throw new Error('the demo has no DNS');
+  const expires = t.service.clock.registry() + 300 * DAY_MS;
+  for (const name of [SOUND, OPEN]) {
+    t.service.state.addDomain({ name, context: 4, expires, nameServers: HOSTS });
+    await setScene({ service: t.service, dns, name });
+    if (name === OPEN) t.service.registry.show(name, { statuses: ['active'] });
+    await told(`watch ${name}`);
+  }
+  await until('both have been looked up', async () => {
+    await t.demo.bot.catchUp();
+    if (!(await told('posture')).includes('not seen')) return true;
+    await t.demo.moveTime(DAY_MS);
+    return false;
+  });
+}, 40_000);
+
+test('each name that lacks something has a line with what to do', async () => {
+  const text = await told('posture');
+  expect(text).toContain('0 of 2 names are fine');
+  expect(text).toMatch(/:warning: \*open\.rest\* · no transfer lock: turn it on.* · also no owner\n/);
+  expect(text).toMatch(/:warning: \*sound\.rest\* · no owner: set one/);
+});
+
+test('a name with an owner is fine, and its notes are said when they are asked for', async () => {
+  await told(`name ${SOUND}`);
+  const screen = t.alice.ephemerals().at(-1);
+  if (screen === undefined) throw new Error('the screen of the name was not shown');
+  expect(textOf(screen)).toContain(':warning: *Owner* no owner');
+  const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(screen, 'name_edit'));
+  await toldAfter(t.workspace, t.alice, async () => closed(await t.alice.submit(form, { owner: 'U0ALICE' })));
+  const text = await told('posture');
+  expect(text).toContain('1 of 2 names is fine');
+  expect(text).not.toContain(SOUND);
+  expect(await told('posture all sound')).toMatch(/1 of 1 name .*is fine.*• \*sound\.rest\* · no DNSSEC/s);
+});
+
+test('filters find the names with a finding', async () => {
+  expect(await told('names unlocked')).toMatch(/1 name for `unlocked`.*open\.rest/s);
+  expect(await told('names finding:no_owner zone:rest')).toContain('1 name');
+  expect(await told('names finding:lamer')).toContain('Did you mean `finding:lame`');
+});
+
+test('webhooks report the beginning and the end of a danger', async () => {
+  const now = t.service.clock.registry();
+  const opened = async (type: string) =>
+    until(`a webhook ${type}`, async () => {
+      await t.demo.moveTime(DAY_MS);
+      return findings().some((body) => body.type === type);
+    });
+  t.service.registry.show(OPEN, { expires: now - DAY_MS });
+  await opened('finding.opened');
+  expect(await told('posture')).toMatch(/1 in danger.*\n:x: \*open\.rest\* · expired or deleted/);
+  t.service.registry.show(OPEN, { expires: now + 300 * DAY_MS });
+  await opened('finding.closed');
+  expect(findings()).toMatchObject([
+    { type: 'finding.opened', data: { name: OPEN, code: 'expired', text: expect.stringContaining(OPEN) } },
+    { type: 'finding.closed', data: { name: OPEN, code: 'expired' } },
+  ]);
+});

@@ -1,0 +1,254 @@
+import { describe, expect, test } from 'vitest';
+import { FACT_NAMES, type Fact, type FactName, type Facts, seen, unseen } from '../../src/names/facts.ts';
+import { hasFindings, readFilter } from '../../src/names/filter.ts';
+import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
+import { NO_DELEGATION } from '../../src/names/observe-delegation.ts';
+import {
+  FINDING_CODES,
+  type FindingCode,
+  type JudgedName,
+  judge,
+  PARTS,
+  postureOf,
+  summarize,
+} from '../../src/names/posture.ts';
+import { storedPosture } from '../../src/names/stored.ts';
+import fc from '../support/properties.ts';
+
+const DAY_MS = 86_400_000;
+const START = new Date('2026-11-22T00:00:00Z');
+const at = (days: number) => new Date(START.getTime() + days * DAY_MS);
+const HOSTS = ['ns1.host.example', 'ns2.host.example'];
+
+/** A name that lacks nothing. */
+const SOUND: Facts = {
+  ...NO_DELEGATION,
+  registration: seen(['registered']),
+  statuses: seen(['client transfer prohibited']),
+  parent_nameservers: seen(HOSTS),
+  ds: seen(['1 13 2 ab']),
+  a: seen(['198.51.100.7']),
+  aaaa: seen([]),
+  mx: seen(['10 mail.example']),
+  caa: seen(['0 issue ca.example']),
+  spf: seen(['v=spf1 -all']),
+  dmarc: seen(['v=dmarc1; p=reject']),
+};
+
+function historyOf(...looks: readonly (readonly [days: number, facts: Facts])[]): NameHistory {
+  return looks.reduce<NameHistory>(
+    (history, [days, facts]) => mergeObservation(history, { name: 'cafe.rest', at: at(days), facts }).history,
+    {},
+  );
+}
+
+function nameWith(given: Partial<JudgedName> & { readonly facts?: Facts } = {}): JudgedName {
+  const { facts = {}, ...rest } = given;
+  return {
+    ...{ expiresAt: at(300), deletedAt: undefined, isLapsing: false, hasOwner: true },
+    incidentSince: undefined,
+    posture: postureOf(historyOf([0, { ...SOUND, ...facts }]), START, undefined),
+    ...rest,
+  };
+}
+
+const codesAt = (name: JudgedName, days = 1) => judge(name, at(days)).findings.map(({ code }) => code);
+
+describe('a name', () => {
+  test.each<[string, Parameters<typeof nameWith>[0], readonly FindingCode[]]>([
+    ['that lacks nothing', {}, []],
+    ['that expired', { expiresAt: at(1) }, ['expired']],
+    ['that was deleted, whatever its date', { deletedAt: at(-1) }, ['expired']],
+    ['deleted without a date', { deletedAt: at(-1), expiresAt: undefined }, ['expired']],
+    ['that expires in 30 days', { expiresAt: at(31) }, ['expires_soon']],
+    ['that expires later', { expiresAt: at(31.1) }, []],
+    ['without a date', { expiresAt: undefined }, ['undated']],
+    ['without an owner', { hasOwner: false }, ['no_owner']],
+    ['with an incident', { incidentSince: at(0) }, ['incident']],
+    ['that is to lapse', { isLapsing: true, expiresAt: at(-1), hasOwner: false }, []],
+    ['without a lock', { facts: { statuses: seen(['active']) } }, ['unlocked']],
+    [
+      'with a lock on updates alone',
+      { facts: { statuses: seen(['client update prohibited']) } },
+      ['unlocked'],
+    ],
+    ['whose lock has no side', { facts: { statuses: seen(['locked']) } }, []],
+    ['that isn’t registered', { facts: { registration: seen([]), statuses: seen([]) } }, []],
+    ['with a lame server', { facts: { lame_nameservers: seen(HOSTS.slice(1)) } }, ['lame']],
+    [
+      'with a server without an address',
+      { facts: { addressless_nameservers: seen(HOSTS.slice(1)) } },
+      ['lame'],
+    ],
+    ['with a silent server', { facts: { silent_nameservers: seen(HOSTS.slice(1)) } }, ['lame']],
+    ['with lame servers alone', { facts: { lame_nameservers: seen(HOSTS) } }, ['all_lame']],
+    [
+      'whose server is for sale',
+      { facts: { registrable_domains: seen(['host.example']) } },
+      ['nameserver_registrable'],
+    ],
+    ['whose server ends', { facts: { ending_domains: seen(['host.example']) } }, ['nameserver_expiring']],
+    ['with a DS for no key', { facts: { unfit_ds: seen(HOSTS) } }, ['dnssec_broken']],
+    ['without DNSSEC', { facts: { ds: seen([]) } }, ['unsigned']],
+    ['without CAA', { facts: { caa: seen([]) } }, ['no_caa']],
+    ['with mail but no protection', { facts: { spf: seen([]), dmarc: seen([]) } }, ['no_spf', 'no_dmarc']],
+    ['that refuses mail', { facts: { mx: seen(['0 .']), spf: seen([]), dmarc: seen([]) } }, []],
+    ['without mail', { facts: { mx: seen([]), spf: seen([]), dmarc: seen([]) } }, []],
+  ])('%s', (_case, given, codes) => {
+    expect(codesAt(nameWith(given))).toEqual(codes);
+  });
+
+  test('has its worst finding first, and the day on which each began', () => {
+    const facts = { lame_nameservers: seen(HOSTS.slice(1)), ds: seen([]) };
+    const former = postureOf(historyOf([0, { ...SOUND, ...facts }]), at(0), undefined);
+    const posture = postureOf(historyOf([0, { ...SOUND, ...facts }], [1, SOUND]), at(1), former);
+    expect(judge(nameWith({ posture, expiresAt: at(-5) }), at(2)).findings).toEqual([
+      { code: 'expired', since: at(-5) },
+      { code: 'lame', since: at(0), about: HOSTS.slice(1) },
+      { code: 'unsigned', since: at(0) },
+    ]);
+  });
+
+  test.each([
+    ['was never looked up', undefined, [...PARTS]],
+    ['is seen whole', SOUND, []],
+    ['shows no statuses', { ...SOUND, statuses: unseen('not_told') }, ['registry']],
+    ['has a silent server', { ...SOUND, silent_nameservers: seen(HOSTS.slice(1)) }, ['delegation']],
+    ['has a delegation seen in part', { ...SOUND, registrable_domains: unseen('timeout') }, ['delegation']],
+    ['has an unknown DS', { ...SOUND, ds: unseen('server_failure') }, ['dnssec']],
+    ['has unknown mail servers', { ...SOUND, mx: unseen('timeout') }, ['dns']],
+  ] as const)('that %s', (_case, facts, parts) => {
+    const posture = facts && postureOf(historyOf([0, facts]), START, undefined);
+    const { unseen: missing } = judge(nameWith({ posture }), at(1));
+    expect(missing.map(({ part }) => part)).toEqual(parts);
+  });
+
+  test('is not known to be fine once its lookups are old', () => {
+    const partsAt = (days: number) => judge(nameWith(), at(days)).unseen.map(({ part }) => part);
+    expect(partsAt(1.9)).toEqual([]);
+    expect(partsAt(2)).toEqual(['delegation', 'dnssec', 'dns']);
+    expect(partsAt(15)).toEqual([...PARTS]);
+  });
+
+  test('keeps what was found while it isn’t seen', () => {
+    const history = historyOf([0, { ...SOUND, ds: seen([]) }], [1, { ds: unseen('timeout') }]);
+    const name = nameWith({ posture: postureOf(history, at(1), undefined) });
+    expect(judge(name, at(1))).toMatchObject({
+      findings: [{ code: 'unsigned' }],
+      unseen: [{ part: 'dnssec' }],
+    });
+  });
+});
+
+test('names are listed worst first, and only what was seen is fine', () => {
+  const named = (name: string, given: Parameters<typeof nameWith>[0]) => ({ name, ...nameWith(given) });
+  const { names, counts } = summarize(
+    [
+      named('fine.rest', {}),
+      named('note.rest', { facts: { ds: seen([]) } }),
+      named('dark.rest', { posture: undefined }),
+      named('warned.rest', { hasOwner: false }),
+      named('both.rest', { expiresAt: at(-1), hasOwner: false }),
+      named('gone.rest', { expiresAt: at(-1) }),
+    ],
+    at(1),
+  );
+  const order = ['both.rest', 'gone.rest', 'warned.rest', 'dark.rest', 'note.rest', 'fine.rest'];
+  expect(names.map(({ name }) => name)).toEqual(order);
+  expect(counts).toEqual({ danger: 2, warning: 1, unchecked: 1, fine: 2 });
+});
+
+describe('a filter', () => {
+  test.each([
+    ['unlocked', true],
+    ['unlocked unsigned', false],
+    ['finding:unsigned,unlocked', true],
+    ['finding:unsigned finding:UNLOCKED', true],
+    ['finding:unsigned', false],
+    ['lame', false],
+    ['', true],
+  ])('%s finds an unlocked name: %s', (text, isFound) => {
+    const read = readFilter(text);
+    if (!read.ok) throw new Error('it is a filter');
+    const unlocked = nameWith({ facts: { statuses: seen(['active']) } });
+    expect(hasFindings(read.filter, judge(unlocked, at(1)))).toBe(isFound);
+  });
+});
+
+/* The contract once more, slowly: from a history and the moment, without anything that is stored. */
+
+const sometimes = <Value>(...values: readonly Value[]) => fc.constantFrom(undefined, ...values);
+const fact: fc.Arbitrary<Fact> = fc.constantFrom(
+  unseen('timeout'),
+  seen([]),
+  seen(HOSTS),
+  seen(HOSTS.slice(1)),
+  seen(['client transfer prohibited']),
+  seen(['0 .']),
+);
+const looks = fc.array(fc.dictionary(fc.constantFrom<FactName>(...FACT_NAMES), fact), { maxLength: 5 });
+const people = fc.record({
+  expiresAt: sometimes(at(-3), at(2), at(20), at(29), at(31), at(300)),
+  deletedAt: sometimes(at(-1)),
+  isLapsing: fc.boolean(),
+  hasOwner: fc.boolean(),
+  incidentSince: sometimes(at(0)),
+});
+
+function slowly(history: NameHistory, name: Omit<JudgedName, 'posture'>, now: Date): FindingCode[] {
+  const valuesOf = (wanted: FactName) => history[wanted]?.current?.value;
+  const has = (wanted: FactName) => (valuesOf(wanted) ?? []).length > 0;
+  const lacks = (wanted: FactName) => valuesOf(wanted)?.length === 0;
+  const daysLeft = name.expiresAt && (name.expiresAt.getTime() - now.getTime()) / DAY_MS;
+  const dead = new Set([
+    ...(valuesOf('lame_nameservers') ?? []),
+    ...(valuesOf('addressless_nameservers') ?? []),
+  ]);
+  const delegated = valuesOf('parent_nameservers') ?? [];
+  const isAllLame =
+    has('lame_nameservers') && dead.size === delegated.length && delegated.every((host) => dead.has(host));
+  const receivesMail = (valuesOf('mx') ?? []).some((text) => text !== '0 .');
+  const isLocked = (valuesOf('statuses') ?? []).includes('client transfer prohibited');
+  const { deletedAt, isLapsing } = name;
+  const holds: Readonly<Record<FindingCode, boolean>> = {
+    expired: !isLapsing && (deletedAt !== undefined || (daysLeft !== undefined && daysLeft <= 0)),
+    all_lame: isAllLame,
+    nameserver_registrable: has('registrable_domains'),
+    dnssec_broken: has('unfit_ds'),
+    certificate_expired: false,
+    incident: name.incidentSince !== undefined,
+    expires_soon:
+      !isLapsing && deletedAt === undefined && daysLeft !== undefined && daysLeft > 0 && daysLeft <= 30,
+    undated: !isLapsing && deletedAt === undefined && daysLeft === undefined,
+    unlocked: valuesOf('statuses') !== undefined && !isLocked && !lacks('registration'),
+    lame: !isAllLame && (dead.size > 0 || has('silent_nameservers')),
+    nameserver_expiring: has('ending_domains'),
+    dnssec_expiring: false,
+    certificate_expiring: false,
+    certificate_mismatch: false,
+    no_owner: !isLapsing && !name.hasOwner,
+    unsigned: lacks('ds'),
+    no_caa: lacks('caa'),
+    no_spf: receivesMail && lacks('spf'),
+    no_dmarc: receivesMail && lacks('dmarc'),
+  };
+  return FINDING_CODES.filter((code) => holds[code]);
+}
+
+test('a stored posture gives the findings of the contract, also days later', () => {
+  fc.assert(
+    fc.property(looks, people, fc.integer({ min: 0, max: 40 }), (given, decided, days) => {
+      let history: NameHistory = {};
+      let posture = postureOf(history, START, undefined);
+      for (const [hour, facts] of given.entries()) {
+        const moment = at(hour / 24);
+        history = mergeObservation(history, { name: 'cafe.rest', at: moment, facts }).history;
+        posture = postureOf(history, moment, posture);
+      }
+      const read = storedPosture.parse(JSON.parse(JSON.stringify(posture)));
+      expect(read).toEqual(posture);
+      const now = at(days + 1);
+      expect(codesAt({ ...decided, posture: read }, days + 1)).toEqual(slowly(history, decided, now));
+    }),
+  );
+});
