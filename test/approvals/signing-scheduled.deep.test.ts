@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { HOUR_MS } from '../orders/rig.ts';
+import { SIGNED_RULE, type SigningRig, startSigningRig } from './signing-rig.ts';
+
+/* Signatures of an order with a chosen time. */
+
+let s: SigningRig;
+beforeAll(async () => {
+  s = await startSigningRig();
+  await s.publish([SIGNED_RULE]);
+});
+afterAll(() => s.rig.end());
+
+test('signatures from before an order needed approval again don’t count, although they are still rows', async () => {
+  const { bob, carol, dora } = s.people;
+  const { id } = await s.rig.ask(
+    'renew',
+    { names: ['cafe.rest'], period: 1 },
+    { sendAt: { text: '2026-03-02 09:00', timeZone: 'UTC' } },
+  );
+  await s.sign(id, bob, carol);
+  expect((await s.rig.read(id)).state).toBe('APPROVED');
+  await s.rig.sql('CREATE TABLE approvals_kept AS SELECT * FROM approvals');
+
+  s.rig.pass(26 * HOUR_MS);
+  await s.advance(id);
+  expect(await s.rig.read(id)).toMatchObject({ state: 'PENDING', approvals: [], approvalRound: 1 });
+
+  await s.rig.sql('INSERT INTO approvals SELECT * FROM approvals_kept');
+  await s.sign(id, dora);
+  expect((await s.rig.read(id)).state).toBe('PENDING');
+  await s.sign(id, carol);
+  await s.execute(id);
+  expect((await s.rig.read(id)).state).toBe('SUCCEEDED');
+  expect(s.rig.service.received).toHaveLength(1);
+});
