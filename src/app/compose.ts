@@ -396,8 +396,8 @@ export function openPages(
 }
 
 /**
- * The trust anchors of keys; undefined without `SIGNING_ROOTS`. If `PUBLIC_URL` doesn't allow passkeys, no signature
- * counts: a mistake there must not switch signatures off.
+ * The trust anchors for keys; undefined without `SIGNING_ROOTS`. If `PUBLIC_URL` doesn't allow passkeys, no signature
+ * is valid: a mistake in that setting must not turn signatures off.
  */
 function keyUseOf(
   roots: readonly string[],

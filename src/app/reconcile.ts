@@ -6,8 +6,8 @@ import type { DueLane, OrderStore } from '../orders/ports.ts';
 import { keyOfSubject, type NotificationStore, type Subject, subjectOfKey } from '../outbox/notifications.ts';
 
 /**
- * Finds due work in the rows: at start, every two seconds, and at once in the process that made a change. A lost
- * wake-up, a crash and a second replica need no code of their own.
+ * Finds rows that are due: at start, every two seconds, and immediately in the process that made a change. So a lost
+ * wake-up, a crash and a second replica need no special code.
  */
 
 export interface LoopOptions {
@@ -166,8 +166,8 @@ const TIMER_LEEWAY_MS = 5;
 const LOOK_AHEAD_MS = 61 * MINUTE_MS;
 
 /**
- * Runs one loop per lane and two for notifications, so a slow Slack, service or registry holds up nothing else, and
- * refreshes never hold up urgent messages.
+ * Runs one loop per lane and two for notifications, so that a slow Slack, service or registry holds up only its own
+ * loop, and refreshes never hold up urgent messages.
  */
 export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const { store, now, log, periodMs, notificationLeaseMs } = deps;

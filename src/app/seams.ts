@@ -18,7 +18,7 @@ export interface Pace {
   readonly periodMs: number;
   readonly purgeMs: number;
   /**
-   * The pause between two requests to one registry, between two messages of a digest, and between two people. Each
+   * The pause between two requests to the same registry, between two messages of a digest, and between two people. Each
    * has its own default.
    */
   readonly spacingMs?: number;

@@ -72,8 +72,8 @@ const REQUEST_TIMEOUT_MS = 10_000;
 /** How often Node checks for slow requests; its default is 30 s. */
 const TIMEOUT_CHECK_MS = 1_000;
 /**
- * Longer than load balancers keep an idle connection (60 s): otherwise they would send into a connection that is
- * being closed.
+ * Longer than load balancers keep an idle connection (60 s): otherwise they could send a request on a connection that
+ * the server is closing.
  */
 const KEEP_ALIVE_MS = 65_000;
 /** Slack sends about fifteen headers, and a load balancer adds some. */
@@ -152,7 +152,7 @@ async function listen({ port, host, log }: ListenOptions, handle: Handle): Promi
 
 /**
  * Closes the oldest connection without a complete request when there are too many. Deliveries are complete within
- * milliseconds, so an attacker who opens connections and sends nothing loses only their own.
+ * milliseconds, so an attacker who opens connections and sends nothing only loses their own connections.
  */
 function limitWaitingConnections(server: Server): void {
   const waiting = new Set<Socket>();
@@ -249,8 +249,8 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
 }
 
 /**
- * Slack occasionally checks the certificate with an unsigned request, and expects 200. Nothing else in that request
- * is used, and its body is read only if it is short enough for such a check.
+ * Slack occasionally checks the certificate with an unsigned request, and expects 200. Nothing else in that request is
+ * used, and its body is read only if it is short enough for such a check.
  */
 async function isSslCheck(request: IncomingMessage): Promise<boolean> {
   if (request.headers['x-slack-signature'] !== undefined) return false;
@@ -263,7 +263,7 @@ async function isSslCheck(request: IncomingMessage): Promise<boolean> {
 }
 
 /**
- * Bolt assumes that every body is an object. Anything else makes it leave a rejection unhandled, which would end the
+ * Bolt assumes that every body is an object. With any other body it leaves a rejection unhandled, which would end the
  * process.
  */
 function isDelivery(mediaType: string, body: string): boolean {

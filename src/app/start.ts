@@ -50,9 +50,9 @@ export class StartError extends Error {
 const MAX_START_WAIT_MS = 120_000;
 
 /**
- * The configured database, or the embedded one, which is started.
+ * Returns the address of the configured database, or starts the embedded one.
+ *
  * @param onClose gets a function that stops the embedded database
- * @returns its address
  */
 async function findDatabase(
   config: Config,
@@ -95,8 +95,8 @@ export function slackMode(config: Config): SlackMode {
 }
 
 /**
- * Retries while the database or Slack is down. A refusal ends it at once. Waits that Slack asks for don't count
- * towards the limit.
+ * Retries while the database or Slack is down. If either refuses, it stops immediately. Waiting times that Slack asks
+ * for don't count towards the limit.
  */
 export async function retryAtStart<T>(
   what: string,

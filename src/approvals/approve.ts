@@ -55,8 +55,8 @@ export function approveInEmergency(
 const MAX_ATTEMPTS = 50;
 
 /**
- * Starts over from the load if the order changed, if the impact had to be looked up, or if a part of the order was
- * stopped because an earlier order has done it.
+ * Starts over with loading if the order changed, if the impact had to be looked up, or if part of the order was stopped
+ * because an earlier order already did it.
  */
 async function applyClick(context: OrdersContext, orderId: string, given: NewClick): Promise<ChangeOutcome> {
   let click: Click = { ...given, at: context.now(), agreedExcess: undefined, impact: undefined };
@@ -91,8 +91,8 @@ const SHOWN_BY_CARD: ReadonlySet<Refusal['code']> = new Set([
 ]);
 
 /**
- * Records that a person was shown why their click didn't count. Their next click counts; the second half of a double
- * click, which came before, doesn't.
+ * Records that a person was shown why their click wasn't accepted. Their next click is accepted, but not the second
+ * half of a double click, which was made before they could read it.
  */
 export async function recordNotified(
   context: OrdersContext,

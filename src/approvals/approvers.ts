@@ -127,8 +127,9 @@ interface PeopleSource {
 }
 
 /**
- * Reads what is needed to decide whether some people may approve. Slack limits calls about groups, so it is asked
- * only for people who aren't listed themselves.
+ * Reads what is needed to decide whether some people may approve. Slack limits calls about groups, so the bot asks
+ * Slack only about people who aren't listed themselves.
+ *
  * @param options.allGroups ask about all groups, to find unreadable ones
  */
 export async function readPeople(
@@ -263,8 +264,9 @@ export function rightsOf(
 }
 
 /**
- * Reads which of some people may decide about an order. They may also retry, stop and settle it.
- * @param also `general`: those named by the settings may do it too, whatever the rules say
+ * Reads which of some people may approve or deny an order. The same people may retry, stop and settle it.
+ *
+ * @param also `general`: people named in the settings may do this too, whatever the rules say
  */
 export async function approversOf(
   context: OrdersContext,
@@ -328,8 +330,9 @@ export interface WaitingFor {
 }
 
 /**
- * Which orders wait for a person, by their requirements when requested; a click reads the policy again.
- * @param orders pending ones, and those of unknown outcome
+ * Which orders wait for a person, by the requirements at the time of the request; a click evaluates the policy again.
+ *
+ * @param orders pending orders, and orders whose outcome is unknown
  * @param options.allGroups report every unreadable group
  */
 export async function waitingFor(

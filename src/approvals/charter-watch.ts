@@ -11,8 +11,8 @@ export interface CharterWatchDeps {
 }
 
 /**
- * @returns checks whether a charter counts, and notifies people when that changes. Each process does so once, also
- * after a restart: a logged event about it could be forged
+ * @returns a function that checks whether a charter is valid, and notifies people when that changes. Each process
+ * notifies once, also after a restart: if it stored an event about it, that event could be forged
  */
 export function createCharterWatch({ signing, keys, noted, now, log }: CharterWatchDeps) {
   let seen: string | undefined;

@@ -5,8 +5,9 @@ import type { CharterProblem } from './signing/difference.ts';
 import { type KeyLog, keyRingOf, logAt, signingKey, type Trust } from './signing/key-ring.ts';
 
 /**
- * The charter: the policy and the protected settings, signed together. Otherwise a row writer could change the rule
- * instead of the order. The newest charter in the log decides; rows that differ from it don't count.
+ * The charter: the policy and the protected settings, signed together. Otherwise someone who can write to the database
+ * could change the rule instead of the order. The newest charter in the log is authoritative; rows that differ from it
+ * are ignored.
  */
 
 export type ProtectedSettings = Pick<

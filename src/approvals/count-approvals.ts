@@ -133,8 +133,8 @@ export function countApprovals(
 }
 
 /**
- * Why an order can't be sent: it differs from the request, its account, people or the zone's permission are gone, or
- * an earlier order has done some of it. Undefined for an order that isn't waiting.
+ * Why an order can't be sent: it differs from what was requested; its account, its people or the zone's permission are
+ * gone; or an earlier order already did part of it. Undefined for an order that isn't waiting.
  */
 export function obstacleOf(loaded: ApprovalContext): Decision | undefined {
   const { order, history, preconditions } = loaded;

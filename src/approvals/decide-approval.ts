@@ -50,7 +50,7 @@ export function decideApproval(loaded: ApprovalContext): ClickDecision {
 
 /**
  * The requester or an approver resumes a paused order. Earlier failures don't pause it again. An approval that isn't
- * enough is kept until the others are given.
+ * enough by itself is kept until the others are given.
  */
 export function decideResumption(loaded: ApprovalContext): ClickDecision {
   const { click, order } = loaded;

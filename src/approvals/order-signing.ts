@@ -33,7 +33,7 @@ import type { SignatureDifference } from './signing/difference.ts';
 import { activeKeys, type KeyLog, type KeyRing, keyRingOf } from './signing/key-ring.ts';
 
 /**
- * Counts an order's signed approvals, and decides whether they allow sending. Rows aren't trusted: all of it is
+ * Counts an order's signed approvals, and decides whether they allow sending. Rows aren't trusted: everything is
  * computed from `SIGNING_ROOTS` and signatures each time.
  */
 

@@ -2,11 +2,12 @@ import type { Requirement, Requirements } from '../policy/evaluate.ts';
 import { isGroup } from '../policy/policy.ts';
 
 /**
- * Whether the given approvals meet the requirements of an order. Groups, members and stand-ins are those at the time
- * of the decision.
- * A requirement has as many slots as approvers. One approval takes at most one slot of a requirement, and each slot
- * is taken once. An approver takes their own slot. Anyone else takes the slot of an absent approver whose stand-in
- * they are, so a stand-in is never passed on.
+ * Whether the given approvals meet an order's requirements. Groups, members and stand-ins are those at the time of the
+ * decision.
+ *
+ * A requirement has as many slots as approvers. One approval fills at most one slot of a requirement, and each slot is
+ * filled once. An approver fills their own slot. Anyone else fills the slot of an absent approver for whom they are the
+ * stand-in, so the role of stand-in is never passed on.
  */
 
 /** A stand-in of an absent person. */
@@ -79,7 +80,7 @@ export function approvalProgress(demand: Requirements, context: GivenApprovals):
 }
 
 /**
- * The approvals that count for a requirement, signed or not. A click names the stand-ins; it doesn't replace a
+ * The approvals that are valid for a requirement, signed or not. A click records the stand-ins; it doesn't replace a
  * signature.
  */
 export function countedApprovals(requirement: Requirement, context: Omit<GivenApprovals, 'signers'>): Slot[] {

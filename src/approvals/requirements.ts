@@ -108,7 +108,10 @@ export function settingsFor(
   return task === 'mandate' ? { ...settings, allowSelfApproval: false } : settings;
 }
 
-/** The policy's questions about an order. A mandate is evaluated as the renewal of all its names, and as a mandate. */
+/**
+ * Queries to the policy about an order. A mandate is evaluated as the renewal of each of its names, and as a
+ * mandate.
+ */
 async function questionsOf(
   { ruleFacts }: RequirementSources,
   order: DecidedOrder,
@@ -120,8 +123,8 @@ async function questionsOf(
 }
 
 /**
- * The same requirements with at least one approval of the settings' approvers. A mandate is no emergency, and names
- * its patterns.
+ * The same requirements, plus at least one approval by the approvers named in the settings. A mandate is never an
+ * emergency, and lists its patterns as names.
  */
 function decidedByAnother(
   demand: Requirements,
@@ -159,7 +162,10 @@ export function evaluateUnder(
   return { ...evaluation, demand: withEnvironment(evaluation.demand, order, settings, policy) };
 }
 
-/** Requirements while no charter counts: the environment's settings apply too, and at least one approval is signed. */
+/**
+ * Requirements while no charter is valid: the environment's settings also apply, and at least one approval must be
+ * signed.
+ */
 function withEnvironment(
   demand: Requirements,
   { task, names }: FactOrder<OrderTaskName>,
@@ -182,7 +188,8 @@ function withEnvironment(
 }
 
 /**
- * Requirements of a protected change while no charter counts: those of the environment's settings for a listed task.
+ * Requirements for a protected change while no charter is valid: those that the environment's settings have for a task
+ * that needs approval.
  */
 export function environmentRequirement(
   { lapsed }: PolicyInForce,
@@ -227,9 +234,8 @@ export async function refusedNames(
 }
 
 /**
- * The rules that refuse a task for one name, before the rest of its form is filled in. The form's other fields can't
- * change their decision: a price only grows with the period. Only the policy is read while none of its rules refuses
- * the task.
+ * The rules that refuse a task for one name, before the rest of its form is filled in. The other fields can't change
+ * the decision, because a price only grows with the period. If no rule refuses the task, only the policy is read.
  */
 export async function rulesRefusing(
   deps: RequirementSources,

@@ -27,8 +27,9 @@ const MAX_OCTETS = 75;
 
 /**
  * Writes the watch list as an iCalendar feed (RFC 5545): one all-day event per name on its expiry day, without alarms
- * or secrets. An event keeps its UID, so a renewal moves it.
- * @returns the feed in chunks, the head first, so that a long list needs no memory
+ * or secrets. An event keeps its UID, so a renewal moves the event.
+ *
+ * @returns the feed in chunks, the head first, so that a long list isn't held in memory
  */
 export async function* calendarFeed(
   names: Iterable<CalendarName> | AsyncIterable<CalendarName>,

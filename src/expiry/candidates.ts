@@ -15,15 +15,18 @@ export interface CandidateRange {
   readonly until: Date;
 }
 
-/** Ranges are moments, while the plan counts calendar days of any time zone. This many days may lie between the two. */
+/**
+ * Ranges are points in time, while the plan counts calendar days in any time zone. The two can differ by this many
+ * days.
+ */
 const PAD_DAYS = 2;
 /** Days of any time zone start at most this far from those of UTC, daylight saving included. */
 const MAX_OFFSET_HOURS = 16;
 
 /**
- * The ranges of expiries in which names can be due, so a list of a million names need not be read. Each finds the
- * names that expire in it and weren't reminded for its threshold and expiry. The ranges are a little wider than
- * needed; `planReminders` decides. Names with a known deletion are found separately.
+ * The ranges of expiry dates in which names can be due, so that a list of a million names need not be read. Each range
+ * finds the names that expire in it and weren't reminded for its threshold and expiry. The ranges are a little wider
+ * than needed; `planReminders` makes the exact decision. Names with a known deletion date are found separately.
  */
 export function candidateRanges(options: ReminderSchedule): CandidateRange[] {
   const thresholds = options.thresholds.toSorted((a, b) => a - b);
@@ -47,8 +50,8 @@ export function candidateRanges(options: ReminderSchedule): CandidateRange[] {
 }
 
 /**
- * First moment of an expiry that people see on a later day. It is exact because one day of a long list has many
- * names, which would be read in vain each time.
+ * The earliest expiry time that people see as a later day. It must be exact, because a single day of a long list
+ * contains many names, which would be read in vain each time.
  */
 function endOfExpiries(day: Day, timeZone: string): Date {
   const next = shiftDay(day, 1);

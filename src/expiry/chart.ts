@@ -30,7 +30,8 @@ export function nextTwelveMonths(now: Date, timeZone: string): string[] {
 
 /**
  * The chart of renewals by month for the next twelve months.
- * @param counts names that expire, by month (YYYY-MM); months outside of the chart are ignored.
+ *
+ * @param counts number of names that expire, by month (YYYY-MM); months outside the chart are ignored.
  * @returns twelve months, including those without a renewal.
  */
 export function renewalsByMonth(

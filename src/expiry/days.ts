@@ -15,8 +15,9 @@ export function shiftDay(day: Day, days: number): Day {
 }
 
 /**
- * The displayed calendar day of an expiry.
- * @param expiresAt the moment; midnight UTC if only a day is known, which is shown unchanged.
+ * The calendar day on which an expiry is shown.
+ *
+ * @param expiresAt the time of expiry; midnight UTC if only a day is known, which is shown unchanged.
  * @param timeZone IANA name.
  */
 export function expiryDay(expiresAt: Date, source: ExpirySource, timeZone: string): Day {

@@ -7,7 +7,7 @@ export interface Deadline {
   readonly action: 'renew' | 'restore' | 'check' | 'none';
   readonly phase: LifePhase;
   /**
-   * The expiry day of a registered name, the last safe day after that; undefined if nothing can be done or no period
+   * For a registered name, the expiry day; after that, the last safe day. Undefined if nothing can be done or no period
    * is documented.
    */
   readonly until: Day | undefined;
@@ -41,8 +41,8 @@ export function isRenewable(phase: LifePhase): boolean {
 }
 
 /**
- * Tasks that keep a name. One that counts as deleted out of caution has most likely renewed itself: it
- * can be renewed, and restoring it is a precaution.
+ * Tasks that keep a name. A name that is treated as deleted only out of caution has most likely renewed itself: it can
+ * be renewed, and restoring it is a precaution.
  */
 export function renewalOptions({
   action,

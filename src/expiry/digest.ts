@@ -62,9 +62,10 @@ export interface DigestBatch {
 const LATE_MS = 10 * MINUTE_MS;
 
 /**
- * Claimed but unsent reminders; without any, it claims more. Names that become due after a claim are
+ * Returns claimed but unsent reminders; if there are none, claims more. Names that become due after a claim are
  * collected, so that they follow in one batch.
- * @returns a moment to look again; undefined when nothing is left
+ *
+ * @returns when to check again; undefined if nothing is left
  */
 export async function nextBatch(
   reminders: ReminderStore,

@@ -148,8 +148,8 @@ function rangeOf(now: Date, until: Date): ListRange {
 }
 
 /**
- * Names that expire within some days or expired lately, soonest first, then names deleted lately, whatever their
- * expiry; those without a date last.
+ * Names that expire within a number of days or expired recently, soonest first; then names that were deleted recently,
+ * whatever their expiry date; then names without a date.
  */
 async function listPage(
   context: ExpiryContext,

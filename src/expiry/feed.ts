@@ -11,8 +11,9 @@ const TOKEN_BYTES = 32;
 
 /**
  * The private address of a person's feed, created at the first call.
- * @param reset create a new one; the old one stops working
- * @throws {UnknownKeyError} when this process lacks the address's key; the address keeps working
+ *
+ * @param reset create a new address; the old one stops working
+ * @throws {UnknownKeyError} if this process lacks the key that encrypts the address; the address keeps working
  */
 export async function feedAddress(context: ExpiryContext, userId: string, reset: boolean): Promise<Secret> {
   const fresh = () => newRecord(context, userId);

@@ -8,8 +8,10 @@ import type { FollowedName, WatchedDomain } from './ports.ts';
 const DATED_TASKS: readonly DatedOrder['task'][] = ['create', 'renew', 'transfer', 'delete', 'restore'];
 
 /**
- * Applies an order's success to the watch list: a registered, transferred or renewed name is watched, a renewal ends
- * its reminders, a deletion starts the name's last periods. Safe to repeat.
+ * Applies an order's success to the watch list: a name that was registered, transferred or renewed is watched; a
+ * renewal ends the name's reminders; a deletion starts the periods in which the name can still be restored. Safe to
+ * repeat.
+ *
  * @param n the item of the order, from 1
  * @returns the name, whose date the registry should confirm; undefined if nothing changed
  */
@@ -26,9 +28,10 @@ export async function followOrder(
 }
 
 /**
- * The list entry after an order for its name succeeded.
- * @returns undefined if nothing changes: names of the demo system aren't listed, and a deleted or restored name is
- * watched only if it was before
+ * The watch list entry after an order for its name succeeded.
+ *
+ * @returns undefined if nothing changes: names in the demo system aren't listed, and a deleted or restored name is
+ * watched only if it was watched before
  */
 export function afterSuccess(
   order: Order,

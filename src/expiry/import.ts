@@ -70,8 +70,10 @@ interface ImportLine {
 }
 
 /**
- * Parses a CSV file with a header, or a list without: one name per line, with an optional date after a comma,
- * semicolon, tab or blank. Empty lines are ignored; in a list and above a header also lines that start with `#`.
+ * Parses a CSV file with a header, or a list without one: one name per line, with an optional date after a comma,
+ * semicolon, tab or space. Empty lines are ignored. In a list and above a header, lines that start with `#` are also
+ * ignored.
+ *
  * @param text with any line endings
  */
 export async function parseImport(text: string): Promise<ImportReport | { readonly issue: ListIssue }> {

@@ -15,7 +15,8 @@ export interface Mark {
 }
 
 /**
- * Replaces a threshold for renewals that the registry doesn't show: this number plus the weeks since the renewal. It is above all thresholds, so that it silences none.
+ * Replaces a threshold for renewals that the registry doesn't show: this number plus the weeks since the renewal. It is
+ * higher than all thresholds, so that it doesn't suppress their reminders.
  */
 export const DISPUTED_CODE = 100_000;
 

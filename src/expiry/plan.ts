@@ -13,8 +13,8 @@ import { type Day, daysBetween, expiryDay, reminderEnd, shiftDay } from './days.
 import { AFTER_EXPIRY, LOOK_BACK_DAYS } from './marks.ts';
 
 /**
- * The reminders that are due at a moment, computed from the data alone. Repeated or concurrent calls are harmless, as
- * long as sent reminders are recorded by ({@link DueReminder.name}, {@link DueReminder.expiry}, {@link
+ * The reminders that are due at a given time, computed from the data alone. Repeated or concurrent calls are harmless,
+ * as long as sent reminders are recorded by ({@link DueReminder.name}, {@link DueReminder.expiry}, {@link
  * DueReminder.threshold}).
  */
 
@@ -78,10 +78,12 @@ const URGENCY: Readonly<Record<LifePhase, number>> = {
 };
 
 /**
- * The reminders that are due, most urgent first. A name gets at most one: the tightest threshold that it has passed,
- * unless that one or a tighter one was reminded for this expiry. Lapsing and snoozed names have none. A snooze
- * ends on the last safe day at the latest, and does not cover the beginning of a phase after the expiry.
- * @param watched names of the list; those that cannot be due may be left out (see `candidateRanges`)
+ * The reminders that are due, most urgent first. A name gets at most one reminder: for the tightest threshold that it
+ * has passed, unless it was already reminded for that threshold or a tighter one, for this expiry. Lapsing and snoozed
+ * names get none. A snooze ends on the last safe day at the latest, and doesn't cover the beginning of a phase after
+ * the expiry.
+ *
+ * @param watched names on the list; names that can't be due may be left out (see `candidateRanges`)
  */
 export function planReminders<Watched extends WatchedName>(
   watched: Iterable<Watched>,

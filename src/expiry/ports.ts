@@ -70,8 +70,8 @@ export interface WatchListStore {
   firstExpiry(names: readonly string[]): Promise<Date | undefined>;
   countWatched(): Promise<number>;
   /**
-   * By expiry, then names deleted early, then names without a date. A team may have deleted many on purpose, so these
-   * aren't first.
+   * By expiry, then names deleted early, then names without a date. A team may have deleted many names on purpose, so
+   * these don't come first.
    */
   page(range: ListRange, offset: number, limit: number): Promise<readonly WatchedDomain[]>;
   /** Without names that lapse. */
@@ -157,7 +157,8 @@ export interface ReminderStore {
   /** Deleted names that may be due. */
   deletedCandidates(since: Date): AsyncIterable<readonly WatchedReminder[]>;
   /**
-   * Renewed before `before`, still unrenewed at the registry, and not reported in the current week since the renewal.
+   * Names renewed before `before` whose renewal the registry still doesn't show, and that were not reported in the
+   * current week since the renewal.
    */
   disputed(before: Date, now: Date, limit: number): Promise<readonly WatchedDomain[]>;
   /**

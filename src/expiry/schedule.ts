@@ -3,10 +3,11 @@ import { MINUTE_MS } from '../lib/duration.ts';
 import { calendarDay, firstMomentOf, latestTimeShown, localTime } from '../zones/calendar-day.ts';
 
 /**
- * The latest scheduled time up to now.
+ * The latest scheduled time up to now. If a clock change skips a local time, the first valid time after it is used. If
+ * a local time occurs twice, only the first is used.
+ *
  * @param cron five fields.
- * @param timeZone IANA name. A time skipped by a clock change becomes the first moment after it; a repeated one
- * counts once.
+ * @param timeZone IANA name.
  * @throws Error for an invalid line.
  */
 export function lastScheduled(cron: string, timeZone: string, now: Date): Date {

@@ -73,10 +73,11 @@ const IMPORT_BATCH = 1_000;
 export const MAX_SNOOZE_DAYS = 365;
 
 /**
- * Adds a name and looks it up. The registry's date wins, then an order's, then the given one. A lapsing name is
- * watched again.
+ * Adds a name and looks it up. The registry's date takes precedence, then an order's, then the given one. If the name
+ * was set to lapse, it is watched again.
+ *
  * @param look looks up the name and stores the result
- * @param date as typed; undefined when not given
+ * @param date as typed; undefined if not given
  */
 export async function watchName(
   context: ExpiryContext,
@@ -143,8 +144,9 @@ function datedName({ name, expiry }: WatchedDomain, after: Date): ReminderChange
 }
 
 /**
- * In batches; finished batches stay.
- * @param list parsed, or text known to be readable
+ * Works in batches; if it fails, finished batches are kept.
+ *
+ * @param list parsed, or text that is known to be readable
  * @param progress called after each batch with the number of names done and the total
  */
 export async function importNames(

@@ -25,7 +25,8 @@ export interface ProposalStore {
   addConfirmation(confirmed: Confirmed, at: Date): Promise<boolean>;
   /**
    * Applies a proposal with its last confirmation.
-   * @param charter the charter under which it takes effect, where it needs one
+   *
+   * @param charter the charter under which the proposal takes effect, if it needs one
    * @returns undefined on a conflict: read again
    */
   apply(confirmed: Confirmed, at: Date, charter?: SignedCharter): Promise<Applied | undefined>;

@@ -12,8 +12,8 @@ import type { SignatureDifference } from './difference.ts';
 import { type KeyRing, signingKey } from './key-ring.ts';
 
 /**
- * A signed approval. The challenge has the statement's hash, the decision, the approver and the policy's version; its
- * nonce is a hash of everything else the approval is for, so none of it can be changed afterwards. Pure.
+ * A signed approval. The challenge contains the statement's hash, the decision, the approver and the policy's version.
+ * Its nonce is a hash of everything else that the approval is for, so nothing can be changed afterwards. Pure.
  */
 
 export const boundTo = z.record(z.string(), z.json());
@@ -50,9 +50,7 @@ export function challengeOf(approver: string, { statement, policy, bound }: Sign
   return { challenge, bound: salted };
 }
 
-/**
- * How an approval differs from what it is used for; undefined when an approver's key that counts signed exactly this.
- */
+/** How an approval differs from what it is used for; undefined if an approver signed exactly this with a valid key. */
 export async function differenceOf(
   { userId, signed }: { readonly userId: string; readonly signed?: ApprovalSignature | undefined },
   subject: SignedSubject,

@@ -118,8 +118,8 @@ const MAX_REMEMBERED = 10_000;
 const NO_VERIFIER: Verifier = { relyingParty: { id: '', origin: '' }, verify: async () => undefined };
 
 /**
- * Verifies signatures of one relying party; without one, none is valid. The result for a signature never changes, so
- * each is verified once per process. Whether its key counts is checked elsewhere.
+ * Verifies signatures for one relying party; without a relying party, no signature is valid. The result for a signature
+ * never changes, so each signature is verified once per process. Whether its key is valid is checked elsewhere.
  */
 export function createVerifier(relyingParty: RelyingParty | undefined): Verifier {
   if (relyingParty === undefined) return NO_VERIFIER;
@@ -172,8 +172,8 @@ function isEllipticCurve(publicKey: string): boolean {
 }
 
 /**
- * Whether bytes are exactly one DER sequence, as an ECDSA signature is (WebAuthn, 6.5.5). The library ignores what
- * follows, so one signature could be stored in many forms.
+ * Whether bytes are exactly one DER sequence, as an ECDSA signature is (WebAuthn, 6.5.5). The library ignores bytes
+ * after the sequence, so one signature could be stored in many forms.
  */
 function isWholeSequence(bytes: Buffer): boolean {
   const isLong = bytes[1] === 0x81;

@@ -11,8 +11,9 @@ export const SIGNATURE_DIFFERENCES = [
 export type SignatureDifference = (typeof SIGNATURE_DIFFERENCES)[number];
 
 /**
- * Why no charter counts although one was signed.
- * - `not_signed`: the newest one in the log lacks a signature that counts.
+ * Why no charter is valid although one was signed.
+ *
+ * - `not_signed`: the newest charter in the log lacks a valid signature.
  * - `rows_differ`: the policy or the settings in the database differ from the last signed ones.
  * - `events_missing`: events about keys or charters were removed from the log.
  */

@@ -11,10 +11,11 @@ import {
 import { type Fingerprint, fingerprintOf } from './public-key.ts';
 
 /**
- * Whose keys count. Everything follows from `SIGNING_ROOTS` and from signatures in the log.
- * A key counts while it is a root, or a key that counts has vouched for it with a signature that names its owner. A
- * revocation counts with a signature of the owner, the voucher or a root, or as the bot's own record that the owner
- * has left.
+ * Which keys are valid. Everything is computed from `SIGNING_ROOTS` and from signatures in the log.
+ *
+ * A key is valid if it is a root, or if a valid key has vouched for it with a signature that names its owner. A
+ * revocation takes effect if it is signed by the owner, the person who vouched or a root, or if it is the bot's own
+ * record that the owner has left.
  */
 
 /** Chains the events about keys and charters: each has the hash of the previous one. */
@@ -168,10 +169,7 @@ async function reach(
   return reached;
 }
 
-/**
- * The keys whose revocation is signed by a person who may revoke them, or is the bot's record that the owner has
- * left.
- */
+/** Keys whose revocation is signed by a person who may revoke them, or is the bot's record that the owner has left. */
 async function provenRevocations(
   log: KeyLog,
   known: ReadonlyMap<string, AddedKey>,

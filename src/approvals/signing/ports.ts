@@ -62,8 +62,9 @@ export interface KeyStore {
   /** Queues the notification that no charter counts, or that one counts again. @returns whether people are notified */
   noteStatus(status: 'counts' | CharterProblem, at: Date): Promise<boolean>;
   /**
-   * Saves the counter of a key. One that stays at 0 is unused.
-   * @returns false when it has not grown: the key may have been copied
+   * Saves a key's counter. A counter that stays at 0 is unused.
+   *
+   * @returns false if the counter has not increased: the key may have been copied
    */
   raiseCounter(fingerprint: string, counter: number): Promise<boolean>;
 }

@@ -2,8 +2,8 @@ import { createHash, createPublicKey, type JsonWebKey, type KeyObject } from 'no
 import { isoCBOR } from '@simplewebauthn/server/helpers';
 
 /**
- * Public keys of passkeys. Stored as SPKI (DER), which every program can read; WebAuthn uses COSE keys (RFC 9052).
- * Pure.
+ * Public keys of passkeys. They are stored as SPKI (DER), which every program can read; WebAuthn uses COSE keys (RFC
+ * 9052). Pure.
  */
 
 /** Identifies a key to people and in signatures: `SHA256:` and the hash of its SPKI. */

@@ -171,7 +171,7 @@ const CASES: readonly Case[] = [
     ['@person for @person until'],
   ],
   [
-    'question of an approver',
+    'approver’s question',
     waiting,
     { history: [orderEvent('asked', 'PENDING', { question: 'for two years?' })] },
     ['“for two years?”'],
@@ -195,7 +195,7 @@ const CASES: readonly Case[] = [
     ['Uses the team’s account'],
   ],
   [
-    'rules of the zone',
+    'zone rules',
     sampleOrder('PENDING', { input: { names: ['cafe.example'], period: 2 } }, ['cafe.example']),
     {},
     ['No rules known for its zone'],
@@ -269,7 +269,7 @@ const CASES: readonly Case[] = [
       'won’t be sent again automatically',
     ],
   ],
-  ['response of the service', sampleOrder('FAILED'), {}, ['EF01015 “not in this account”']],
+  ['service’s response', sampleOrder('FAILED'), {}, ['EF01015 “not in this account”']],
 ];
 
 function textOfBlocks(blocks: readonly object[]): string {
