@@ -24,6 +24,7 @@ const STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
     'order_answers',
     'DELETE FROM order_answers a USING orders o WHERE o.id = a.order_id AND o.requester_id = $1',
   ],
+  ['orders', "UPDATE orders SET ownership = ownership - 'owner' WHERE ownership ->> 'owner' = $1"],
   ['orders', "UPDATE orders SET account_login = 'former' WHERE requester_id = $1"],
   ['signing_links', 'DELETE FROM signing_links s WHERE names_person(to_jsonb(s)::text, $1)'],
   // It names the approver and the requester, and no longer counts once the order has ended.
@@ -41,7 +42,7 @@ const STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
   ],
   ['proposals', 'DELETE FROM proposals p WHERE names_person(to_jsonb(p)::text, $1)'],
   ['domains', 'UPDATE domains SET registered_by = NULL WHERE registered_by = $1'],
-  ['domains', 'UPDATE domains SET owner_id = NULL WHERE owner_id = $1'],
+  ['domains', 'UPDATE domains SET owner_id = NULL, owner_left_at = NULL WHERE owner_id = $1'],
 ];
 
 /** Append-only tables: the functions of events and observations forget, and the others name nobody. */

@@ -34,7 +34,7 @@ describe('a registration', () => {
   test('without an owner leaves the name without one', async () => {
     await registered(await openForm(t.workspace, t.alice, '/domain create nobodys.rest'), { owner: null });
     await until('the name is watched', async () => (await told('name nobodys.rest')).includes('Expires'));
-    expect(await told('name nobodys.rest')).not.toContain('*Owner*');
+    expect(await told('name nobodys.rest')).not.toContain('*Owner* <@');
   });
 
   test.each([
@@ -133,6 +133,15 @@ describe('the question to an owner', () => {
     for (const line of ['name keep.rest', 'expiring 30'])
       expect(await told(line)).toContain('<@U0CAROL>: keep');
     await asked('D0CAROL', (text) => text.includes('*keep.rest* · you keep it'));
+  });
+
+  test('is on the Home tab, with the next name to decide', async () => {
+    await t.carol.openHome();
+    await until('Home shows it', () => {
+      const home = t.carol.homeView();
+      const shown = home === undefined ? '' : textOf(home);
+      return shown.includes('*Your names*: 4') && /Next to decide: \*(pass|silent)\.rest\*/.test(shown);
+    });
   });
 
   test('goes to the new owner with a note when the name is handed over', async () => {

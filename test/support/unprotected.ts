@@ -1,7 +1,12 @@
 import type { ImportedName } from '../../src/expiry/import.ts';
 import type { WatchedDomain, WatchListStore } from '../../src/expiry/ports.ts';
 import * as list from '../../src/expiry/watch-list.ts';
-import { type DetailsChange, editedNames, NO_DETAILS } from '../../src/names/portfolio.ts';
+import {
+  type DetailsChange,
+  editedNames,
+  NO_DETAILS,
+  type QuestionAnswer,
+} from '../../src/names/portfolio.ts';
 import type { PortfolioStore, Progress } from '../../src/names/ports.ts';
 import { type Protection, separateChanges } from '../../src/names/weakening.ts';
 import type { MessagePlace } from '../../src/outbox/notifications.ts';
@@ -72,7 +77,8 @@ function openGate({ portfolio, now }: Omit<Deps, 'store'>, by: string): list.Gat
     const found = await portfolio.findMany(asked.map(({ name }) => name));
     const changes = asked.flatMap((each) => {
       const before = each.isNew ? NO_DETAILS : found.get(each.name);
-      return before === undefined ? [] : [{ ...each, before, after: before }];
+      const after = before && { ...before, ...(each.owner && { owner: each.owner }) };
+      return before === undefined ? [] : [{ ...each, before, after }];
     });
     const { allowed } = await separateChanges(changes, by, NOTHING);
     const written = await portfolio.write(allowed, by, now());
@@ -103,6 +109,12 @@ export const snoozeName = (
   reason: string | undefined,
   origin?: MessagePlace,
 ) => list.snoozeName(contextOf(deps), { name, reason, ...(origin && { origin }) }, days, openGate(deps, by));
+
+export const answerQuestion = (
+  deps: Deps,
+  given: { readonly name: string; readonly by: string },
+  answer: QuestionAnswer,
+) => list.answerQuestion(contextOf(deps), given, answer, openGate(deps, given.by));
 
 export const requestLapse = (deps: Deps, name: string, by: string, reason: string, origin?: MessagePlace) =>
   list.requestLapse(contextOf(deps), { name, reason, ...(origin && { origin }) }, openGate(deps, by));

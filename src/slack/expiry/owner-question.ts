@@ -31,7 +31,8 @@ const NAMES_PER_MESSAGE = 20;
 export function createOwnerQuestionPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id, notifications }, send) => {
     const [owner = ''] = id.split(' ');
-    const names = await context.expiry.askedIn(id);
+    // Nobody reads messages to a person who left.
+    const names = (await context.expiry.askedIn(id)).filter(({ domain }) => domain.ownerLeftAt === undefined);
     const open = names.filter(isOpen).length;
     const parts = chunksOf(names, NAMES_PER_MESSAGE);
     const known = notifications.filter(({ message }) => message !== undefined).length;

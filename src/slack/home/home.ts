@@ -5,6 +5,7 @@ import { newReference } from '../../lib/log.ts';
 import { mandatesOfPerson } from '../../mandates/overview.ts';
 import { readSpan, spendOf } from '../../money/spend.ts';
 import { EVERY_NAME } from '../../names/filter.ts';
+import { endOf, ownerAnswer } from '../../names/portfolio.ts';
 import { summarize } from '../../names/posture.ts';
 import { isRequester, scheduledFirst } from '../../orders/order.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
@@ -53,7 +54,7 @@ async function homeData(context: SlackContext, userId: string, admin: boolean): 
       context.accounts.team.current(),
       context.standIns.current(context.now()),
       store.list({ viewer: { id: userId }, requesterId: userId, states: OPEN, limit: READ }),
-      expiringNext(context),
+      expiringNext(context, userId),
       context.expiry.countsByMonth(),
       admin ? moneyOf(context, userId) : undefined,
       mandatesOfPerson(context.orders, userId),
@@ -110,9 +111,26 @@ async function decisionsOf(context: SlackContext, userId: string, admin: boolean
   };
 }
 
-async function expiringNext(context: SlackContext) {
-  const next = await context.expiry.expiringNext(HOME_LENGTH);
-  return { next, renewals: await renewalDaysOf(context, next) };
+async function expiringNext(context: SlackContext, userId: string) {
+  const [next, owned] = await Promise.all([
+    context.expiry.expiringNext(HOME_LENGTH),
+    ownedBy(context, userId),
+  ]);
+  const shown = owned?.next === undefined ? next : [...next, owned.next];
+  return { next, owned, renewals: await renewalDaysOf(context, shown) };
+}
+
+async function ownedBy({ portfolio, expiry, now }: SlackContext, userId: string) {
+  const query = { filter: EVERY_NAME, owners: [userId], now: now(), cursor: undefined, isBackward: false };
+  const zones = await portfolio.zones({ ...query, limit: READ });
+  if (zones.length === 0) return undefined;
+  const rows = await portfolio.page({ ...query, limit: READ });
+  const undecided = await expiry.renewableAmong(rows.map(({ name }) => name));
+  const next = undecided.find(({ domain }) => {
+    const code = ownerAnswer(domain, endOf(domain))?.code;
+    return code === 'open' || code === 'unasked';
+  });
+  return { count: zones.reduce((sum, zone) => sum + zone.count, 0), next };
 }
 
 async function moneyOf({ prices, spending, budgets, directory, now }: SlackContext, userId: string) {

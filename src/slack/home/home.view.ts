@@ -20,7 +20,8 @@ import { displayName } from '../../zones/names.ts';
 import { isRuled, ruleNames } from '../approvals/decision.view.ts';
 import { reviewText, signOffButtons } from '../approvals/emergency.view.ts';
 import type { Capability } from '../capability.ts';
-import { formatDay } from '../expiry/expiry.view.ts';
+import { deadlineText, dueFactsOf, whenText } from '../expiry/due.view.ts';
+import { formatDay, formatName } from '../expiry/expiry.view.ts';
 import {
   actions,
   button,
@@ -91,6 +92,8 @@ export interface HomeData extends Capability {
   /** Absences that this person covers. */
   readonly standsInFor: readonly StandIn[];
   readonly open: readonly Order[];
+  /** The person's own names; undefined without any. */
+  readonly owned?: OwnedNames | undefined;
   /** Soonest first. */
   readonly next: readonly ListedName[];
   readonly renewals: RenewalDays;
@@ -101,6 +104,12 @@ export interface HomeData extends Capability {
   readonly posture?: PostureSummary['counts'] | undefined;
   /** Undefined for non-admins. */
   readonly money?: HomeMoney | undefined;
+}
+
+export interface OwnedNames {
+  readonly count: number;
+  /** The next one without an answer. */
+  readonly next: ListedName | undefined;
 }
 
 export interface HomeMoney {
@@ -141,6 +150,7 @@ function memberBlocks(data: HomeData, length: number): KnownBlock[] {
     ...openPart(data.open, length),
     ...homeMandates(data.mandates ?? []),
     ...moneyPart(data.money),
+    ...ownedPart(data),
     ...expiringPart(data),
   ];
 }
@@ -156,6 +166,7 @@ function watchOnlyBlocks(data: HomeData, length: number): KnownBlock[] {
     ...incidentPart(data),
     ...unresolvedPart(data.toResolve, length),
     ...moneyPart(data.money),
+    ...ownedPart(data),
     ...expiringPart(data),
   ];
 }
@@ -183,6 +194,7 @@ function firstStepsBlocks(data: HomeData, length: number): KnownBlock[] {
     ...(data.open.length > 0 ? openPart(data.open, length) : []),
     ...homeMandates(data.mandates ?? []),
     ...moneyPart(data.money),
+    ...ownedPart(data),
     divider,
     header('First steps'),
     ...lines([
@@ -426,6 +438,20 @@ function moneyPart(money: HomeMoney | undefined): KnownBlock[] {
     header('Money'),
     ...lines([`Spent in ${periodText(month)}: ${sum}.`, ...budgetLines(budgets, locale)]),
     context('By your price list. Details and forecast: `/domain spend`.'),
+  ];
+}
+
+function ownedPart({ owned, renewals }: HomeData): KnownBlock[] {
+  if (owned === undefined) return [];
+  const { count: names, next } = owned;
+  const due = next && dueFactsOf(next);
+  return [
+    section(
+      `*Your names*: ${names} (\`/domain names owner:me\`)`,
+      next !== undefined &&
+        due !== undefined &&
+        `Next to decide: ${formatName(next.domain.name)} · ${whenText(due)} · ${deadlineText(due, [], renewals.get(next.domain.name))}`,
+    ),
   ];
 }
 

@@ -1,5 +1,5 @@
 import type { KnownBlock } from '@slack/types';
-import { groupBy } from '../../lib/collections.ts';
+import { groupBy, present } from '../../lib/collections.ts';
 import type { MandateInForce } from '../../mandates/mandate.ts';
 import type { CoveringMandate, MandatePreview, MandateStatus } from '../../mandates/overview.ts';
 import type { MandateAct } from '../../mandates/ports.ts';
@@ -237,7 +237,12 @@ export function dayMessage(
     ...(isLast && renewed.length > 1
       ? actions(`mandate_day:${day}`, [button('mandate_stop_all', 'Stop all', day, { style: 'danger' })])
       : []),
-    context('`/domain mandates` lists and ends mandates.'),
+    context(
+      present([
+        renewed.length > 0 && 'Owners: press *Stop* if you don’t need a name anymore.',
+        '`/domain mandates` lists and ends mandates.',
+      ]).join(' '),
+    ),
   ]);
 }
 
