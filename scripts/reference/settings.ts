@@ -123,6 +123,11 @@ export const SETTINGS: Readonly<Record<string, Readonly<Partial<Record<Variable,
       'WHOIS servers by zone, `zone=host[:port]`, comma-separated',
       'as referred by IANA',
     ),
+    CERTIFICATE_DAYS: setting('days before a certificate ends when the digest warns', '`14,7,3,1`'),
+    LOOKUP_PRIVATE_ADDRESSES: setting(
+      '`true` reads certificates from private and loopback addresses too, for a bot inside the network',
+      '`false`',
+    ),
     DNS_SERVERS: setting('resolvers, `address` or `address:port`, comma-separated', 'the system’s'),
   },
   Logs: {

@@ -117,6 +117,17 @@ const yesOrNo = z
   .pipe(z.enum(['true', 'false', 'yes', 'no', '1', '0'], 'must be true or false'))
   .transform((text) => text === 'true' || text === 'yes' || text === '1');
 
+/** Highest first. */
+const daysBefore = z
+  .string()
+  .transform(list)
+  .refine(
+    (days) => days.length > 0 && days.every((day) => /^\d{1,4}$/.test(day) && Number(day) <= 3_650),
+    'must be whole numbers of days, separated by commas',
+  )
+  .transform((days) => [...new Set(days.map(Number))].sort((a, b) => b - a))
+  .readonly();
+
 /** Empty: none. */
 const channelId = z
   .string()
@@ -156,16 +167,7 @@ const teamSettingParsers = {
   alert_channel: channelId,
   report_channel: channelId,
   reminder_channel: channelId,
-  reminder_days: z
-    .string()
-    .transform(list)
-    .refine(
-      (days) => days.length > 0 && days.every((day) => /^\d{1,4}$/.test(day) && Number(day) <= 3_650),
-      'must be whole numbers of days, separated by commas',
-    )
-    .transform((days) => [...new Set(days.map(Number))].sort((a, b) => b - a))
-    .readonly()
-    .prefault('60,30,14,7,3,1'),
+  reminder_days: daysBefore.prefault('60,30,14,7,3,1'),
   reminder_cron: z
     .string()
     .trim()
@@ -363,6 +365,8 @@ const environment = z.object({
   WHOIS: z.enum(['auto', 'off'], 'must be auto or off').default('auto'),
   WHOIS_SERVERS: whoisServers.prefault(''),
   DNS_SERVERS: dnsServers.optional(),
+  CERTIFICATE_DAYS: daysBefore.prefault('14,7,3,1'),
+  LOOKUP_PRIVATE_ADDRESSES: yesOrNo.default(false),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a pino level')
     .default('info'),
@@ -421,6 +425,8 @@ export const VARIABLES: Readonly<Record<Variable, string>> = {
   WHOIS: 'auto',
   WHOIS_SERVERS: 'de=whois.denic.de,example=192.0.2.43:4343',
   DNS_SERVERS: '192.0.2.53,[2001:db8::53]:5353',
+  CERTIFICATE_DAYS: '14,7,3,1',
+  LOOKUP_PRIVATE_ADDRESSES: 'false',
   LOG_LEVEL: 'info',
   LOG_FORMAT: 'json',
 };
@@ -624,6 +630,9 @@ function configOf(
     whoisServers: e.WHOIS === 'off' ? undefined : e.WHOIS_SERVERS,
     /** Undefined: the operating system's. */
     dnsServers: e.DNS_SERVERS,
+    /** Before a certificate's end, highest first. */
+    certificateDays: e.CERTIFICATE_DAYS,
+    lookUpPrivateAddresses: e.LOOKUP_PRIVATE_ADDRESSES,
     logLevel: e.LOG_LEVEL,
     /** `pretty`: readable lines instead of JSON. */
     logFormat: e.LOG_FORMAT,

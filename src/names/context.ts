@@ -54,6 +54,8 @@ export interface NamesContext extends Observers {
   }) => Promise<NameActivity>;
   /** DNS and registry in parallel. Late answers count as not seen. Stores nothing. */
   readonly lookUpNow: (name: string, dns: DnsClient, ms: number) => Promise<Observation>;
+  /** Days before a certificate's end, highest first. */
+  readonly certificateDays: readonly number[];
   /** Sends the notifications that are due, at once. */
   readonly notifyDue: () => void;
   readonly processId: string;

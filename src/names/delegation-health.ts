@@ -41,7 +41,11 @@ export const HEALTH_FACTS = FACT_NAMES.filter((fact): fact is HealthFact => fact
 const DAILY_MS = 18 * HOUR_MS;
 
 export function isHealthLookupDue(history: NameHistory, now: Date): boolean {
-  return HEALTH_FACTS.some((fact) => {
+  return isDailyLookupDue(HEALTH_FACTS, history, now);
+}
+
+export function isDailyLookupDue(facts: readonly FactName[], history: NameHistory, now: Date): boolean {
+  return facts.some((fact) => {
     const known = history[fact];
     if (known?.unseen !== undefined || known?.current === undefined) return true;
     return now.getTime() - lastSeen(known) >= DAILY_MS;

@@ -55,8 +55,10 @@ export const DNS_FACTS = [
   'ds',
   /** Flags, algorithm, key tag and the beginning of the key's SHA-256. */
   'dnskey',
-  /** End of the certificate of `https://name` (ISO 8601). */
+  /** Of `https://name`: its end (ISO 8601), `issuer:…`, and `mismatch:…` if it is for other names. */
   'certificate',
+  /** Of `https://www.name`. */
+  'www_certificate',
   /** Responding servers of the delegation that don't answer for the name. */
   'lame_nameservers',
   /** Servers of the delegation that don't respond. */

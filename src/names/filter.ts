@@ -1,5 +1,13 @@
+import { DAY_MS } from '../lib/duration.ts';
 import { NONE } from './portfolio.ts';
-import { DELEGATION_FINDINGS, FINDING_CODES, type FindingCode, type Judgement } from './posture.ts';
+import {
+  certificateEnd,
+  DELEGATION_FINDINGS,
+  FINDING_CODES,
+  type FindingCode,
+  type JudgedName,
+  judge,
+} from './posture.ts';
 
 /** Filters of the portfolio. Different kinds combine with AND, the same kind with OR. */
 
@@ -13,6 +21,8 @@ export interface NameFilter {
   readonly texts: readonly string[];
   /** In days; includes expired names. */
   readonly expiresWithin: number | undefined;
+  /** In days; includes expired certificates. */
+  readonly certificateWithin: number | undefined;
   /** In days. */
   readonly expiresAfter: number | undefined;
   /** No website and no mail. */
@@ -70,6 +80,7 @@ export const EVERY_NAME: NameFilter = {
   registrars: [],
   texts: [],
   expiresWithin: undefined,
+  certificateWithin: undefined,
   expiresAfter: undefined,
   unused: false,
   words: [],
@@ -108,6 +119,9 @@ function readWord(
   if (lower === 'expired') return { filter: { ...filter, expiresWithin: 0 } };
   const days = /^expir(?:ing|es|y)\s*([<>=:]+)(.*)$/.exec(lower);
   if (days !== null) return readDays(filter, word, days[1] ?? '', days[2] ?? '');
+  const certificate = /^cert(?:ificate)?\s*<=?\s*(\d{1,5})d?$/.exec(lower)?.[1];
+  if (certificate !== undefined) return { filter: { ...filter, certificateWithin: Number(certificate) } };
+  if (/^cert(?:ificate)?\s*[<>=:]/.test(lower)) return { issue: { code: 'not_days', word } };
   const at = word.search(/[:=<>]/);
   if (at < 0) return { filter: { ...filter, texts: [...filter.texts, lower] } };
   const key = lower.slice(0, at);
@@ -166,14 +180,18 @@ function readFindings(filter: NameFilter, values: readonly string[]): ReturnType
   return { filter: { ...filter, findings: [...filter.findings, ...codes] } };
 }
 
-/** Whether a name has what a filter asks for, as far as findings go. */
-export function hasFindings({ words, findings: wanted }: NameFilter, { findings }: Judgement): boolean {
+/** Whether a name has what a filter asks for, as far as findings and certificates go. */
+export function fitsFindings(filter: NameFilter, name: JudgedName, now: Date): boolean {
+  const { words, findings: wanted, certificateWithin } = filter;
+  if (certificateWithin !== undefined && certificateEnd(name) >= now.getTime() + certificateWithin * DAY_MS)
+    return false;
+  const { findings } = judge(name, now);
   const groups = [...words.map((word) => FINDINGS_OF[word]), ...(wanted.length > 0 ? [wanted] : [])];
   return groups.every((group) => findings.some(({ code }) => group.includes(code)));
 }
 
-export function asksForFindings({ words, findings }: NameFilter): boolean {
-  return words.length + findings.length > 0;
+export function asksForFindings({ words, findings, certificateWithin }: NameFilter): boolean {
+  return words.length + findings.length > 0 || certificateWithin !== undefined;
 }
 
 export function isNone(value: string): boolean {

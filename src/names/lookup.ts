@@ -11,7 +11,7 @@ import {
   lacksDate,
   type NameDates,
 } from './dates.ts';
-import { findDangers, isHealthLookupDue } from './delegation-health.ts';
+import { findDangers, isDailyLookupDue, isHealthLookupDue } from './delegation-health.ts';
 import { factValue, type Observation } from './facts.ts';
 import { mergeMajority, mergeObservation, newlySeen } from './history.ts';
 import { afterLookup, type Incident, isOpen } from './incident.ts';
@@ -26,7 +26,7 @@ import type { DnsObserver } from './observe.ts';
 import { NO_DELEGATION } from './observe-delegation.ts';
 import { isChanged } from './parent-delegation.ts';
 import type { LookupResult, NameObservation, NameRecord, NameRecordStore } from './ports.ts';
-import { codesOf, type JudgedName, judge, postureOf } from './posture.ts';
+import { CERTIFICATES, codesOf, type JudgedName, judge, postureOf } from './posture.ts';
 import { registryOf } from './registry-of.ts';
 import { isUnanswered, type RegistryLookup, readRegistryAnswer } from './registry-record.ts';
 import { timeLimit } from './time-limit.ts';
@@ -73,7 +73,7 @@ async function lookAtDns(
   now: Date,
   signal: AbortSignal,
 ): Promise<Observation> {
-  const look = await observer.observe(name, signal);
+  const look = await observer.observe(name, signal, isDailyLookupDue(CERTIFICATES, history, now));
   const hosts = factValue(look.facts.parent_nameservers);
   // Without the delegation there is no server to ask: its health gets stale.
   if (hosts === undefined || !isHealthLookupDue(history, now)) return look;
@@ -149,7 +149,7 @@ async function keepLooks(
     withNewRequests(
       found,
       known,
-      afterLooks(known, looks, await context.activityOf(known), context.now(), context.random ?? Math.random),
+      afterLooks(known, looks, await context.activityOf(known), momentOf(context)),
     ),
   );
   const { after, added = [] } = kept?.incident ?? {};
@@ -160,6 +160,10 @@ async function keepLooks(
     );
   }
   return kept;
+}
+
+function momentOf({ now, random = Math.random, certificateDays }: NamesContext) {
+  return { now: now(), random, certificateDays };
 }
 
 /** Retries on conflicts. */
@@ -185,10 +189,10 @@ function afterLooks(
   known: NameRecord,
   looks: Looks,
   activity: NameActivity,
-  now: Date,
-  random: () => number,
+  { now, random, certificateDays }: ReturnType<typeof momentOf>,
 ): LookupResult {
   const { dns, parent, registry, registryTurn } = looks;
+  const { name } = known;
   let { history } = known;
   const observations: NameObservation[] = [];
   // If this process dies now, another one still asks the registry.
@@ -216,10 +220,9 @@ function afterLooks(
   });
   const { found, knownChanges } = findDangers(history, explained.knownChanges);
   const unexplained = [...explained.unexplained, ...found];
-  const { name } = known;
   const incident = afterLookup(activity.incidents, { name, unexplained, history, at: now });
   const dates = datesAfter(known, looks);
-  const posture = postureOf(history, now, known.posture);
+  const posture = postureOf({ name, history, at: now, certificateDays }, known.posture);
   const record = { ...known, ...dates, history, knownChanges, posture };
   const findings = codesOf(judge(judgedOf(record, [incident?.after, ...activity.incidents]), now));
   const opened = findings.filter((code) => !known.findings.includes(code));

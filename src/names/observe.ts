@@ -6,8 +6,11 @@ import type { DnskeyRecord, DsRecord, RecordData, RecordType } from '../registry
 import { ABSENT, type Fact, type Facts, factValue, type Observation, seen, unseen } from './facts.ts';
 
 export interface DnsObserver {
-  /** @throws only the signal's reason */
-  observe(name: string, signal?: AbortSignal): Promise<Observation>;
+  /**
+   * @param withCertificates they are read once a day
+   * @throws only the signal's reason
+   */
+  observe(name: string, signal?: AbortSignal, withCertificates?: boolean): Promise<Observation>;
   /** From the parent zone. @throws only the signal's reason */
   observeParent(name: string, signal?: AbortSignal): Promise<Fact>;
 }
@@ -33,26 +36,31 @@ export function createDnsObserver(
   let turn = 0;
 
   return {
-    async observe(name, signal) {
+    async observe(name, signal, withCertificates = true) {
       const at = now();
       const [records, parentNameservers] = await Promise.all([
         observeRecords(dns, name, signal),
         observeParent(name, signal),
       ]);
-      const addresses = [factValue(records.a), factValue(records.aaaa)].flatMap((value) => value ?? []);
-      const certificate = await observeCertificate(records, name, addresses, signal);
-      return { name, at, facts: { ...records, parent_nameservers: parentNameservers, certificate } };
+      const facts = { ...records, parent_nameservers: parentNameservers };
+      if (!withCertificates) return { name, at, facts };
+      const [certificate, www] = await Promise.all([
+        observeCertificate(name, records.a, records.aaaa, signal),
+        observeCertificate(`www.${name}`, records.www_a, records.www_aaaa, signal),
+      ]);
+      return { name, at, facts: { ...facts, certificate, www_certificate: www } };
     },
     observeParent,
   };
 
   function observeCertificate(
-    { a, aaaa }: Facts,
-    name: string,
-    addresses: readonly string[],
+    host: string,
+    a: Fact | undefined,
+    aaaa: Fact | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Fact> | Fact {
-    if (addresses.length > 0) return readCertificate(name, addresses, signal);
+    const addresses = [factValue(a), factValue(aaaa)].flatMap((value) => value ?? []);
+    if (addresses.length > 0) return readCertificate(host, addresses, signal);
     return [a, aaaa].find((fact) => fact?.state === 'unseen') ?? ABSENT;
   }
 

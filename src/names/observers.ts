@@ -23,13 +23,16 @@ const PARENT_TIMEOUT_MS = 1_500;
 /**
  * @param configured undefined: the operating system's resolvers
  * @param read default: connects to the website
+ * @param isPrivateAllowed lets certificates be read from private and loopback addresses
  */
 export function createObservers(
   configured: readonly DnsServer[] | undefined,
   now: () => Date,
   read?: ReadCertificate,
+  isPrivateAllowed = false,
 ): Observers {
   const mayConnect = createReachability(configured !== undefined && isSandbox(configured));
+  const website = { mayConnect: isPrivateAllowed ? () => true : createReachability(false) };
   const options = { servers: configured ?? systemDnsServers(), mayConnect };
   const dns = createDnsClient(options);
   const quickDns = createDnsClient({ ...options, timeoutMs: QUICK_TIMEOUT_MS, rounds: 1 });
@@ -42,7 +45,7 @@ export function createObservers(
     observer: createDnsObserver(
       dns,
       parents,
-      read ?? ((name, addresses, signal) => readCertificate(name, addresses, { mayConnect }, signal)),
+      read ?? ((name, addresses, signal) => readCertificate(name, addresses, website, signal)),
       now,
     ),
     quickObserver: createDnsObserver(

@@ -1,7 +1,7 @@
 import { DAY_MS } from '../lib/duration.ts';
 import { isTransferLock } from '../registry/rdap/status.ts';
 import { type DelegationFaultCode, faultsOf, HEALTH_FACTS } from './delegation-health.ts';
-import type { FactName, FactValue } from './facts.ts';
+import { type FactName, type FactValue, partOf } from './facts.ts';
 import type { KnownFact, NameHistory } from './history.ts';
 import { NO_MAIL } from './impact.ts';
 
@@ -9,6 +9,8 @@ import { NO_MAIL } from './impact.ts';
  * The findings of a name. Nothing else judges names. Each lookup stores a {@link Posture}; dates, owner and incidents
  * are added when it is read, because people change them and days pass. Pure.
  */
+
+export const CERTIFICATES = ['certificate', 'www_certificate'] as const satisfies readonly FactName[];
 
 /** Worst first. */
 const CODES = {
@@ -48,7 +50,7 @@ export const DELEGATION_FINDINGS = [
 ] as const satisfies readonly FindingCode[];
 
 /** What lookups cover. A name whose part wasn't seen isn't fine. */
-export const PARTS = ['registry', 'delegation', 'dnssec', 'dns'] as const;
+export const PARTS = ['registry', 'delegation', 'dnssec', 'dns', 'certificate'] as const;
 export type Part = (typeof PARTS)[number];
 
 export interface Finding {
@@ -64,6 +66,8 @@ interface Lasting extends Omit<Finding, 'since'> {
   readonly since: number | undefined;
   /** Then another finding takes its place. */
   readonly until?: number;
+  /** When the certificate was first seen. */
+  readonly seenAt?: number;
 }
 
 /** The result of lookups, for any day until the next one. */
@@ -108,6 +112,7 @@ const STALE_MS: Readonly<Record<Part, number>> = {
   delegation: 2 * DAY_MS,
   dnssec: 2 * DAY_MS,
   dns: 2 * DAY_MS,
+  certificate: 2 * DAY_MS,
 };
 const FAULTS: Readonly<Record<DelegationFaultCode, FindingCode>> = {
   registrable: 'nameserver_registrable',
@@ -136,14 +141,19 @@ export function judge(name: JudgedName, now: Date): Judgement {
   const findings = [...decidedFindings(name), ...seen]
     .filter(({ since, until }) => (since === undefined || since <= at) && (until === undefined || at < until))
     .sort((a, b) => rankOf(a) - rankOf(b))
-    .map(
-      ({ code, since, about }): Finding => ({
-        code,
-        since: since === undefined ? undefined : new Date(since),
-        ...(about && { about }),
-      }),
-    );
+    .reduce<Finding[]>(addFinding, []);
   return { findings, unseen: unseen.filter(({ since }) => since <= at) };
+}
+
+/** A name and its `www` may have the same finding. */
+function addFinding(all: Finding[], { code, since, about }: Lasting): Finding[] {
+  const last = all.at(-1);
+  if (last?.code === code) {
+    all[all.length - 1] = { ...last, about: [...(last.about ?? []), ...(about ?? [])] };
+    return all;
+  }
+  all.push({ code, since: since === undefined ? undefined : new Date(since), ...(about && { about }) });
+  return all;
 }
 
 const NEVER_SEEN: readonly Unseen[] = PARTS.map((part) => ({ part, since: 0 }));
@@ -211,14 +221,27 @@ function dateFindings(expiresAt: number | undefined, deletedAt: number | undefin
   ];
 }
 
+/** A name after a lookup. */
+interface LookedUpName {
+  readonly name: string;
+  readonly history: NameHistory;
+  readonly at: Date;
+  /** Before a certificate's end, highest first. */
+  readonly certificateDays: readonly number[];
+}
+
 /** @param former its findings keep their beginning */
-export function postureOf(history: NameHistory, at: Date, former: Posture | undefined): Posture {
+export function postureOf(looked: LookedUpName, former: Posture | undefined): Posture {
+  const { history, at } = looked;
   const found = [...delegationFindings(history), ...lockFindings(history), ...dnsFindings(history)];
   const findings = found.map((finding) => {
     const known = former?.findings.find(({ code }) => code === finding.code);
     return { ...finding, since: known?.since ?? at.getTime() };
   });
-  return { findings, unseen: unseenParts(history) };
+  return {
+    findings: [...findings, ...certificateFindings(looked)],
+    unseen: unseenParts(history),
+  };
 }
 
 type Found = Omit<Finding, 'since'>;
@@ -257,9 +280,35 @@ function dnsFindings(history: NameHistory): Found[] {
   return missing.flatMap(([fact, code]) => (isAbsent(fact) ? [{ code }] : []));
 }
 
+/** By the latest sighting: the next one may already show another certificate. */
+function certificateFindings({ name, history, certificateDays }: LookedUpName): Posture['findings'] {
+  return CERTIFICATES.flatMap((fact) => {
+    const known = history[fact]?.candidate ?? history[fact]?.current;
+    const [end] = known?.value ?? [];
+    if (known === undefined || end === undefined) return [];
+    const until = Date.parse(end);
+    const seenAt = known.firstSeen.getTime();
+    const about = [fact === 'certificate' ? name : `www.${name}`];
+    const since = until - Math.max(0, ...certificateDays) * DAY_MS;
+    const isOther = partOf(known.value, 'mismatch') !== undefined;
+    return [
+      { code: 'certificate_expiring' as const, since, until, seenAt, about },
+      { code: 'certificate_expired' as const, since: until, about },
+      ...(isOther ? [{ code: 'certificate_mismatch' as const, since: seenAt, about }] : []),
+    ];
+  });
+}
+
+/** The earliest end of its certificates, in ms. */
+export function certificateEnd({ posture }: JudgedName): number {
+  const ends = posture?.findings.map(({ until }) => until ?? Number.POSITIVE_INFINITY) ?? [];
+  return Math.min(Number.POSITIVE_INFINITY, ...ends);
+}
+
 const FACTS_OF: Readonly<Record<Exclude<Part, 'delegation'>, readonly FactName[]>> = {
   registry: ['statuses'],
   dnssec: ['ds'],
+  certificate: CERTIFICATES,
   dns: ['a', 'aaaa', 'mx', 'caa', 'spf', 'dmarc'],
 };
 

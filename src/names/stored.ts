@@ -74,6 +74,7 @@ const finding = z.object({
   code: z.enum(FINDING_CODES),
   since: z.number(),
   until: z.number().exactOptional(),
+  seenAt: z.number().exactOptional(),
   about: value.exactOptional(),
 });
 

@@ -16,6 +16,7 @@ const LEFT_OUT: ReadonlySet<FactName> = new Set([
   'dnskey',
   'registrar_expires_at',
   'certificate',
+  'www_certificate',
 ]);
 const JOIN_MS = 14 * DAY_MS;
 

@@ -1,8 +1,11 @@
-import { connect } from 'node:tls';
+import { checkServerIdentity, connect, type PeerCertificate } from 'node:tls';
 
-/** The end in ISO 8601, or why it is unknown. */
+/**
+ * The end in ISO 8601; then, if given, `issuer:Example CA`, and `mismatch:` with the first names of a certificate for
+ * other names. Or why it is unknown.
+ */
 export type CertificateEnd =
-  | { readonly state: 'seen'; readonly value: readonly [string] }
+  | { readonly state: 'seen'; readonly value: readonly [string, ...string[]] }
   | { readonly state: 'unseen'; readonly reason: 'private_address' | 'timeout' | 'no_tls' };
 
 export interface CertificateOptions {
@@ -14,9 +17,12 @@ export interface CertificateOptions {
 
 const HTTPS_PORT = 443;
 const DEFAULT_TIMEOUT_MS = 5_000;
+/** A certificate may have thousands of names. */
+const MAX_NAMES = 3;
+const MAX_TEXT = 100;
 
 /**
- * The end of the certificate of `https://name`. Nothing is sent, and trust isn't checked: only the date is needed.
+ * The certificate of `https://name`, with SNI. Nothing is sent, and trust isn't checked: end and names are needed.
  * @param addresses only these are connected to, so a second lookup can't lead elsewhere
  * @throws the signal's reason when aborted
  */
@@ -53,14 +59,26 @@ function readEnd(
     socket.on('error', () => end(() => resolve({ state: 'unseen', reason: 'no_tls' })));
     socket.on('close', () => end(() => resolve({ state: 'unseen', reason: 'no_tls' })));
     socket.on('secureConnect', () => {
-      const endsAt = Date.parse(socket.getPeerCertificate().valid_to);
-      end(() =>
-        resolve(
-          Number.isNaN(endsAt)
-            ? { state: 'unseen', reason: 'no_tls' }
-            : { state: 'seen', value: [new Date(endsAt).toISOString()] },
-        ),
-      );
+      const read = readPeer(name, socket.getPeerCertificate());
+      end(() => resolve(read));
     });
   });
+}
+
+/** @param peer empty if the server offers none */
+function readPeer(name: string, peer: PeerCertificate): CertificateEnd {
+  const endsAt = Date.parse(peer.valid_to);
+  if (Number.isNaN(endsAt)) return { state: 'unseen', reason: 'no_tls' };
+  const issuer = [peer.issuer.O, peer.issuer.CN].flat().find((text) => text !== undefined);
+  const isOther = checkServerIdentity(name, peer) !== undefined;
+  const value = [
+    ...(issuer === undefined ? [] : [`issuer:${issuer.slice(0, MAX_TEXT)}`]),
+    ...(isOther ? [`mismatch:${namesOf(peer).slice(0, MAX_TEXT)}`] : []),
+  ];
+  return { state: 'seen', value: [new Date(endsAt).toISOString(), ...value.sort()] };
+}
+
+function namesOf({ subject, subjectaltname = '' }: PeerCertificate): string {
+  const names = [...subjectaltname.matchAll(/DNS:([^,\s"]+)/g)].slice(0, MAX_NAMES).map(([, name]) => name);
+  return names.length > 0 ? names.join(' ') : [subject.CN ?? ''].flat().join(' ');
 }

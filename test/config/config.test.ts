@@ -214,6 +214,8 @@ describe('the settings', () => {
       WHOIS: 'canary',
       WHOIS_SERVERS: 'canary',
       DNS_SERVERS: 'canary',
+      CERTIFICATE_DAYS: 'canary',
+      LOOKUP_PRIVATE_ADDRESSES: 'canary',
       LOG_FORMAT: 'canary',
       LOG_LEVEL: 'canary',
     };

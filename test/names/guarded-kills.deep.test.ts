@@ -99,6 +99,7 @@ function startProcess(id: string, statements = Number.POSITIVE_INFINITY) {
       incidents: createIncidentStore(database, TEAM),
       impacts: createImpactStore(database, TEAM),
       notifyDue: () => undefined,
+      certificateDays: [14],
       orders: createOrderStore(database, WITNESS),
       portfolio: createPortfolioStore(database, TEAM),
       rdap: {

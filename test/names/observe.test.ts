@@ -67,8 +67,10 @@ describe('a DNS lookup', () => {
       ds: { state: 'absent' },
       dnskey: { state: 'absent' },
       certificate: seen(['2027-01-01T00:00:00.000Z']),
+      www_certificate: seen(['2027-01-01T00:00:00.000Z']),
     });
-    expect(asked).toEqual([['198.51.100.7', '198.51.100.8']]);
+    const addresses = ['198.51.100.7', '198.51.100.8'];
+    expect(asked, 'of the name and its www').toEqual([addresses, addresses]);
   });
 
   test('keeps nothing that can’t be stored, and only the start of long values', async () => {
@@ -132,6 +134,7 @@ describe('a DNS lookup', () => {
       a: { state: 'unseen', reason: 'refused' },
       // It isn't known whether there is an address to connect to.
       certificate: { state: 'unseen', reason: 'refused' },
+      www_certificate: seen(['2027-01-01T00:00:00.000Z']),
       spf: { state: 'seen' },
     });
   });
@@ -195,7 +198,9 @@ describe('a certificate', () => {
     });
     const port = await listen(server);
     const fact = await readCertificate('cafe.rest', ['127.0.0.1'], { mayConnect: () => true, port });
-    expect(fact).toEqual(seen(['2120-01-01T00:00:00.000Z']));
+    expect(fact).toEqual(
+      seen(['2120-01-01T00:00:00.000Z', 'issuer:Test authority of the client tests', 'mismatch:localhost']),
+    );
   });
 
   test('is unseen without TLS, and without a response', async () => {

@@ -1,14 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { FACT_NAMES, type Fact, type FactName, type Facts, seen, unseen } from '../../src/names/facts.ts';
-import { hasFindings, readFilter } from '../../src/names/filter.ts';
+import { fitsFindings, readFilter } from '../../src/names/filter.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { NO_DELEGATION } from '../../src/names/observe-delegation.ts';
 import {
+  CERTIFICATES,
   FINDING_CODES,
   type FindingCode,
   type JudgedName,
   judge,
   PARTS,
+  type Posture,
   postureOf,
   summarize,
 } from '../../src/names/posture.ts';
@@ -33,7 +35,12 @@ const SOUND: Facts = {
   caa: seen(['0 issue ca.example']),
   spf: seen(['v=spf1 -all']),
   dmarc: seen(['v=dmarc1; p=reject']),
+  certificate: seen([at(100).toISOString()]),
+  www_certificate: seen([]),
 };
+
+const posed = (history: NameHistory, moment: Date, former?: Posture) =>
+  postureOf({ name: 'cafe.rest', history, at: moment, certificateDays: [14, 7] }, former);
 
 function historyOf(...looks: readonly (readonly [days: number, facts: Facts])[]): NameHistory {
   return looks.reduce<NameHistory>(
@@ -47,7 +54,7 @@ function nameWith(given: Partial<JudgedName> & { readonly facts?: Facts } = {}):
   return {
     ...{ expiresAt: at(300), deletedAt: undefined, isLapsing: false, hasOwner: true },
     incidentSince: undefined,
-    posture: postureOf(historyOf([0, { ...SOUND, ...facts }]), START, undefined),
+    posture: posed(historyOf([0, { ...SOUND, ...facts }]), START, undefined),
     ...rest,
   };
 }
@@ -89,6 +96,28 @@ describe('a name', () => {
     ],
     ['whose server ends', { facts: { ending_domains: seen(['host.example']) } }, ['nameserver_expiring']],
     ['with a DS for no key', { facts: { unfit_ds: seen(HOSTS) } }, ['dnssec_broken']],
+    [
+      'whose certificate ended',
+      { facts: { certificate: seen([at(1).toISOString()]) } },
+      ['certificate_expired'],
+    ],
+    [
+      'whose certificate ended in 1970',
+      { facts: { certificate: seen(['1970-01-01T00:00:00.000Z']) } },
+      ['certificate_expired'],
+    ],
+    ['whose certificate never ends', { facts: { certificate: seen(['9999-12-31T23:59:59.000Z']) } }, []],
+    [
+      'with 14 days left',
+      { facts: { www_certificate: seen([at(15).toISOString()]) } },
+      ['certificate_expiring'],
+    ],
+    ['with more days left', { facts: { www_certificate: seen([at(15.1).toISOString()]) } }, []],
+    [
+      'with a certificate for others',
+      { facts: { certificate: seen([at(90).toISOString(), 'mismatch:host.example']) } },
+      ['certificate_mismatch'],
+    ],
     ['without DNSSEC', { facts: { ds: seen([]) } }, ['unsigned']],
     ['without CAA', { facts: { caa: seen([]) } }, ['no_caa']],
     ['with mail but no protection', { facts: { spf: seen([]), dmarc: seen([]) } }, ['no_spf', 'no_dmarc']],
@@ -100,8 +129,8 @@ describe('a name', () => {
 
   test('has its worst finding first, and the day on which each began', () => {
     const facts = { lame_nameservers: seen(HOSTS.slice(1)), ds: seen([]) };
-    const former = postureOf(historyOf([0, { ...SOUND, ...facts }]), at(0), undefined);
-    const posture = postureOf(historyOf([0, { ...SOUND, ...facts }], [1, SOUND]), at(1), former);
+    const former = posed(historyOf([0, { ...SOUND, ...facts }]), at(0), undefined);
+    const posture = posed(historyOf([0, { ...SOUND, ...facts }], [1, SOUND]), at(1), former);
     expect(judge(nameWith({ posture, expiresAt: at(-5) }), at(2)).findings).toEqual([
       { code: 'expired', since: at(-5) },
       { code: 'lame', since: at(0), about: HOSTS.slice(1) },
@@ -116,9 +145,10 @@ describe('a name', () => {
     ['has a silent server', { ...SOUND, silent_nameservers: seen(HOSTS.slice(1)) }, ['delegation']],
     ['has a delegation seen in part', { ...SOUND, registrable_domains: unseen('timeout') }, ['delegation']],
     ['has an unknown DS', { ...SOUND, ds: unseen('server_failure') }, ['dnssec']],
+    ['has no TLS', { ...SOUND, certificate: unseen('no_tls') }, ['certificate']],
     ['has unknown mail servers', { ...SOUND, mx: unseen('timeout') }, ['dns']],
   ] as const)('that %s', (_case, facts, parts) => {
-    const posture = facts && postureOf(historyOf([0, facts]), START, undefined);
+    const posture = facts && posed(historyOf([0, facts]), START, undefined);
     const { unseen: missing } = judge(nameWith({ posture }), at(1));
     expect(missing.map(({ part }) => part)).toEqual(parts);
   });
@@ -126,13 +156,13 @@ describe('a name', () => {
   test('is not known to be fine once its lookups are old', () => {
     const partsAt = (days: number) => judge(nameWith(), at(days)).unseen.map(({ part }) => part);
     expect(partsAt(1.9)).toEqual([]);
-    expect(partsAt(2)).toEqual(['delegation', 'dnssec', 'dns']);
+    expect(partsAt(2)).toEqual(['delegation', 'dnssec', 'dns', 'certificate']);
     expect(partsAt(15)).toEqual([...PARTS]);
   });
 
   test('keeps what was found while it isn’t seen', () => {
     const history = historyOf([0, { ...SOUND, ds: seen([]) }], [1, { ds: unseen('timeout') }]);
-    const name = nameWith({ posture: postureOf(history, at(1), undefined) });
+    const name = nameWith({ posture: posed(history, at(1), undefined) });
     expect(judge(name, at(1))).toMatchObject({
       findings: [{ code: 'unsigned' }],
       unseen: [{ part: 'dnssec' }],
@@ -166,12 +196,14 @@ describe('a filter', () => {
     ['finding:unsigned finding:UNLOCKED', true],
     ['finding:unsigned', false],
     ['lame', false],
+    ['cert<30', false],
+    ['cert<101', true],
     ['', true],
   ])('%s finds an unlocked name: %s', (text, isFound) => {
     const read = readFilter(text);
     if (!read.ok) throw new Error('it is a filter');
     const unlocked = nameWith({ facts: { statuses: seen(['active']) } });
-    expect(hasFindings(read.filter, judge(unlocked, at(1)))).toBe(isFound);
+    expect(fitsFindings(read.filter, unlocked, at(1))).toBe(isFound);
   });
 });
 
@@ -186,7 +218,21 @@ const fact: fc.Arbitrary<Fact> = fc.constantFrom(
   seen(['client transfer prohibited']),
   seen(['0 .']),
 );
-const looks = fc.array(fc.dictionary(fc.constantFrom<FactName>(...FACT_NAMES), fact), { maxLength: 5 });
+const certificate = fc.constantFrom(
+  unseen('no_tls'),
+  ...[-2, 3, 14, 40].map((days) => seen([at(days).toISOString()])),
+  seen([at(20).toISOString(), 'mismatch:host.example']),
+);
+const others = FACT_NAMES.filter((name) => !CERTIFICATES.some((each) => each === name));
+const looks = fc.array(
+  fc
+    .tuple(
+      fc.dictionary(fc.constantFrom<FactName>(...others), fact),
+      fc.dictionary(fc.constantFrom<FactName>(...CERTIFICATES), certificate),
+    )
+    .map(([some, more]) => ({ ...some, ...more })),
+  { maxLength: 5 },
+);
 const people = fc.record({
   expiresAt: sometimes(at(-3), at(2), at(20), at(29), at(31), at(300)),
   deletedAt: sometimes(at(-1)),
@@ -209,13 +255,19 @@ function slowly(history: NameHistory, name: Omit<JudgedName, 'posture'>, now: Da
     has('lame_nameservers') && dead.size === delegated.length && delegated.every((host) => dead.has(host));
   const receivesMail = (valuesOf('mx') ?? []).some((text) => text !== '0 .');
   const isLocked = (valuesOf('statuses') ?? []).includes('client transfer prohibited');
+  const latest = CERTIFICATES.flatMap((each) => {
+    const { candidate, current } = history[each] ?? {};
+    const value = (candidate ?? current)?.value ?? [];
+    return value.length === 0 ? [] : [value];
+  });
+  const daysOfCertificates = latest.map(([end = '']) => (Date.parse(end) - now.getTime()) / DAY_MS);
   const { deletedAt, isLapsing } = name;
   const holds: Readonly<Record<FindingCode, boolean>> = {
     expired: !isLapsing && (deletedAt !== undefined || (daysLeft !== undefined && daysLeft <= 0)),
     all_lame: isAllLame,
     nameserver_registrable: has('registrable_domains'),
     dnssec_broken: has('unfit_ds'),
-    certificate_expired: false,
+    certificate_expired: daysOfCertificates.some((days) => days <= 0),
     incident: name.incidentSince !== undefined,
     expires_soon:
       !isLapsing && deletedAt === undefined && daysLeft !== undefined && daysLeft > 0 && daysLeft <= 30,
@@ -224,8 +276,8 @@ function slowly(history: NameHistory, name: Omit<JudgedName, 'posture'>, now: Da
     lame: !isAllLame && (dead.size > 0 || has('silent_nameservers')),
     nameserver_expiring: has('ending_domains'),
     dnssec_expiring: false,
-    certificate_expiring: false,
-    certificate_mismatch: false,
+    certificate_expiring: daysOfCertificates.some((days) => days > 0 && days <= 14),
+    certificate_mismatch: latest.some((value) => value.some((text) => text.startsWith('mismatch:'))),
     no_owner: !isLapsing && !name.hasOwner,
     unsigned: lacks('ds'),
     no_caa: lacks('caa'),
@@ -239,11 +291,11 @@ test('a stored posture gives the findings of the contract, also days later', () 
   fc.assert(
     fc.property(looks, people, fc.integer({ min: 0, max: 40 }), (given, decided, days) => {
       let history: NameHistory = {};
-      let posture = postureOf(history, START, undefined);
+      let posture = posed(history, START, undefined);
       for (const [hour, facts] of given.entries()) {
         const moment = at(hour / 24);
         history = mergeObservation(history, { name: 'cafe.rest', at: moment, facts }).history;
-        posture = postureOf(history, moment, posture);
+        posture = posed(history, moment, posture);
       }
       const read = storedPosture.parse(JSON.parse(JSON.stringify(posture)));
       expect(read).toEqual(posture);

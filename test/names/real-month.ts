@@ -316,6 +316,7 @@ export async function playMonth(
       impacts: createImpactStore(database, TEAM),
       incidents,
       notifyDue: () => undefined,
+      certificateDays: [14],
       orders,
       portfolio: createPortfolioStore(database, TEAM),
       rdap,

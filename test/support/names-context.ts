@@ -13,7 +13,7 @@ type Known = {
 /** A context with the members that a test uses; another one throws when it is read. */
 export function namesContextWith(given: Known): ExpiryContext {
   return new Proxy(
-    { random: Math.random, ...given },
+    { random: Math.random, certificateDays: [14, 7, 3, 1], ...given },
     {
       get(target, name) {
         if (name in target) return Reflect.get(target, name);

@@ -42,6 +42,7 @@ export const FACT_LABELS: Readonly<Record<FactName, string>> = {
   ds: 'DS',
   dnskey: 'DNSSEC keys',
   certificate: 'Certificate',
+  www_certificate: 'Certificate of www',
   lame_nameservers: 'Nameservers that don’t answer for it',
   silent_nameservers: 'Silent nameservers',
   addressless_nameservers: 'Nameservers without an address',
@@ -75,7 +76,7 @@ export const UNSEEN_REASONS: Readonly<Record<UnseenReason, string>> = {
 };
 
 const MAX_TEXTS = 4;
-const DATES: ReadonlySet<FactName> = new Set([...REGISTRY_DATES, 'certificate']);
+const DATES: ReadonlySet<FactName> = new Set([...REGISTRY_DATES, 'certificate', 'www_certificate']);
 
 /** Foreign texts are escaped. @param list how to write several texts */
 export function formatValue(fact: FactName, value: FactValue, list = formatList): string {

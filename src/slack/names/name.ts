@@ -66,7 +66,17 @@ async function runName(call: CommandCall): Promise<void> {
       ),
       incidents,
       changes,
-      judgement: judge({ ...NOT_WATCHED, posture: postureOf(known.history, now, undefined), ...judged }, now),
+      judgement: judge(
+        {
+          ...NOT_WATCHED,
+          posture: postureOf(
+            { name: ascii, history: known.history, at: now, certificateDays: [] },
+            undefined,
+          ),
+          ...judged,
+        },
+        now,
+      ),
       details,
       mandate,
       renewWithinDays: Math.max(0, ...reminderDays),

@@ -4,7 +4,7 @@ import { quoteOn } from '../../money/prices.ts';
 import { renewalsByZone } from '../../money/spend.ts';
 import {
   asksForFindings,
-  hasFindings,
+  fitsFindings,
   isLeft,
   isNone,
   type NameFilter,
@@ -12,7 +12,7 @@ import {
 } from '../../names/filter.ts';
 import { DETAIL_COLUMNS, detailCells } from '../../names/portfolio.ts';
 import type { FoundName, NameQuery } from '../../names/ports.ts';
-import { codesOf, judge, summarize } from '../../names/posture.ts';
+import { codesOf, summarize } from '../../names/posture.ts';
 import { calendarDay, utcDay } from '../../zones/calendar-day.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import { renewManyForm } from '../expiry/reminders.ts';
@@ -55,7 +55,7 @@ export async function queryOf(call: Interaction, text: string): Promise<Found> {
   const { portfolio, now } = call.context;
   const asked = { filter: read.filter, owners: owners.ids, now: now() };
   const judged = asksForFindings(read.filter) ? await portfolio.judged(asked) : undefined;
-  const fitting = judged?.filter((each) => hasFindings(read.filter, judge(each, asked.now)));
+  const fitting = judged?.filter((each) => fitsFindings(read.filter, each, asked.now));
   return {
     text,
     query: {

@@ -93,7 +93,7 @@ export function filterIssueText(
   switch (issue.code) {
     case 'unknown_filter': {
       const meant = nearest(issue.key, FILTER_KEYS);
-      return `Unknown filter ${code(issue.key)}.${meant === undefined ? ` Filters: ${FILTER_KEYS.map((key) => code(`${key}:`)).join(', ')}, ${code('expiring<60')}, \`unused\`, \`lame\`, \`undated\`, \`unlocked\`, \`unsigned\`, and any other text.` : ` Did you mean ${code(`${meant}:`)}?`}`;
+      return `Unknown filter ${code(issue.key)}.${meant === undefined ? ` Filters: ${FILTER_KEYS.map((key) => code(`${key}:`)).join(', ')}, ${code('expiring<60')}, \`unused\`, \`lame\`, \`undated\`, \`unlocked\`, \`unsigned\`, \`cert<30\`, and any other text.` : ` Did you mean ${code(`${meant}:`)}?`}`;
     }
     case 'no_value':
       return `${code(`${issue.key}:`)} needs a value right after the colon, such as ${code(EXAMPLES[issue.key])}.`;

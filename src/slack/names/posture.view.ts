@@ -105,6 +105,7 @@ const PARTS: Readonly<Record<Part, string>> = {
   delegation: 'delegation',
   dnssec: 'DNSSEC',
   dns: 'DNS records',
+  certificate: 'certificate',
 };
 
 /** `:warning: no transfer lock` */

@@ -77,8 +77,8 @@ const RUNBOOKS: Readonly<Record<IncidentKind, Runbook>> = {
   },
   hold: {
     ask: [
-      'Ask the service who set the hold and why: the registry (server hold) or the registrar (client hold).',
-      'Ask how to lift it: an unpaid bill, an unconfirmed registrant address, a complaint.',
+      'Look for an unanswered confirmation mail to the registrant: many registries suspend a name after 15 days.',
+      'Ask the service who set the hold, the registry (server hold) or the registrar (client hold), and how to lift it: an unpaid bill, a complaint.',
     ],
     dont: ['Don’t change nameservers: during a hold they aren’t used.'],
     call: 'The people who run its mail and website: both stop.',
