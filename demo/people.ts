@@ -30,7 +30,7 @@ export async function answeredAfter(
   const before = person.ephemerals().length;
   await act();
   // The response to an earlier action may come only now, if its card takes long.
-  const isLate = ({ text }: Message) => text?.endsWith('Its card follows.') === true;
+  const isLate = ({ text }: Message) => /Its card follows\.$|Looking up \d+ names?\./.test(text ?? '');
   return workspace.waitFor(
     () =>
       person

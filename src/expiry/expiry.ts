@@ -45,8 +45,12 @@ export type Expiry = ReturnType<typeof createExpiry>;
 export function createExpiry(context: ExpiryContext) {
   const { watchList } = context;
   return {
-    watch: (given: Parameters<typeof list.watchName>[2], gate: list.Gate) =>
-      list.watchName(context, (name, timeoutMs) => look(context, name, timeoutMs), given, gate),
+    add: (...given: Tail<typeof list.addName>) => list.addName(context, ...given),
+    /** Looks up an added name at its registry. */
+    async lookUp(added: list.AddedName, timeoutMs: number): Promise<list.WatchedOutcome> {
+      await look(context, added.name, timeoutMs);
+      return list.readAdded(context, added);
+    },
     /** @param names parsed, or a text known to be readable */
     async importNames(
       names: ImportReport | string,
@@ -65,6 +69,7 @@ export function createExpiry(context: ExpiryContext) {
       const [domains, zone] = await Promise.all([context.reminders.askedIn(subject), timeZone(context)]);
       return domains.map((domain) => listed(domain, context.now(), zone));
     },
+    recordRenewal: (...given: Tail<typeof list.recordRenewal>) => list.recordRenewal(context, ...given),
     requestLapse: (...given: Tail<typeof list.requestLapse>) => list.requestLapse(context, ...given),
     /** @param name in ASCII */
     find: (name: string) => watchList.find(name),

@@ -186,6 +186,38 @@ function readCells({
   return date.ok ? { ok: true, value: { name: name.value.ascii, expiresAt: date.value } } : date;
 }
 
+export interface NamesToWatch {
+  readonly names: readonly string[];
+  /** As typed; of one name only. */
+  readonly date: string | undefined;
+}
+export type NamesToWatchProblem =
+  | { readonly code: 'no_names' | 'date_of_many' }
+  | { readonly code: 'too_many_names'; readonly limit: number };
+
+/** More are imported. */
+const MAX_WATCHED_AT_ONCE = 50;
+
+/** Reads the words of a command: names, and a date after a single one. */
+export function readWatchList(
+  words: readonly string[],
+): NamesToWatch | { readonly problem: NamesToWatchProblem } {
+  const items = words.flatMap((word) => word.split(/[,;]+/)).filter((item) => item !== '');
+  const [first, second] = items;
+  // No top-level domain has digits alone, and a date has no dot before letters.
+  const isNoName = (item: string) => !/\.[^.\d]/.test(item);
+  if (items.length === 2 && first !== undefined && second !== undefined && isNoName(second))
+    return { names: [first], date: second };
+  const names = [
+    ...new Set(items.filter((item) => !parseTypedDate(item).ok).map((name) => name.toLowerCase())),
+  ];
+  if (names.length === 0) return { problem: { code: 'no_names' } };
+  if (names.length > MAX_WATCHED_AT_ONCE)
+    return { problem: { code: 'too_many_names', limit: MAX_WATCHED_AT_ONCE } };
+  if (items.some((item) => parseTypedDate(item).ok)) return { problem: { code: 'date_of_many' } };
+  return { names, date: undefined };
+}
+
 /** Parses a name that can be registered and so watched. The issue is its zone's. */
 export function registrableName(text: string): Read<DomainName, NameIssue> {
   const name = readName(text);

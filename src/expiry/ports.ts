@@ -99,6 +99,7 @@ export interface WatchListStore {
 export interface WatchedReminder
   extends WatchedName,
     Pick<WatchedDomain, keyof OwnedName | 'addedBy' | 'registeredBy' | 'doubt' | 'lookedAt'> {
+  readonly registrar?: string | undefined;
   /** Replaces the reminder channel. */
   readonly channel?: string | undefined;
   /** The channel or person that refused the message; the reminder channel is used instead. */

@@ -1,5 +1,6 @@
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
 import { type DateIssue, parseTypedDate } from '../lib/typed-date.ts';
+import { staleAfterRenewal } from '../names/dates.ts';
 import type { NameLimit } from '../names/portfolio.ts';
 import {
   MAX_WATCHED,
@@ -27,6 +28,8 @@ export type WatchRefusal =
   /** The limit of watched names is reached. */
   | { readonly code: 'list_full'; readonly limit: number }
   | { readonly code: 'invalid_snooze'; readonly maxDays: number }
+  /** Not after the known expiry, or in the past. */
+  | { readonly code: 'not_renewed'; readonly text: string }
   /** Already confirmed. */
   | { readonly code: 'lapse_decided' }
   | AnswerIssue;
@@ -68,23 +71,29 @@ export interface ImportSummary {
 /** Gate for protected fields, for one person and place. `changed`: read again. */
 export type Gate = (changes: readonly ReminderChange[]) => Promise<EditedFacts | 'changed' | NameLimit>;
 
-const LOOKUP_MS = 6_000;
 const IMPORT_BATCH = 1_000;
 export const MAX_SNOOZE_DAYS = 365;
 
+/** A name on the list, before its lookup. */
+export interface AddedName {
+  readonly ok: true;
+  /** In ASCII. */
+  readonly name: string;
+  readonly known: boolean;
+  /** The date that a person gave. */
+  readonly given: Date | undefined;
+  readonly waiting: EditedFacts['waiting'];
+}
+
 /**
- * Adds a name and looks it up. The registry's date takes precedence, then an order's, then the given one. If the name
- * was set to lapse, it is watched again.
- *
- * @param look looks up the name and stores the result
- * @param date as typed; undefined if not given
+ * Adds a name. A lapsing name is watched again.
+ * @param date as typed; undefined when not given
  */
-export async function watchName(
+export async function addName(
   context: ExpiryContext,
-  look: (name: string, timeoutMs: number) => Promise<void>,
   { text, date }: { readonly text: string; readonly date: string | undefined },
   gate: Gate,
-): Promise<WatchedOutcome> {
+): Promise<AddedName | Extract<WatchedOutcome, { readonly ok: false }>> {
   const read = registrableName(text);
   if (!read.ok) return { ok: false, refusal: read.issue };
   const at = context.now();
@@ -111,18 +120,19 @@ export async function watchName(
   const { known, written } = added;
   if (typeof written === 'string') return { ok: false, refusal: { code: 'list_full', limit: MAX_WATCHED } };
   const { waiting } = written;
-  await look(name, LOOKUP_MS);
-  const domain = await context.watchList.find(name);
+  return { ok: true, name, known: known !== undefined, given: given?.value, waiting };
+}
+
+/** After its lookup. The registry's date wins, then an order's, then the given one. */
+export async function readAdded(
+  { watchList }: Pick<ExpiryContext, 'watchList'>,
+  { name, known, given, waiting }: AddedName,
+): Promise<WatchedOutcome> {
+  const domain = await watchList.find(name);
   if (domain === undefined) return { ok: false, refusal: { code: 'removed_meanwhile' } };
   const isTaken =
-    given === undefined || waiting !== undefined || domain.expiry?.at.getTime() === given.value.getTime();
-  return {
-    ok: true,
-    domain,
-    known: known !== undefined,
-    dateNotTaken: isTaken ? undefined : given.value,
-    waiting,
-  };
+    given === undefined || waiting !== undefined || domain.expiry?.at.getTime() === given.getTime();
+  return { ok: true, domain, known, dateNotTaken: isTaken ? undefined : given, waiting };
 }
 
 /** No registry registers a name for longer. */
@@ -250,6 +260,43 @@ export async function snoozeName(
     ...{ kind: 'name_snoozed', until: snoozeUntil(expiry?.at, days, context.now()) },
     ...told,
   }));
+}
+
+/**
+ * A renewal at another registrar. Its date counts until the registry shows a later one than before.
+ * @param expires as typed
+ */
+export async function recordRenewal(
+  context: ExpiryContext,
+  { name, ...told }: ReminderRequest,
+  expires: string,
+  gate: Gate,
+): Promise<WatchOutcome & { readonly waiting?: EditedFacts['waiting'] }> {
+  const read = parseTypedDate(expires);
+  if (!read.ok) return { ok: false, refusal: read.issue };
+  const { value: until } = read;
+  const now = context.now();
+  if (until > latestDate(now)) return { ok: false, refusal: { code: 'date_too_far_ahead', text: expires } };
+  return compareAndSwap(
+    `recording the renewal of ${name}`,
+    () => context.watchList.find(name),
+    async (known) => {
+      if (known === undefined) return notWatched(name);
+      if (until <= now || (known.expiry !== undefined && until <= known.expiry.at))
+        return { ok: false, refusal: { code: 'not_renewed', text: expires } };
+      const decision = {
+        kind: 'name_renewed',
+        until,
+        staleUntil: staleAfterRenewal(known),
+        ...told,
+      } as const;
+      const dated = known.expiry?.source === 'person' ? datedName(known, until) : undefined;
+      const written = await gate([{ name, ...dated, decision }]);
+      if (typeof written === 'string') return undefined;
+      const domain = await context.watchList.find(name);
+      return domain && { ok: true, domain, waiting: written.waiting };
+    },
+  );
 }
 
 /** Needs another person's confirmation. */

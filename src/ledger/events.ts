@@ -42,6 +42,7 @@ export const teamEvent = z.discriminatedUnion('kind', [
 /** Kinds of events that notify people: each such event is a subject of notifications. */
 export const NOTIFIED_KINDS: readonly TeamEvent['kind'][] = [
   'name_snoozed',
+  'name_renewed',
   'lapse_confirmed',
   'notices_rerouted',
   'name_handed_over',

@@ -227,6 +227,12 @@ export function datesAfterTransferConfirmed(known: NameDates, at: Date): NameDat
   return { ...known, trusted: { registrar: undefined, at, transferKnownAt: at } };
 }
 
+/** Until when a registry's date counts as older than a renewal elsewhere; undefined without a registry's date. */
+export function staleAfterRenewal({ expiry }: NameDates): Date | undefined {
+  if (expiry === undefined || expiry.source === 'person') return undefined;
+  return new Date(expiry.at.getTime() + 2 * ESTIMATE_SLACK_MS);
+}
+
 /** Decisions about the old end no longer apply. */
 export function hasNewEnd(before: NameDates, after: NameDates): boolean {
   if (before.expiry === undefined || after.expiry === undefined) return false;

@@ -15,7 +15,7 @@ export const nameEvents = [
   event(
     'name',
     [
-      ...(['name_watched', 'name_dated', 'name_unwatched', 'name_snoozed'] as const),
+      ...(['name_watched', 'name_dated', 'name_unwatched', 'name_snoozed', 'name_renewed'] as const),
       ...(['lapse_requested', 'lapse_confirmed', 'name_kept', 'name_handed_over'] as const),
     ],
     {

@@ -125,6 +125,13 @@ export type ReminderDecision =
   | { readonly kind: 'name_watched' }
   | QuestionAnswer
   | ({ readonly kind: 'name_snoozed'; readonly until: Date; readonly reason?: string | undefined } & Told)
+  /** Renewed elsewhere. Until `staleUntil` its registry’s date counts as not updated yet. */
+  | ({
+      readonly kind: 'name_renewed';
+      readonly until: Date;
+      readonly staleUntil?: Date | undefined;
+      readonly reason?: string | undefined;
+    } & Told)
   | ({ readonly kind: 'lapse_requested'; readonly reason: string } & Told)
   | ({ readonly kind: 'lapse_confirmed'; readonly reason: string; readonly askedBy: string } & Told);
 

@@ -278,6 +278,8 @@ export interface PortfolioStore extends TagSource {
   ownerReturned(userId: string): Promise<void>;
   /** Every name that a filter finds; its conditions on findings count only through `names`. */
   judged(query: Pick<NameQuery, 'filter' | 'owners' | 'names' | 'now'>): Promise<readonly ListedJudgedName[]>;
+  /** Trusted registrars of names that orders registered, transferred or renewed: the domain service's. */
+  ownRegistrars(): Promise<readonly string[]>;
 }
 
 /** A name with everything that judges it. */

@@ -48,6 +48,11 @@ export function distrustOf(
     : undefined;
 }
 
+/** Whether orders can't change a name. @param own the domain service's registrars; empty: unknown */
+export function isAtNoneOf(own: readonly string[], registrar: string | undefined): boolean {
+  return own.length > 0 && own.every((each) => !mayBeSameRegistrar(each, registrar));
+}
+
 /** Last seen at another registrar after an unknown transfer. */
 export function isAtAnotherRegistrar(
   { trusted, history }: { readonly trusted: TrustedRecord | undefined; readonly history: NameHistory },

@@ -265,9 +265,15 @@ const SUBJECTS: readonly Subject[] = [
     actions: { spend_export: 'member', budgets_next: 'member', budgets_previous: 'member' },
   }),
   subject(reminders, {
-    forms: { renew_many: 'account', snooze: 'linked_if_service', lapse: 'member' },
+    forms: {
+      renew_many: 'account',
+      renewed: 'linked_if_service',
+      snooze: 'linked_if_service',
+      lapse: 'member',
+    },
     actions: {
       reminder_renew: 'account',
+      reminder_renewed: 'linked_if_service',
       reminder_restore: 'account',
       reminder_renew_many: 'account',
       reminder_all: 'member',
@@ -305,6 +311,7 @@ const SUBJECTS: readonly Subject[] = [
       home_settings: 'admin',
       settings_confirm: 'admin',
       settings_dismiss: 'admin',
+      reminders_here: 'admin',
       webhook_test: 'admin',
       settings_check: 'admin',
     },

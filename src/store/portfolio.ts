@@ -24,7 +24,7 @@ import type { ImportPlan, PortfolioStore, Progress } from '../names/ports.ts';
 import { messagePlace } from '../outbox/notifications.ts';
 import { assignments, insertRows, optional, optionalText } from './columns.ts';
 import { type Database, Prisma, type RunStatement, storeOf } from './database.ts';
-import { type Changer, importNames, removeDomain } from './domain-statements.ts';
+import { type Changer, importNames, NO_REMINDER, removeDomain } from './domain-statements.ts';
 import { announceEvents, insertEvents } from './events.ts';
 import {
   foundRows,
@@ -121,8 +121,16 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
       await run(Prisma.sql`
         UPDATE domains SET owner_left_at = NULL WHERE owner_id = ${userId} AND owner_left_at IS NOT NULL`);
     },
+
+    ownRegistrars: async () =>
+      registrarRows.parse(await run(OWN_REGISTRARS)).map(({ registrar }) => registrar),
   });
 }
+
+const registrarRows = z.array(z.object({ registrar: z.string() }));
+const OWN_REGISTRARS = Prisma.sql`
+  SELECT DISTINCT trusted ->> 'registrar' AS registrar FROM domains
+  WHERE registered_by IS NOT NULL AND trusted ->> 'registrar' IS NOT NULL`;
 
 /** Rolls back a transaction. */
 class Undone extends Error {
@@ -154,12 +162,21 @@ const changedFacts = z.array(
       after: details.nullable(),
       date: changedDate.exactOptional(),
       decision: z
-        .object({
-          kind: z.literal('lapse_confirmed'),
-          reason: z.string(),
-          askedBy: z.string(),
-          origin: messagePlace.optional(),
-        })
+        .discriminatedUnion('kind', [
+          z.object({
+            kind: z.literal('lapse_confirmed'),
+            reason: z.string(),
+            askedBy: z.string(),
+            origin: messagePlace.optional(),
+          }),
+          z.object({
+            kind: z.literal('name_renewed'),
+            until: z.coerce.date(),
+            staleUntil: z.coerce.date().optional(),
+            reason: z.string().optional(),
+            origin: messagePlace.optional(),
+          }),
+        ])
         .exactOptional(),
     })
     .transform(({ after, ...change }): ChangedName => ({ ...change, after: after ?? undefined })),
@@ -435,6 +452,8 @@ function showAnswer(name: string, at: Date): Prisma.Sql {
       AND n.subject_id = d.question ->> 'subject' AND n.purpose = 'plan'`;
 }
 
+const NO_SNOOZE = { snoozedBy: null, snoozeReason: null, snoozedUntil: null };
+
 /** Writes a decision about reminders, with its line in the audit log. */
 async function decide(
   tx: RunStatement,
@@ -443,6 +462,8 @@ async function decide(
   { actor: askedBy, confirmedBy, at }: Changer,
 ): Promise<void> {
   const by = confirmedBy ?? askedBy;
+  const { staleUntil, ...logged } = { staleUntil: undefined, ...decision };
+  const until = 'until' in decision ? decision.until : null;
   const reason = 'reason' in decision ? (decision.reason ?? null) : null;
   const given = 'to' in decision ? { owner: decision.to, at, subject: '' } : { kept: { by, at } };
   const question = Prisma.sql`(question - 'kept') || ${JSON.stringify(given)}::jsonb`;
@@ -453,7 +474,12 @@ async function decide(
     name_handed_over: { question },
     name_snoozed: {
       ...{ snoozedBy: by, snoozeReason: reason },
-      snoozedUntil: 'until' in decision ? decision.until : null,
+      snoozedUntil: until,
+    },
+    name_renewed: {
+      ...{ ...NO_LAPSE, ...NO_SNOOZE, doubt: null, remindedThreshold: NO_REMINDER, nextRegistryAt: at },
+      ...{ expiresAt: until, expirySource: 'person', expiryGivenBy: askedBy },
+      ...{ renewedUntil: staleUntil ?? null, renewedAt: staleUntil === undefined ? null : at },
     },
     lapse_requested: { ...NO_LAPSE, lapseReason: reason, lapseRequestedBy: by },
     lapse_confirmed: { lapseConfirmedBy: by, lapseConfirmedAt: at },
@@ -461,7 +487,10 @@ async function decide(
   await tx(
     Prisma.sql`UPDATE domains SET ${assignments(columns)}, version = version + 1 WHERE name = ${name}`,
   );
-  await announceEvents(tx, [{ ...decision, kind, actor: by, at, subject: { kind: 'name', id: name } }]);
+  const asked = kind === 'name_renewed' && confirmedBy !== undefined ? { askedBy } : {};
+  await announceEvents(tx, [
+    { ...logged, ...asked, kind, actor: by, at, subject: { kind: 'name', id: name } },
+  ]);
 }
 
 /** Sets the details of a name after an order. @param isNew nobody heard of it before, so nothing is announced */

@@ -51,6 +51,7 @@ const candidateRow = z.object({
   ownerId: optionalText,
   ownerLeftAt: optionalMoment,
   question: jsonColumn(storedQuestion),
+  registrar: optionalText,
   channelId: optionalText,
 }) satisfies z.ZodType<unknown, Partial<Prisma.DomainModel>>;
 /** Rows of {@link deletedQuery}. */

@@ -219,6 +219,7 @@ export class Rig {
     });
     const context = slackContextWith({
       hasService: true,
+      portfolio: { ownRegistrars: async () => [] },
       nameRecords: { newlyFaulty: async () => [], newlyUnrecorded: async () => [] },
       orders: {
         store: { list: async () => [], openOrders: async () => new Map() },

@@ -89,7 +89,7 @@ describe('the watch list', () => {
   });
 
   test.each([
-    ['/domain watch', /Give one name/],
+    ['/domain watch', /Give up to 50 names/],
     ['/domain watch cafe', /no ending/],
     ['/domain watch cafe.rest 01/02/2027', /is ambiguous/],
     ['/domain watch cafe.rest 2027-02-30', /doesn’t exist/],

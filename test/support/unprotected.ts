@@ -89,10 +89,18 @@ function openGate({ portfolio, now }: Omit<Deps, 'store'>, by: string): list.Gat
   };
 }
 
-type Look = Parameters<typeof list.watchName>[1];
-
-export const watchName = (deps: Deps, look: Look, text: string, date: string | undefined, by: string) =>
-  list.watchName(contextOf(deps), look, { text, date }, openGate(deps, by));
+export async function watchName(
+  deps: Deps,
+  look: (name: string) => Promise<void>,
+  text: string,
+  date: string | undefined,
+  by: string,
+) {
+  const added = await list.addName(contextOf(deps), { text, date }, openGate(deps, by));
+  if (!added.ok) return added;
+  await look(added.name);
+  return list.readAdded(contextOf(deps), added);
+}
 
 export const importNames = (
   deps: Deps,

@@ -87,6 +87,11 @@ export function respond(core: Core, place: ResponsePlace, given: JsonObject): vo
     });
     return;
   }
+  // The answer to a command can be replaced, too.
+  if (place.ts === undefined && body.response_type !== 'in_channel') {
+    place.ts = message.ts;
+    place.ephemeral = true;
+  }
   state.post({
     ...message,
     ...(body.thread_ts !== undefined && { thread_ts: body.thread_ts }),

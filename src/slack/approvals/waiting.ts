@@ -4,6 +4,7 @@ import { type Outlook, outlookOf } from '../../mandates/overview.ts';
 import { costOfWaiting, type WaitingStep } from '../../money/waiting.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import type { SlackContext } from '../context.ts';
+import type { RenewalWays } from '../expiry/due.view.ts';
 
 type Dated = Pick<
   WatchedReminder,
@@ -43,6 +44,10 @@ export async function waitingNow(
   domain: WatchedDomain | undefined,
 ): Promise<readonly WaitingStep[]> {
   return domain === undefined ? [] : (await waitingOfListed(context))({ domain });
+}
+
+export async function renewalWays({ hasService, portfolio }: SlackContext): Promise<RenewalWays> {
+  return { hasService, ownRegistrars: hasService ? await portfolio.ownRegistrars() : [] };
 }
 
 /** Days of renewal by mandates, in the given time zone. */

@@ -20,7 +20,7 @@ import { outlookOf } from '../../mandates/overview.ts';
 import { chosenTime, scheduledFirst } from '../../orders/order.ts';
 import type { ClaimedSubject, MessagePlace, PostedMessage } from '../../outbox/notifications.ts';
 import { calendarDay, dayNumber } from '../../zones/calendar-day.ts';
-import { renewalDays, waitingCosts } from '../approvals/waiting.ts';
+import { renewalDays, renewalWays, waitingCosts } from '../approvals/waiting.ts';
 import type { SlackContext } from '../context.ts';
 import type { Message } from '../kit/blocks.ts';
 import { newFaultsMessage } from '../names/delegation.view.ts';
@@ -281,8 +281,8 @@ async function placeOf(
 /** With the cost of waiting by current prices and clock. */
 function createDigestViews(context: SlackContext): DigestViews {
   return {
-    head: async (head) => digestHead(head, await waitingCosts(context), context),
-    more: async (part) => digestMore(part, await waitingCosts(context), context),
+    head: async (head) => digestHead(head, await waitingCosts(context), await renewalWays(context)),
+    more: async (part) => digestMore(part, await waitingCosts(context), await renewalWays(context)),
     months: async (months) => monthsMessage(months),
   };
 }

@@ -16,7 +16,6 @@ import { byCostAtRisk, costAtRisk, type WaitingStep } from '../../money/waiting.
 import { ownerAnswer } from '../../names/portfolio.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import { displayName } from '../../zones/names.ts';
-import type { Capability } from '../capability.ts';
 import {
   type AnyBlock,
   actions,
@@ -38,7 +37,15 @@ import { laterText } from '../money/price.view.ts';
 import { formatDoubt } from '../names/doubt.view.ts';
 import { answerText, ownerlessLine } from '../names/owner.view.ts';
 import { channelMention } from '../names/portfolio.view.ts';
-import { deadlineText, keepButtons, lineWithMenu, priceText, todayOf, whenText } from './due.view.ts';
+import {
+  deadlineText,
+  keepButtons,
+  lineWithMenu,
+  priceText,
+  type RenewalWays,
+  todayOf,
+  whenText,
+} from './due.view.ts';
 import { type CostOf, LOOKED_THROUGH, listedLines } from './expiring.view.ts';
 import { formatDay, formatDays, formatName } from './expiry.view.ts';
 import { NO_DELETION_KNOWN } from './phase.view.ts';
@@ -53,7 +60,7 @@ type Reminder = DueReminder<WatchedReminder>;
 export type WaitingOf = (watched: WatchedReminder) => readonly WaitingStep[];
 
 const nothingKnown: WaitingOf = () => [];
-const WITH_SERVICE: Capability = { hasService: true };
+const BY_ORDER: RenewalWays = { hasService: true, ownRegistrars: [] };
 
 /** Deadlines within this many days are near. */
 const NEAR_DAYS = 7;
@@ -63,7 +70,7 @@ const SHORT_DIGEST = 6;
 export function digestHead(
   head: DigestHead,
   waitingOf: WaitingOf = nothingKnown,
-  can: Capability = WITH_SERVICE,
+  ways: RenewalWays = BY_ORDER,
 ): Message {
   const title = digestTitle(head, waitingOf);
   const left = head.total - head.reminders.length;
@@ -78,10 +85,10 @@ export function digestHead(
   ]);
   return message(`${escapeText(title)}${keeps}`, [
     header(title),
-    ...partBlocks(head, waitingOf, head.total <= SHORT_DIGEST, can),
+    ...partBlocks(head, waitingOf, head.total <= SHORT_DIGEST, ways),
     ...(head.total > 1
       ? actions(`digest_${head.digestId}`, [
-          can.hasService &&
+          ways.hasService &&
             head.all.some(({ phase }) => isRenewable(phase)) &&
             button('reminder_renew_many', 'Renew several…', subject, { style: 'primary' }),
           button('reminder_all', 'Show all', subject),
@@ -102,7 +109,7 @@ function undatedText(undated: number): string {
 export function digestMore(
   part: DigestMore,
   waitingOf: WaitingOf = nothingKnown,
-  can: Capability = WITH_SERVICE,
+  ways: RenewalWays = BY_ORDER,
 ): Message {
   const names = part.reminders.map(({ name }) => displayName(name));
   const title = names.length === 0 ? disputedTitle(part.disputed) : `Also due: ${names.join(', ')}`;
@@ -113,7 +120,7 @@ export function digestMore(
     : `${count(part.left, 'name')} ${part.left === 1 ? 'follows' : 'follow'}.`;
   const isAll = part.left === 0 && !part.more;
   return message(escapeText(title), [
-    ...partBlocks(part, waitingOf, false, can),
+    ...partBlocks(part, waitingOf, false, ways),
     context(isAll ? 'End of this digest.' : follows),
   ]);
 }
@@ -206,13 +213,13 @@ function headline(reminder: Reminder): string {
 }
 
 /** Renewals missing at the registry come last. */
-function partBlocks(part: DigestPart, waitingOf: WaitingOf, isShort: boolean, can: Capability): AnyBlock[] {
+function partBlocks(part: DigestPart, waitingOf: WaitingOf, isShort: boolean, ways: RenewalWays): AnyBlock[] {
   const { reminders, renewals, disputed } = part;
   const names = byAtStake(reminders, renewals, waitingOf).flatMap((reminder, index): AnyBlock[] => {
     const line = section(...reminderLines(reminder, waitingOf(reminder.watched), renewals, isShort));
-    return lineWithMenu(line, `due_${index}`, keepButtons(reminder.name, deadlineOf(reminder), can));
+    return lineWithMenu(line, `due_${index}`, keepButtons(reminder.watched, deadlineOf(reminder), ways));
   });
-  return [...names, ...disputedBlocks(disputed)];
+  return [...names, ...disputedBlocks(disputed, ways)];
 }
 
 /** Name, deadline, action and price; the cost of waiting if near; then warnings, one per line. */
@@ -270,10 +277,12 @@ function disputedTitle(disputed: readonly WatchedDomain[]): string {
   return `${count(disputed.length, 'renewal')} not shown by the registry`;
 }
 
-function disputedBlocks(disputed: readonly WatchedDomain[]): AnyBlock[] {
+function disputedBlocks(disputed: readonly WatchedDomain[], { hasService }: RenewalWays): AnyBlock[] {
   if (disputed.length === 0) return [];
   return lines([
-    '*:warning: Renewed here, but not at the registry.* Ask the domain service about these; I’ll repeat this weekly:',
+    hasService
+      ? '*:warning: Renewed here, but not at the registry.* Ask the domain service about these; I’ll repeat this weekly:'
+      : '*:warning: Renewed elsewhere, but not at the registry.* Ask the registrar about these; I’ll repeat this weekly:',
     ...disputed.map(
       ({ name, renewed, doubt }) =>
         `• ${formatName(name)}: renewed ${renewed === undefined ? '' : formatDay(calendarDay(renewed.at, 'UTC'))}. ${escapeText(doubt === undefined ? '' : formatDoubt(doubt))}.`,

@@ -5,6 +5,7 @@ import type { ListedName } from '../../expiry/expiry.ts';
 import type { DueReminder } from '../../expiry/plan.ts';
 import { present } from '../../lib/collections.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
+import { isAtNoneOf } from '../../names/trust.ts';
 import { displayName } from '../../zones/names.ts';
 import type { Capability } from '../capability.ts';
 import { type AnyBlock, actions, button, fitsMenu, type MenuId, moreMenu, withMenu } from '../kit/blocks.ts';
@@ -89,10 +90,15 @@ export function priceText({ phase }: DueFacts, waiting: readonly WaitingStep[]):
   return `, ${step.kind === 'restore' && (phase === 'redemption' || phase === 'deleted') ? restoreText(step) : quoteText(step.renewal)}`;
 }
 
+export interface RenewalWays extends Capability {
+  /** The domain service's, by earlier orders. */
+  readonly ownRegistrars: readonly string[];
+}
+
 export function keepButtons(
-  name: string,
+  { name, registrar }: { readonly name: string; readonly registrar?: string | undefined },
   deadline: Deadline | undefined,
-  { hasService }: Capability,
+  { hasService, ownRegistrars }: RenewalWays,
 ): Button[] {
   const make = (actionId: string, text: string) =>
     button(actionId, text, name, { label: `${text}: ${displayName(name)}` });
@@ -101,6 +107,9 @@ export function keepButtons(
   if (!renews && !restores) return [];
   return present([
     renews && hasService && make('reminder_renew', 'Renew'),
+    renews &&
+      (!hasService || isAtNoneOf(ownRegistrars, registrar)) &&
+      make('reminder_renewed', 'Renewed elsewhere'),
     restores && hasService && make('reminder_restore', 'Restore'),
     make('reminder_snooze', 'Snooze'),
     make('reminder_lapse', 'Let it lapse'),

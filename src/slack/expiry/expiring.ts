@@ -1,4 +1,4 @@
-import { renewalDaysOf, waitingOfListed } from '../approvals/waiting.ts';
+import { renewalDaysOf, renewalWays, waitingOfListed } from '../approvals/waiting.ts';
 import type { ActionCall, CommandCall, Feature, Interaction } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
 import { expiringPage, LIST_LENGTH } from './expiring.view.ts';
@@ -35,7 +35,13 @@ async function page({ context }: Interaction, days: number, offset: number): Pro
     waitingOfListed(context),
   ]);
   const renewals = await renewalDaysOf(context, names.names);
-  return expiringPage(names, { days, offset, now: context.now() }, costOf, renewals, context);
+  return expiringPage(
+    names,
+    { days, offset, now: context.now() },
+    costOf,
+    renewals,
+    await renewalWays(context),
+  );
 }
 
 function readNumber(text: string, max = Number.MAX_SAFE_INTEGER): number | undefined {

@@ -6,7 +6,6 @@ import type { WaitingStep } from '../../money/waiting.ts';
 import { isDateless } from '../../names/dates.ts';
 import { endOf, ownerAnswer } from '../../names/portfolio.ts';
 import { displayName } from '../../zones/names.ts';
-import type { Capability } from '../capability.ts';
 import {
   actions,
   button,
@@ -24,7 +23,15 @@ import {
 import { formatDoubt } from '../names/doubt.view.ts';
 import { answerText } from '../names/owner.view.ts';
 import { DATELESS_STATE } from './dateless.view.ts';
-import { deadlineText, dueFactsOf, keepButtons, lineWithMenu, priceText, whenText } from './due.view.ts';
+import {
+  deadlineText,
+  dueFactsOf,
+  keepButtons,
+  lineWithMenu,
+  priceText,
+  type RenewalWays,
+  whenText,
+} from './due.view.ts';
 import { formatDay, formatName } from './expiry.view.ts';
 
 /* Lists of expiring names: one line per name, with an action menu. */
@@ -39,7 +46,7 @@ export function expiringPage(
   { days, offset, now }: { readonly days: number; readonly offset: number; readonly now: Date },
   costOf: CostOf,
   renewals: RenewalDays,
-  can: Capability,
+  ways: RenewalWays,
 ): Message {
   const total = page.deleted + page.dated + page.undated;
   const within = `within ${count(days, 'day')}`;
@@ -64,7 +71,11 @@ export function expiringPage(
           section(...listedLines(listed, costOf(listed), renewals, now)),
           `due_${index}`,
           listed.domain.lapse?.confirmed === undefined
-            ? keepButtons(listed.domain.name, listed.deadline, can)
+            ? keepButtons(
+                { name: listed.domain.name, registrar: listed.domain.trusted?.registrar },
+                listed.deadline,
+                ways,
+              )
             : [],
         ),
       ),

@@ -4,7 +4,7 @@ import { renewalOptions } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { LineIssue } from '../../expiry/import.ts';
 import type { Term } from '../../expiry/term.ts';
-import type { ImportSummary } from '../../expiry/watch-list.ts';
+import type { ImportSummary, WatchRefusal } from '../../expiry/watch-list.ts';
 import { chunksOf, present } from '../../lib/collections.ts';
 import { MAX_WATCHED } from '../../names/portfolio.ts';
 import { displayName } from '../../zones/names.ts';
@@ -37,7 +37,7 @@ export function formatDays(daysLeft: number): string {
   return daysLeft > 0 ? `in ${count(daysLeft, 'day')}` : `${count(-daysLeft, 'day')} ago`;
 }
 
-const SOURCES = {
+export const SOURCES = {
   rdap: 'registry',
   whois: 'by WHOIS',
   order: 'estimated from the last order',
@@ -175,7 +175,7 @@ export function importReport(summary: ImportSummary): {
 }
 
 export function watchInstead(
-  rejected: readonly { readonly issue: LineIssue }[],
+  rejected: readonly { readonly issue: LineIssue | WatchRefusal }[],
   date?: string,
 ): KnownBlock[] {
   const domains = rejected.flatMap(({ issue }) =>
@@ -231,6 +231,10 @@ export function renewHint(found: number, most: number): string {
   return found > LIMITS.options
     ? `The first ${LIMITS.options} of ${found} names. One order takes at most ${most}; use another order for the rest.`
     : `One order takes at most ${most} names.`;
+}
+
+export function renewedElsewhereText(name: string): string {
+  return `When does ${formatName(name)} expire now?`;
 }
 
 export function lapseText(name: string): string {

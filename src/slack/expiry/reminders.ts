@@ -31,7 +31,7 @@ import {
   typedField,
 } from '../kit/form.ts';
 import { isDirectMessage } from '../kit/mrkdwn.ts';
-import { gateOf } from '../names/fact-changes.ts';
+import { gateOf, requestConfirmation } from '../names/fact-changes.ts';
 import { openForm } from '../open-form.ts';
 import { openAlreadyAtFieldText } from '../orders/asking.view.ts';
 import { renewForm, restoreForm } from '../orders/domains.ts';
@@ -49,6 +49,7 @@ import {
   formatDays,
   lapseText,
   NOTHING_TO_RENEW,
+  renewedElsewhereText,
   renewedSinceText,
   renewHint,
   unwatchedSinceText,
@@ -302,14 +303,46 @@ const lapseForm: FormFeature<'lapse'> = {
   },
 };
 
+const renewedElsewhere = z.object({
+  expires: typedField(
+    'Expires',
+    { placeholder: 'YYYY-MM-DD', hint: 'Counts until its registry shows a new date.' },
+    GIVEN,
+  ),
+  note: field(
+    { label: 'Note', kind: 'text', hint: 'Shown in the thread.' },
+    z.string().max(500, 'At most 500 characters.').optional(),
+  ),
+});
+
+const renewedForm: FormFeature<'renewed'> = {
+  form: { name: 'renewed', title: 'Renewed elsewhere', submit: 'Save', fields: fieldsOf(renewedElsewhere) },
+
+  render: (_call, { subject = '' }) => ({ intro: [section(renewedElsewhereText(subject))] }),
+
+  async submit(call) {
+    const read = readForm(renewedElsewhere, call.values);
+    if ('errors' in read) return read;
+    const { context, origin } = call;
+    const { expires, note: reason } = read.value;
+    const request = { name: origin.subject ?? '', reason, origin: placeIn(origin) };
+    const outcome = await context.expiry.recordRenewal(request, expires, gateOf(call));
+    if (!outcome.ok) return { errors: { expires: formatWatchRefusal(outcome.refusal) } };
+    context.notifyDue();
+    if (outcome.waiting === undefined) return { say: undefined };
+    return { say: textMessage(await requestConfirmation(call, outcome.waiting)) };
+  },
+};
+
 function placeIn({ channelId, threadTs }: FormOrigin) {
   return { channelId, threadTs };
 }
 
 export const reminders = {
-  forms: [renewManyForm, snoozeForm, lapseForm],
+  forms: [renewManyForm, snoozeForm, lapseForm, renewedForm],
   actions: [
     { id: 'reminder_renew', run: openRenew },
+    { id: 'reminder_renewed', run: openWith(renewedForm) },
     { id: 'reminder_restore', run: openRestore },
     { id: 'reminder_renew_many', run: openRenewMany },
     { id: 'reminder_all', run: showAll },

@@ -24,6 +24,8 @@ export function formatWatchRefusal(refusal: WatchRefusal): string {
       return 'The name was renewed since this question, so there is nothing left to answer.';
     case 'kept_already':
       return 'You already answered: keep.';
+    case 'not_renewed':
+      return `“${refusal.text}” isn’t after its current expiry. Check the date.`;
     case 'lapse_decided':
       return 'This name is already set to lapse.';
     default:

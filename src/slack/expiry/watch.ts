@@ -1,48 +1,87 @@
-import { expiryDay } from '../../expiry/days.ts';
-import { readName, registrableName } from '../../expiry/import.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Expiry } from '../../expiry/expiry.ts';
+import { readName, readWatchList, registrableName } from '../../expiry/import.ts';
+import type { AddedName } from '../../expiry/watch-list.ts';
 import type { KnownName } from '../../names/names.ts';
-import { type CommandCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
-import { escapeText } from '../kit/blocks.ts';
+import { type CommandCall, type Feature, formOrigin, type Interaction, isAdmin } from '../feature.ts';
+import { escapeText, type Message } from '../kit/blocks.ts';
 import { gateOf, requestConfirmation } from '../names/fact-changes.ts';
 import {
-  isUndated,
-  notWatchedMessage,
+  lookingText,
   UNWATCH_USAGE,
   unwatchedText,
-  WATCH_USAGE,
-  watchedText,
+  type WatchedResult,
+  watchedMessage,
+  watchListProblem,
 } from './watch.view.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
-/* Adding and removing one watched name. */
+/* Adding and removing watched names. */
 
-async function runWatch(call: Interaction, words: readonly string[]): Promise<void> {
-  const [name, date, ...rest] = words;
-  if (name === undefined || rest.length > 0) return call.respond(WATCH_USAGE);
-  const outcome = await call.context.expiry.watch({ text: name, date }, gateOf(call));
-  if (!outcome.ok) return call.respond(notWatchedMessage(outcome.refusal, date));
-  const { domain, known, dateNotTaken, waiting } = outcome;
-  if (waiting !== undefined) return call.respond(await requestConfirmation(call, waiting));
-  const { reminderTimezone, reminderChannel } = await call.context.savedSettings();
-  const { expiry } = domain;
-  await call.respond(
-    watchedText({
-      domain,
-      wasWatched: known,
-      lastDay: expiry && expiryDay(expiry.at, expiry.source, reminderTimezone),
-      dns: isUndated(domain) ? await dnsOf(call, domain.name) : undefined,
-      dateNotTaken,
-      hasReminders: reminderChannel !== undefined,
-      now: call.context.now(),
-    }),
+/** After this long, the person is told that the lookup takes longer. */
+const QUICK_MS = 1_500;
+const LOOKUP_MS = 6_000;
+/** A list is answered within 30 s. */
+const LIST_MS = 20_000;
+
+async function runWatch(call: Interaction, words: readonly string[], isCommand: boolean): Promise<void> {
+  const list = readWatchList(words);
+  if ('problem' in list) return call.respond(watchListProblem(list.problem));
+  const { names, date } = list;
+  const isList = names.length > 1;
+  const added: (readonly [text: string, added: Awaited<ReturnType<Expiry['add']>>])[] = [];
+  for (const text of names)
+    added.push([text, await call.context.expiry.add({ text, date }, gateOf(call))] as const);
+  const looking = Promise.all(
+    added.map(async ([text, each]) => ({
+      text,
+      ...(each.ok ? await lookUp(call, each, isList ? LIST_MS : LOOKUP_MS) : { outcome: each }),
+    })),
   );
+  // A click's answer would replace the clicked message.
+  const quickMs = Math.max(0, call.arrivedAt + QUICK_MS - performance.now());
+  const isQuick = await Promise.race([looking, sleep(quickMs, undefined, { ref: false })]);
+  if (isQuick === undefined && isCommand) await call.respond(lookingText(names.length));
+  await call.respond(await watchAnswer(call, await looking, date), { replace: isCommand });
 }
 
-async function dnsOf({ context }: Interaction, name: string): Promise<KnownName | undefined> {
-  return context.names.known(name).catch((err: unknown) => {
-    context.log.warn({ err, name }, 'looking up a name whose registry publishes no dates');
-    return undefined;
+async function lookUp(call: Interaction, added: AddedName, ms: number): Promise<Omit<WatchedResult, 'text'>> {
+  const { expiry, names } = call.context;
+  const outcome = await expiry.lookUp(added, ms);
+  if (!outcome.ok) return { outcome };
+  const health = names.look(added.name).catch((err: unknown) => logFailure(call, added.name, err));
+  await Promise.race([health, sleep(ms / 4, undefined, { ref: false })]);
+  return { outcome, known: await knownOf(call, added.name) };
+}
+
+async function watchAnswer(
+  call: Interaction,
+  results: readonly WatchedResult[],
+  date: string | undefined,
+): Promise<Message> {
+  const { reminderTimezone, reminderChannel } = await call.context.savedSettings();
+  const confirmations = await Promise.all(
+    results.flatMap(({ outcome }) =>
+      outcome.ok && outcome.waiting !== undefined ? [requestConfirmation(call, outcome.waiting)] : [],
+    ),
+  );
+  return watchedMessage(results, {
+    date,
+    confirmations,
+    hasReminders: reminderChannel !== undefined,
+    isAdmin: isAdmin(call.context, call.person),
+    timeZone: reminderTimezone,
+    now: call.context.now(),
   });
+}
+
+async function knownOf(call: Interaction, name: string): Promise<KnownName | undefined> {
+  return call.context.names.known(name).catch((err: unknown) => logFailure(call, name, err));
+}
+
+function logFailure({ context }: Interaction, name: string, err: unknown): undefined {
+  context.log.warn({ err, name }, 'looking up a newly watched name');
+  return undefined;
 }
 
 async function runUnwatch(call: CommandCall): Promise<void> {
@@ -65,10 +104,10 @@ async function runUnwatch(call: CommandCall): Promise<void> {
 export const watch = {
   commands: [
     {
-      usage: 'watch NAME [YYYY-MM-DD]',
-      summary: 'Watch a name’s expiry and DNS',
+      usage: 'watch NAME… [YYYY-MM-DD]',
+      summary: 'Watch the expiry and DNS of names, up to 50 at once',
       example: '/domain watch cafe.rest',
-      run: (call) => runWatch(call, call.words),
+      run: (call) => runWatch(call, call.words, true),
     },
     {
       usage: 'unwatch NAME',
@@ -77,5 +116,5 @@ export const watch = {
       run: runUnwatch,
     },
   ],
-  actions: [{ id: 'watch_domain', run: (call) => runWatch(call, call.value.split(' ')) }],
+  actions: [{ id: 'watch_domain', run: (call) => runWatch(call, call.value.split(' '), false) }],
 } as const satisfies Feature;

@@ -1,28 +1,161 @@
-import type { Day } from '../../expiry/days.ts';
+import { type Day, daysBetween, expiryDay } from '../../expiry/days.ts';
+import type { NamesToWatchProblem } from '../../expiry/import.ts';
 import type { WatchedDomain } from '../../expiry/ports.ts';
-import type { WatchRefusal } from '../../expiry/watch-list.ts';
+import type { WatchedOutcome } from '../../expiry/watch-list.ts';
 import { present } from '../../lib/collections.ts';
 import { isDateless } from '../../names/dates.ts';
+import { delegationHealth } from '../../names/delegation-health.ts';
+import { registrarName } from '../../names/facts.ts';
 import type { KnownName } from '../../names/names.ts';
-import { day, escapeText, type Message, message, quote, section } from '../kit/blocks.ts';
+import { isTransferLock } from '../../registry/rdap/status.ts';
+import { calendarDay } from '../../zones/calendar-day.ts';
+import {
+  actions,
+  button,
+  capitalized,
+  code,
+  count,
+  day,
+  escapeText,
+  lines,
+  type Message,
+  message,
+  quote,
+  section,
+} from '../kit/blocks.ts';
+import { healthLines } from '../names/delegation.view.ts';
 import { formatDoubt } from '../names/doubt.view.ts';
-import { DATE_OF_A_PERSON, datelessSentences } from './dateless.view.ts';
-import { formatDay, formatName, watchInstead } from './expiry.view.ts';
+import { DATE_OF_A_PERSON, DATELESS_STATE, datelessSentences } from './dateless.view.ts';
+import { formatDay, formatDays, formatName, SOURCES, watchInstead } from './expiry.view.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
 /* Texts after adding or removing a name. */
 
-export const WATCH_USAGE =
-  'Give one name, and its expiry if you know it, such as `/domain watch cafe.rest 2027-03-01`. Several names: `/domain import`.';
+const WATCH_USAGE =
+  'Give up to 50 names, such as `/domain watch cafe.rest bar.rest`, or one with its expiry if you know it: `/domain watch cafe.rest 2027-03-01`.';
 export const UNWATCH_USAGE = 'Give one name, such as `/domain unwatch cafe.rest`.';
 
-/** @param date as typed; passed on to the suggested domain */
-export function notWatchedMessage(refusal: WatchRefusal, date: string | undefined): Message {
-  const text = `Nothing was added to the watch list. ${escapeText(formatWatchRefusal(refusal))}`;
-  return message(text, [
-    section(text),
-    ...(refusal.code === 'invalid_name' ? watchInstead([{ issue: refusal }], date) : []),
+export function watchListProblem(problem: NamesToWatchProblem): string {
+  switch (problem.code) {
+    case 'no_names':
+      return WATCH_USAGE;
+    case 'too_many_names':
+      return `That’s more than ${problem.limit} names, so nothing was added. \`/domain import\` takes as many as you like.`;
+    case 'date_of_many':
+      return 'A date needs a single name, so nothing was added. `/domain import` takes many names with dates.';
+  }
+}
+
+export function lookingText(names: number): string {
+  return `:hourglass_flowing_sand: Looking up ${count(names, 'name')}. The result appears here within 30 seconds.`;
+}
+
+export interface WatchedResult {
+  /** As typed. */
+  readonly text: string;
+  readonly outcome: WatchedOutcome;
+  readonly known?: KnownName | undefined;
+}
+
+interface WatchAnswer {
+  /** As typed; passed on to the suggested domain. */
+  readonly date: string | undefined;
+  /** Where dates that need confirmation wait. */
+  readonly confirmations: readonly string[];
+  readonly hasReminders: boolean;
+  readonly isAdmin: boolean;
+  readonly timeZone: string;
+  readonly now: Date;
+}
+
+/** A line per name; of a single one, also what to do. */
+export function watchedMessage(results: readonly WatchedResult[], answer: WatchAnswer): Message {
+  const { date, confirmations, hasReminders, isAdmin } = answer;
+  const isList = results.length > 1;
+  const shown = results.map((each) => resultLines(each, answer, isList));
+  const watched = results.filter(({ outcome }) => outcome.ok).length;
+  const refusals = results.flatMap(({ outcome }) => (outcome.ok ? [] : [{ issue: outcome.refusal }]));
+  const offer = watched > 0 && !hasReminders;
+  return message(isList ? `${count(watched, 'name')} watched` : (shown[0]?.join(' ') ?? ''), [
+    isList && section(`*${count(watched, 'name')} watched*`),
+    ...lines([...shown.flat(), ...confirmations]),
+    ...watchInstead(refusals, date),
+    offer &&
+      section(
+        isAdmin
+          ? 'There’s no reminder channel yet.'
+          : 'There’s no reminder channel, so there are no reminders. An admin can set one with `/domain settings`.',
+      ),
+    ...actions('reminders', [
+      offer && isAdmin && button('reminders_here', 'Send reminders here', 'here', { style: 'primary' }),
+    ]),
   ]);
+}
+
+function resultLines(
+  { text, outcome, known }: WatchedResult,
+  answer: WatchAnswer,
+  isList: boolean,
+): string[] {
+  if (!outcome.ok) {
+    const why = escapeText(formatWatchRefusal(outcome.refusal));
+    return [isList ? `:x: ${code(text)}: ${why}` : `Nothing was added to the watch list. ${why}`];
+  }
+  const { domain, known: wasWatched, dateNotTaken, waiting } = outcome;
+  // The answer says who has to confirm the date.
+  if (!isList && waiting !== undefined) return [];
+  const { timeZone, now } = answer;
+  const lastDay = domain.expiry && expiryDay(domain.expiry.at, domain.expiry.source, timeZone);
+  const daysLeft = lastDay === undefined ? undefined : daysBetween(calendarDay(now, timeZone), lastDay);
+  const facts = [
+    registrarName(known?.history.registrar?.current?.value ?? []) ?? domain.whois?.registrar,
+    ...wrongWith(domain, known, daysLeft, now),
+  ];
+  if (!isList) {
+    const watched = {
+      domain,
+      wasWatched,
+      lastDay,
+      dns: isUndated(domain) ? known : undefined,
+      dateNotTaken,
+      now,
+    };
+    return present([
+      watchedText(watched),
+      [daysLeft === undefined ? undefined : capitalized(formatDays(daysLeft)), ...facts]
+        .filter(Boolean)
+        .join(' · '),
+    ]).filter((line) => line !== '');
+  }
+  const when =
+    lastDay === undefined || daysLeft === undefined || domain.expiry === undefined
+      ? `expiry unknown${isDateless(domain) ? `: ${DATELESS_STATE}` : ''}`
+      : `${daysLeft < 0 ? 'expired' : 'expires'} ${formatDay(lastDay)} (${formatDays(daysLeft)}), ${domain.expiry.source === 'rdap' ? 'by its registry' : SOURCES[domain.expiry.source]}`;
+  return [present([formatName(domain.name), when, ...facts]).join(' · ')];
+}
+
+/** Expiry dates within this many days are a warning. */
+const SOON_DAYS = 30;
+
+/** Warnings, most urgent first. */
+function wrongWith(
+  domain: WatchedDomain,
+  known: KnownName | undefined,
+  daysLeft: number | undefined,
+  now: Date,
+): (string | undefined)[] {
+  const statuses = known?.history.statuses?.current?.value ?? [];
+  const health =
+    known === undefined ? [] : healthLines({ ...delegationHealth(known.history, now), isSeenWhole: true });
+  return [
+    daysLeft !== undefined && daysLeft < 0 ? ':x: expired' : undefined,
+    daysLeft !== undefined && daysLeft >= 0 && daysLeft <= SOON_DAYS ? ':warning: expires soon' : undefined,
+    ...health,
+    domain.doubt !== undefined && !isDateless(domain)
+      ? `:warning: ${quote(formatDoubt(domain.doubt))}`
+      : undefined,
+    statuses.length > 0 && !statuses.some(isTransferLock) ? ':warning: no transfer lock' : undefined,
+  ];
 }
 
 export function unwatchedText(name: string): string {
@@ -30,23 +163,22 @@ export function unwatchedText(name: string): string {
 }
 
 /** Neither registry nor people provide an expiry date. */
-export function isUndated(domain: WatchedDomain): boolean {
+function isUndated(domain: WatchedDomain): boolean {
   return isDateless(domain) && domain.expiry === undefined;
 }
 
-export interface Watched {
+interface Watched {
   readonly domain: WatchedDomain;
   readonly wasWatched: boolean;
   readonly lastDay: Day | undefined;
   readonly dns: KnownName | undefined;
   /** A typed date, ignored because the registry publishes one. */
   readonly dateNotTaken: Date | undefined;
-  readonly hasReminders: boolean;
   readonly now: Date;
 }
 
-export function watchedText(watched: Watched): string {
-  const { domain, wasWatched, dns, dateNotTaken, hasReminders } = watched;
+function watchedText(watched: Watched): string {
+  const { domain, wasWatched, dns, dateNotTaken } = watched;
   return present([
     `${formatName(domain.name)} is ${wasWatched ? 'already on the watch list' : 'on the watch list'}.`,
     ...(isUndated(domain) ? datelessSentences(domain.name, dns) : [formatDate(watched)]),
@@ -55,8 +187,6 @@ export function watchedText(watched: Watched): string {
     domain.doubt !== undefined &&
       !isDateless(domain) &&
       `Its registry lookup failed: ${quote(formatDoubt(domain.doubt))}. I’ll try again.`,
-    !hasReminders &&
-      'No reminder channel is set, so there are no reminders. An admin can set one with `/domain settings`.',
   ]).join(' ');
 }
 

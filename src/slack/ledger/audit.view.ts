@@ -269,6 +269,7 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: RowOf<Kind> } = {
   name_dated: decisionRow('import'),
   name_unwatched: decisionRow('unwatch'),
   name_snoozed: decisionRow('snooze'),
+  name_renewed: decisionRow('renewed elsewhere'),
   lapse_requested: decisionRow('lapse'),
   lapse_confirmed: decisionRow('lapse'),
   name_kept: decisionRow('keep'),

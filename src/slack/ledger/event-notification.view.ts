@@ -12,6 +12,12 @@ export function snoozedText({ subject, actor, until, reason }: Decision, timeZon
   return `:zzz: ${formatName(subject.id)} is snoozed until ${end} by ${byWhom(actor, reason)}`;
 }
 
+export function renewedText({ subject, actor, askedBy, until, reason }: Decision): string {
+  const expires = until === undefined ? '' : ` It now expires ${formatDay(calendarDay(until, 'UTC'))}.`;
+  const confirmed = askedBy === undefined ? '' : `, confirmed by ${mention(actor)}`;
+  return `:white_check_mark: ${formatName(subject.id)} was renewed elsewhere, says ${byWhom(askedBy ?? actor, reason)}${confirmed}.${expires}`;
+}
+
 export function reroutedText({
   actor,
   names,

@@ -5,7 +5,13 @@ import { partOf } from '../expiry/owner-question.ts';
 import { handoverMessage } from '../expiry/owner-question.view.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { directMessageTo, type NotificationPlanner, ONCE } from '../outbound/notify.ts';
-import { lapseConfirmedText, reroutedText, snoozedText, standInTexts } from './event-notification.view.ts';
+import {
+  lapseConfirmedText,
+  renewedText,
+  reroutedText,
+  snoozedText,
+  standInTexts,
+} from './event-notification.view.ts';
 import { alertOfLedger, ledgerMessage } from './ledger-notifications.ts';
 
 /* One-time notifications of events. */
@@ -59,6 +65,8 @@ async function decisionMessage(context: SlackContext, event: TeamEvent): Promise
   switch (event.kind) {
     case 'name_snoozed':
       return textMessage(snoozedText(event, (await context.savedSettings()).reminderTimezone));
+    case 'name_renewed':
+      return textMessage(renewedText(event));
     case 'lapse_confirmed':
       return textMessage(lapseConfirmedText(event));
     default:

@@ -397,6 +397,10 @@ function buttons({ name, listed, renewWithinDays, incidents, hasService }: NameS
       isNear &&
       !incidents.some(rulesOutRenewal) &&
       button('reminder_renew', 'Renew', name, { style: 'primary', label: `Renew ${title}` }),
+    !hasService &&
+      ways?.renews &&
+      isNear &&
+      button('reminder_renewed', 'Renewed elsewhere', name, { label: `Renewed elsewhere: ${title}` }),
     hasService &&
       ways?.restores &&
       button('reminder_restore', 'Restore', name, { label: `Restore ${title}` }),

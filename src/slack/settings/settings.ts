@@ -10,6 +10,7 @@ import {
   settingsAsText,
   teamSettings,
 } from '../../config/settings.ts';
+import { openDigest } from '../../expiry/digest.ts';
 import { present } from '../../lib/collections.ts';
 import { type Finding, summaryOf } from '../../ops/doctor/finding.ts';
 import { PROTECTED_SETTINGS, weakenedSettings } from '../../policy/weakening.ts';
@@ -65,6 +66,7 @@ import {
   examineBlocks,
   examinedView,
   moreWaitText,
+  remindedHereText,
   SETTING_FIELDS,
   SETTINGS,
   settingLines,
@@ -250,12 +252,27 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
 }
 
 async function saveAtOnce(
-  { context, person }: SubmissionCall,
+  { context, person }: Interaction,
   changes: readonly (SettingChange & { readonly name: SettingName })[],
 ): Promise<void> {
   await context.settingsStore.save(changes, person.id, context.now());
   context.log.info({ by: person.id, changes }, 'settings changed');
   if (changes.some(({ name }) => CARD_SETTINGS.has(name))) await context.refreshWaitingCards();
+  // The schedule counts from here.
+  if (changes.some(({ name }) => name === 'reminder_channel'))
+    await openDigest({ settings: context.savedSettings, reminders: context.reminders, now: context.now });
+}
+
+/** Sends reminders to the channel of the click. */
+async function remindHere(call: ActionCall): Promise<void> {
+  const { context, channelId = '', person } = call;
+  const { reminderChannel } = await context.savedSettings();
+  if (reminderChannel !== undefined) return call.respond(remindedHereText(reminderChannel, false));
+  if (!/^[CG]/.test(channelId)) return call.respond(SETTINGS.noChannelHere);
+  const [problem] = Object.values(await channelErrors(context, 'reminder_channel', channelId, person.id));
+  if (problem !== undefined) return call.respond(problem);
+  await saveAtOnce(call, [{ name: 'reminder_channel', before: '', after: channelId }]);
+  await call.respond(remindedHereText(channelId, true));
 }
 
 /** Pending changes that fit the form next to its fields. */
@@ -372,6 +389,7 @@ export const settings = {
     { id: 'home_settings', run: openSettings },
     { id: 'settings_confirm', run: deciding((call) => confirmProposal(call, ['settings', 'prices'])) },
     { id: 'settings_dismiss', run: deciding((call) => withdrawProposal(call, ['settings', 'prices'])) },
+    { id: 'reminders_here', run: remindHere },
     { id: 'webhook_test', run: testWebhooks },
     { id: 'settings_check', run: examineSettings },
   ],

@@ -17,6 +17,7 @@ import {
   section,
 } from '../kit/blocks.ts';
 import { type FieldDisplay, noticeView, optionsOf } from '../kit/form.ts';
+import { channelMention } from '../names/portfolio.view.ts';
 
 /* Settings as people read them. */
 
@@ -182,7 +183,12 @@ export function chosenChannelText(name: ChannelSetting, by: string): string {
   return `${CHANNEL_PURPOSES[name]}, set by ${mention(by)}.`;
 }
 
+export function remindedHereText(channelId: string, isNew: boolean): string {
+  return `Expiry reminders ${isNew ? 'now' : 'already'} go to ${channelMention(channelId)}. \`/domain settings\` changes that.`;
+}
+
 export const SETTINGS = {
+  noChannelHere: 'Reminders need a channel. Use `/domain watch` in the channel they should go to.',
   intro:
     'These settings override the environment. Changes are in the audit log. Invite me to each channel you choose: `/invite @Domain Steward`.',
   changedMeanwhile: 'Someone changed the settings meanwhile. Close this and open it again.',

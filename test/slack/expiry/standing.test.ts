@@ -58,7 +58,10 @@ function shown(listed: ListedName): Readonly<Record<'name' | 'expiring' | 'rules
   return {
     name: visibleText(nameScreen(screen).blocks),
     expiring: visibleText(
-      expiringPage(page, { days: 90, offset: 0, now: NOW }, () => [], new Map(), screen).blocks,
+      expiringPage(page, { days: 90, offset: 0, now: NOW }, () => [], new Map(), {
+        hasService: true,
+        ownRegistrars: [],
+      }).blocks,
     ),
     rules: visibleText(rulesMessage(zoneFor(name), 'rest', ruled, { now: NOW, timeZone: 'UTC' }).blocks),
   };

@@ -1,0 +1,154 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
+import type { Message } from '@domain-steward/slack-workspace';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Demo, startDemo } from '../../demo/demo.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { answerTo, buttonsOf, DOMAINS, link, openedAfter, textOf, until } from '../support/demo.ts';
+import { orderAfter } from '../support/orders.ts';
+import { type RunningWhois, startWhois } from '../support/whois-server.ts';
+
+/*
+ * From nothing: Slack's tokens alone, three names, reminders, a name renewed elsewhere; then a domain service is
+ * connected to the same database, and a renewal is ordered. Each test goes on where the one before ended.
+ */
+
+const DAY_MS = 86_400_000;
+const WATCH_ONLY = {
+  ...{ SERVICE_JSON_URL: '', SERVICE_XML_URL: '', APPROVERS: '', ADMINS: '', REMINDER_CHANNEL: '' },
+};
+
+let database: TestDatabase;
+let dataDir: string;
+let whois: RunningWhois;
+let demo: Demo;
+
+const ada = () => demo.workspace.as('U0ADA');
+const told = (line: string) => answerTo(demo.workspace, ada(), `/domain ${line}`);
+
+function register(name: string, days: number, registrar = 'Sandbox Registrar Ltd'): void {
+  const noon = new Date(demo.service.clock.registry() + days * DAY_MS).setUTCHours(12, 0, 0, 0);
+  demo.service.state.addDomain({ name, context: 4, expires: noon });
+  const statuses = ['active', 'client transfer prohibited'];
+  demo.service.registry.show(name, { registrar: { ianaId: registrar, name: registrar }, statuses });
+}
+
+async function start(settings: Readonly<Record<string, string>>): Promise<void> {
+  const { host, port } = whois.server;
+  demo = await startDemo({
+    ...{ port: 0, dataDir, databaseUrl: database.url },
+    settings: { WHOIS: 'auto', WHOIS_SERVERS: `io=${host}:${port}`, ...settings },
+  });
+}
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-watch-'));
+  whois = await startWhois(
+    () => 'Domain Name: LADEN.IO\r\nRegistrar: Gandi SAS\r\nRegistry Expiry Date: 2031-05-04T10:00:00Z\r\n',
+  );
+  await start(WATCH_ONLY);
+});
+afterAll(async () => {
+  await demo.stop();
+  whois.close();
+  await database.drop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+test('a list of names is answered with a line each: expiry, source, days, registrar and what is wrong', async () => {
+  register('cafe.rest', 7.5);
+  register('bar.rest', 300);
+  const answer = await told('watch cafe.rest, <http://bar.rest|bar.rest>;laden.io www.cafe.rest');
+  expect(answer).toMatch(/3 names watched/);
+  expect(answer).toMatch(
+    /\*cafe\.rest\* · expires .* \(in 7 days\), by its registry · Sandbox Registrar Ltd · .*expires soon/,
+  );
+  expect(answer).toMatch(
+    /\*bar\.rest\* · expires .* \(in 300 days\), by its registry · Sandbox Registrar Ltd/,
+  );
+  expect(answer).toMatch(/\*laden\.io\* · expires 4 May 2031 .*, by WHOIS · Gandi SAS/);
+  expect(answer).toMatch(/www\.cafe\.rest.*cafe\.rest/);
+  expect(buttonsOf(ada().ephemerals().at(-1) ?? { blocks: [] })).toEqual(['watch_domain', 'reminders_here']);
+  expect(await told('name laden.io')).toMatch(/Expires 4 May 2031\*.*by WHOIS/);
+});
+
+test.each([
+  [Array.from({ length: 51 }, (_, n) => `n${n}.rest`).join(' '), /more than 50 names.*\/domain import/],
+  ['cafe.rest bar.rest 2030-01-01', /date needs a single name/],
+  ['free.rest', /no record/],
+  ['laden.museum', /publishes no dates|no record/],
+])('watch %s says what to do', async (line, answer) => {
+  expect(await told(`watch ${line}`)).toMatch(answer);
+  await told('unwatch free.rest');
+  await told('unwatch laden.museum');
+});
+
+test('an admin sends the reminders to the channel of the answer', async () => {
+  await told('watch cafe.rest');
+  const offer = ada().ephemerals().at(-1);
+  if (offer === undefined) throw new Error('nothing was answered');
+  const before = ada().ephemerals().length;
+  await ada().click(offer, 'reminders_here');
+  await until('it is confirmed', () => /now go to/.test(ada().ephemerals().slice(before).map(textOf).join()));
+  expect(demo.workspace.messages(DOMAINS).map(textOf).join()).toContain('Expiry reminders are posted here');
+  expect(await told('watch cafe.rest')).not.toContain('reminder channel');
+});
+
+async function digest(): Promise<Message> {
+  const before = new Set(demo.workspace.messages(DOMAINS).map(({ ts }) => ts));
+  await demo.moveTime(DAY_MS);
+  const isDigest = ({ ts, blocks }: Message) =>
+    !before.has(ts) && blocks.some(({ block_id: id }) => id === 'due_0');
+  return demo.workspace.waitFor(() => demo.workspace.messages(DOMAINS).findLast(isDigest), {
+    what: 'a digest',
+  });
+}
+
+test('the digest takes the date of a renewal elsewhere, and reminders stop', async () => {
+  const message = await digest();
+  expect(textOf(message)).toMatch(/cafe\.rest.* expires in 6 days/);
+  expect(buttonsOf(message)).toEqual(['reminder_renewed', 'reminder_snooze', 'reminder_lapse']);
+  const click = () => ada().click(message, 'reminder_renewed', { value: 'cafe.rest' });
+  const form = await openedAfter(demo.workspace, ada(), click);
+  expect(form).toMatchObject({ callback_id: 'renewed' });
+  expect(await ada().submit(form, { expires: '2020-01-01' })).toMatchObject({
+    errors: { expires: expect.stringContaining('isn’t after its current expiry') },
+  });
+  const expires = new Date(demo.service.clock.registry() + 371 * DAY_MS).toISOString().slice(0, 10);
+  expect(await ada().submit(form, { expires, note: 'at the old registrar' })).toMatchObject({
+    outcome: 'closed',
+  });
+  const inThread = () => demo.workspace.messages(DOMAINS).filter(({ thread_ts }) => thread_ts === message.ts);
+  const reply = await demo.workspace.waitFor(() => inThread()[0], { what: 'a reply' });
+  expect(textOf(reply)).toMatch(/cafe\.rest.* was renewed elsewhere, says .*old registrar/);
+  // The registry still shows the old date.
+  await told('watch cafe.rest');
+  expect((await demo.bot.expiry.find('cafe.rest'))?.expiry).toMatchObject({ source: 'person', by: 'U0ADA' });
+  register('cafe.rest', 365);
+  await told('watch cafe.rest');
+  expect((await demo.bot.expiry.find('cafe.rest'))?.expiry).toMatchObject({ source: 'rdap' });
+});
+
+test('a domain service is connected later: nothing is lost, and a renewal is ordered', async () => {
+  await demo.stop();
+  await start({ REMINDER_CHANNEL: '' });
+  const { workspace } = demo;
+  const alice = workspace.as('U0ALICE');
+  expect(await answerTo(workspace, alice, '/domain expiring 3000')).toMatch(/cafe\.rest[\s\S]*laden\.io/);
+  await link(workspace, alice, SANDBOX_ACCOUNTS.alice);
+  const order = await orderAfter(workspace, () => alice.command(DOMAINS, '/domain renew bar.rest'), DOMAINS);
+  await workspace.as('U0BOB').click(order.card, 'order_approve');
+  await order.ends('SUCCEEDED');
+});
+
+test('a name at another registrar can be renewed there or by an order', async () => {
+  register('away.rest', 5, 'Elsewhere Registrar Inc.');
+  register('near.rest', 4);
+  await told('watch away.rest near.rest');
+  const buttons = buttonsOf(await digest());
+  expect(buttons.filter((id) => id === 'reminder_renew')).toHaveLength(2);
+  expect(buttons.filter((id) => id === 'reminder_renewed')).toHaveLength(1);
+});
