@@ -2,6 +2,7 @@ import { asReminder } from '../../expiry/digest.ts';
 import type { RenewalDays, WatchedDomain, WatchedReminder } from '../../expiry/ports.ts';
 import { type Outlook, outlookOf } from '../../mandates/overview.ts';
 import { costOfWaiting, type WaitingStep } from '../../money/waiting.ts';
+import { isAtNoneOf } from '../../names/trust.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import type { SlackContext } from '../context.ts';
 import type { RenewalWays } from '../expiry/due.view.ts';
@@ -47,7 +48,8 @@ export async function waitingNow(
 }
 
 export async function renewalWays({ hasService, portfolio }: SlackContext): Promise<RenewalWays> {
-  return { hasService, ownRegistrars: hasService ? await portfolio.ownRegistrars() : [] };
+  const own = hasService ? await portfolio.ownRegistrars() : [];
+  return { hasService, isElsewhere: (registrar) => isAtNoneOf(own, registrar) };
 }
 
 /** Days of renewal by mandates, in the given time zone. */

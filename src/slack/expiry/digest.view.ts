@@ -60,7 +60,7 @@ type Reminder = DueReminder<WatchedReminder>;
 export type WaitingOf = (watched: WatchedReminder) => readonly WaitingStep[];
 
 const nothingKnown: WaitingOf = () => [];
-const BY_ORDER: RenewalWays = { hasService: true, ownRegistrars: [] };
+const BY_ORDER: RenewalWays = { hasService: true, isElsewhere: () => false };
 
 /** Deadlines within this many days are near. */
 const NEAR_DAYS = 7;

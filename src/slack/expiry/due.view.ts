@@ -5,7 +5,6 @@ import type { ListedName } from '../../expiry/expiry.ts';
 import type { DueReminder } from '../../expiry/plan.ts';
 import { present } from '../../lib/collections.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
-import { isAtNoneOf } from '../../names/trust.ts';
 import { displayName } from '../../zones/names.ts';
 import type { Capability } from '../capability.ts';
 import { type AnyBlock, actions, button, fitsMenu, type MenuId, moreMenu, withMenu } from '../kit/blocks.ts';
@@ -91,14 +90,14 @@ export function priceText({ phase }: DueFacts, waiting: readonly WaitingStep[]):
 }
 
 export interface RenewalWays extends Capability {
-  /** The domain service's, by earlier orders. */
-  readonly ownRegistrars: readonly string[];
+  /** Whether orders can't renew the names of a registrar. */
+  readonly isElsewhere: (registrar: string | undefined) => boolean;
 }
 
 export function keepButtons(
   { name, registrar }: { readonly name: string; readonly registrar?: string | undefined },
   deadline: Deadline | undefined,
-  { hasService, ownRegistrars }: RenewalWays,
+  { hasService, isElsewhere }: RenewalWays,
 ): Button[] {
   const make = (actionId: string, text: string) =>
     button(actionId, text, name, { label: `${text}: ${displayName(name)}` });
@@ -107,9 +106,7 @@ export function keepButtons(
   if (!renews && !restores) return [];
   return present([
     renews && hasService && make('reminder_renew', 'Renew'),
-    renews &&
-      (!hasService || isAtNoneOf(ownRegistrars, registrar)) &&
-      make('reminder_renewed', 'Renewed elsewhere'),
+    renews && (!hasService || isElsewhere(registrar)) && make('reminder_renewed', 'Renewed elsewhere'),
     restores && hasService && make('reminder_restore', 'Restore'),
     make('reminder_snooze', 'Snooze'),
     make('reminder_lapse', 'Let it lapse'),

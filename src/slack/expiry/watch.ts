@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Expiry } from '../../expiry/expiry.ts';
 import { readName, readWatchList, registrableName } from '../../expiry/import.ts';
 import type { AddedName } from '../../expiry/watch-list.ts';
+import { delegationHealth } from '../../names/delegation-health.ts';
 import type { KnownName } from '../../names/names.ts';
 import { type CommandCall, type Feature, formOrigin, type Interaction, isAdmin } from '../feature.ts';
 import { escapeText, type Message } from '../kit/blocks.ts';
@@ -18,7 +19,7 @@ import { formatWatchRefusal } from './watch-list.view.ts';
 
 /* Adding and removing watched names. */
 
-/** After this long, the person is told that the lookup takes longer. */
+/** A lookup that takes longer is announced. */
 const QUICK_MS = 1_500;
 const LOOKUP_MS = 6_000;
 /** A list is answered within 30 s. */
@@ -46,12 +47,11 @@ async function runWatch(call: Interaction, words: readonly string[], isCommand: 
 }
 
 async function lookUp(call: Interaction, added: AddedName, ms: number): Promise<Omit<WatchedResult, 'text'>> {
-  const { expiry, names } = call.context;
+  const { expiry, now } = call.context;
   const outcome = await expiry.lookUp(added, ms);
   if (!outcome.ok) return { outcome };
-  const health = names.look(added.name).catch((err: unknown) => logFailure(call, added.name, err));
-  await Promise.race([health, sleep(ms / 4, undefined, { ref: false })]);
-  return { outcome, known: await knownOf(call, added.name) };
+  const known = await knownOf(call, added.name);
+  return { outcome, known, health: known && delegationHealth(known.history, now()) };
 }
 
 async function watchAnswer(
@@ -76,12 +76,11 @@ async function watchAnswer(
 }
 
 async function knownOf(call: Interaction, name: string): Promise<KnownName | undefined> {
-  return call.context.names.known(name).catch((err: unknown) => logFailure(call, name, err));
-}
-
-function logFailure({ context }: Interaction, name: string, err: unknown): undefined {
-  context.log.warn({ err, name }, 'looking up a newly watched name');
-  return undefined;
+  const { names, log } = call.context;
+  return names.known(name).catch((err: unknown) => {
+    log.warn({ err, name }, 'looking up a newly watched name');
+    return undefined;
+  });
 }
 
 async function runUnwatch(call: CommandCall): Promise<void> {

@@ -4,10 +4,9 @@ import type { WatchedDomain } from '../../expiry/ports.ts';
 import type { WatchedOutcome } from '../../expiry/watch-list.ts';
 import { present } from '../../lib/collections.ts';
 import { isDateless } from '../../names/dates.ts';
-import { delegationHealth } from '../../names/delegation-health.ts';
+import type { DelegationHealth } from '../../names/delegation-health.ts';
 import { registrarName } from '../../names/facts.ts';
 import type { KnownName } from '../../names/names.ts';
-import { isTransferLock } from '../../registry/rdap/status.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import {
   actions,
@@ -55,6 +54,7 @@ export interface WatchedResult {
   readonly text: string;
   readonly outcome: WatchedOutcome;
   readonly known?: KnownName | undefined;
+  readonly health?: DelegationHealth | undefined;
 }
 
 interface WatchAnswer {
@@ -93,7 +93,7 @@ export function watchedMessage(results: readonly WatchedResult[], answer: WatchA
 }
 
 function resultLines(
-  { text, outcome, known }: WatchedResult,
+  { text, outcome, known, health }: WatchedResult,
   answer: WatchAnswer,
   isList: boolean,
 ): string[] {
@@ -109,7 +109,7 @@ function resultLines(
   const daysLeft = lastDay === undefined ? undefined : daysBetween(calendarDay(now, timeZone), lastDay);
   const facts = [
     registrarName(known?.history.registrar?.current?.value ?? []) ?? domain.whois?.registrar,
-    ...wrongWith(domain, known, daysLeft, now),
+    ...wrongWith(domain, health, daysLeft),
   ];
   if (!isList) {
     const watched = {
@@ -140,21 +140,16 @@ const SOON_DAYS = 30;
 /** Warnings, most urgent first. */
 function wrongWith(
   domain: WatchedDomain,
-  known: KnownName | undefined,
+  health: DelegationHealth | undefined,
   daysLeft: number | undefined,
-  now: Date,
 ): (string | undefined)[] {
-  const statuses = known?.history.statuses?.current?.value ?? [];
-  const health =
-    known === undefined ? [] : healthLines({ ...delegationHealth(known.history, now), isSeenWhole: true });
   return [
     daysLeft !== undefined && daysLeft < 0 ? ':x: expired' : undefined,
     daysLeft !== undefined && daysLeft >= 0 && daysLeft <= SOON_DAYS ? ':warning: expires soon' : undefined,
-    ...health,
+    ...(health === undefined ? [] : healthLines({ ...health, isSeenWhole: true })),
     domain.doubt !== undefined && !isDateless(domain)
       ? `:warning: ${quote(formatDoubt(domain.doubt))}`
       : undefined,
-    statuses.length > 0 && !statuses.some(isTransferLock) ? ':warning: no transfer lock' : undefined,
   ];
 }
 

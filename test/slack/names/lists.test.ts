@@ -48,7 +48,7 @@ const expiring = (names: readonly ListedName[]) =>
     { days: 90, offset: 0, now: NOW },
     costOf,
     new Map(),
-    { hasService: true, ownRegistrars: [] },
+    { hasService: true, isElsewhere: () => false },
   );
 
 test('expiring: one line per name with its menu, the amount and the first name for a lock screen', () => {
