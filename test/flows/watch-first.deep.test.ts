@@ -97,9 +97,9 @@ test('an admin sends the reminders to the channel of the answer', async () => {
   expect(await told('watch cafe.rest')).not.toContain('reminder channel');
 });
 
-async function digest(): Promise<Message> {
+async function digest(days = 1): Promise<Message> {
   const before = new Set(demo.workspace.messages(DOMAINS).map(({ ts }) => ts));
-  await demo.moveTime(DAY_MS);
+  await demo.moveTime(days * DAY_MS);
   const isDigest = ({ ts, blocks }: Message) =>
     !before.has(ts) && blocks.some(({ block_id: id }) => id === 'due_0');
   return demo.workspace.waitFor(() => demo.workspace.messages(DOMAINS).findLast(isDigest), {
@@ -110,7 +110,8 @@ async function digest(): Promise<Message> {
 test('the digest takes the date of a renewal elsewhere, and reminders stop', async () => {
   const message = await digest();
   expect(textOf(message)).toMatch(/cafe\.rest.* expires in 6 days/);
-  expect(buttonsOf(message)).toEqual(['reminder_renewed', 'reminder_snooze', 'reminder_lapse']);
+  const reminders = buttonsOf(message).filter((id) => id.startsWith('reminder_'));
+  expect(reminders).toEqual(['reminder_renewed', 'reminder_snooze', 'reminder_lapse']);
   const click = () => ada().click(message, 'reminder_renewed', { value: 'cafe.rest' });
   const form = await openedAfter(demo.workspace, ada(), click);
   expect(form).toMatchObject({ callback_id: 'renewed' });
@@ -148,7 +149,8 @@ test('a name at another registrar can be renewed there or by an order', async ()
   register('away.rest', 5, 'Elsewhere Registrar Inc.');
   register('near.rest', 4);
   await told('watch away.rest near.rest');
-  const buttons = buttonsOf(await digest());
+  // The restart set the clock back by a day.
+  const buttons = buttonsOf(await digest(2));
   expect(buttons.filter((id) => id === 'reminder_renew')).toHaveLength(2);
   expect(buttons.filter((id) => id === 'reminder_renewed')).toHaveLength(1);
 });
