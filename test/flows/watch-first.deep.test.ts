@@ -64,7 +64,7 @@ test('a list of names is answered with a line each: expiry, source, days, regist
   const answer = await told('watch cafe.rest, <http://bar.rest|bar.rest>;laden.io www.cafe.rest');
   expect(answer).toMatch(/3 names watched/);
   expect(answer).toMatch(
-    /\*cafe\.rest\* · expires .* \(in 7 days\), by its registry · Sandbox Registrar Ltd · .*expires soon/,
+    /\*cafe\.rest\* · expires .* \(in 7 days\), by its registry · Sandbox Registrar Ltd · .*expires within 30 days/,
   );
   expect(answer).toMatch(
     /\*bar\.rest\* · expires .* \(in 300 days\), by its registry · Sandbox Registrar Ltd/,

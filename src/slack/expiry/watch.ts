@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Expiry } from '../../expiry/expiry.ts';
 import { readName, readWatchList, registrableName } from '../../expiry/import.ts';
 import type { AddedName } from '../../expiry/watch-list.ts';
-import { delegationHealth } from '../../names/delegation-health.ts';
 import type { KnownName } from '../../names/names.ts';
+import { judge, postureOf } from '../../names/posture.ts';
 import { type CommandCall, type Feature, formOrigin, type Interaction, isAdmin } from '../feature.ts';
 import { escapeText, type Message } from '../kit/blocks.ts';
 import { gateOf, requestConfirmation } from '../names/fact-changes.ts';
@@ -51,7 +51,11 @@ async function lookUp(call: Interaction, added: AddedName, ms: number): Promise<
   const outcome = await expiry.lookUp(added, ms);
   if (!outcome.ok) return { outcome };
   const known = await knownOf(call, added.name);
-  return { outcome, known, health: known && delegationHealth(known.history, now()) };
+  const { expiry: end, deletedAt } = outcome.domain;
+  const at = now();
+  const dates = { expiresAt: end?.at, deletedAt, isLapsing: false, hasOwner: true, incidentSince: undefined };
+  const posture = known && postureOf(known.history, at, undefined);
+  return { outcome, known, findings: judge({ ...dates, posture }, at).findings };
 }
 
 async function watchAnswer(

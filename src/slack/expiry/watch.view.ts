@@ -4,9 +4,9 @@ import type { WatchedDomain } from '../../expiry/ports.ts';
 import type { WatchedOutcome } from '../../expiry/watch-list.ts';
 import { present } from '../../lib/collections.ts';
 import { isDateless } from '../../names/dates.ts';
-import type { DelegationHealth } from '../../names/delegation-health.ts';
 import { registrarName } from '../../names/facts.ts';
 import type { KnownName } from '../../names/names.ts';
+import { type Finding, levelOf } from '../../names/posture.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import {
   actions,
@@ -22,8 +22,8 @@ import {
   quote,
   section,
 } from '../kit/blocks.ts';
-import { healthLines } from '../names/delegation.view.ts';
 import { formatDoubt } from '../names/doubt.view.ts';
+import { findingText } from '../names/posture.view.ts';
 import { DATE_OF_A_PERSON, DATELESS_STATE, datelessSentences } from './dateless.view.ts';
 import { formatDay, formatDays, formatName, SOURCES, watchInstead } from './expiry.view.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
@@ -54,7 +54,8 @@ export interface WatchedResult {
   readonly text: string;
   readonly outcome: WatchedOutcome;
   readonly known?: KnownName | undefined;
-  readonly health?: DelegationHealth | undefined;
+  /** Worst first. */
+  readonly findings?: readonly Finding[] | undefined;
 }
 
 interface WatchAnswer {
@@ -93,7 +94,7 @@ export function watchedMessage(results: readonly WatchedResult[], answer: WatchA
 }
 
 function resultLines(
-  { text, outcome, known, health }: WatchedResult,
+  { text, outcome, known, findings = [] }: WatchedResult,
   answer: WatchAnswer,
   isList: boolean,
 ): string[] {
@@ -109,7 +110,7 @@ function resultLines(
   const daysLeft = lastDay === undefined ? undefined : daysBetween(calendarDay(now, timeZone), lastDay);
   const facts = [
     registrarName(known?.history.registrar?.current?.value ?? []) ?? domain.whois?.registrar,
-    ...wrongWith(domain, health, daysLeft),
+    ...wrongWith(domain, findings),
   ];
   if (!isList) {
     const watched = {
@@ -134,23 +135,14 @@ function resultLines(
   return [present([formatName(domain.name), when, ...facts]).join(' · ')];
 }
 
-/** Expiry dates within this many days are a warning. */
-const SOON_DAYS = 30;
-
-/** Warnings, most urgent first. */
-function wrongWith(
-  domain: WatchedDomain,
-  health: DelegationHealth | undefined,
-  daysLeft: number | undefined,
-): (string | undefined)[] {
-  return [
-    daysLeft !== undefined && daysLeft < 0 ? ':x: expired' : undefined,
-    daysLeft !== undefined && daysLeft >= 0 && daysLeft <= SOON_DAYS ? ':warning: expires soon' : undefined,
-    ...(health === undefined ? [] : healthLines({ ...health, isSeenWhole: true })),
-    domain.doubt !== undefined && !isDateless(domain)
-      ? `:warning: ${quote(formatDoubt(domain.doubt))}`
-      : undefined,
-  ];
+/** Worst first, without notes. Unknown dates have a sentence of their own. */
+function wrongWith(domain: WatchedDomain, findings: readonly Finding[]): string[] {
+  return present([
+    ...findings
+      .filter(({ code: found }) => levelOf(found) !== 'note' && found !== 'undated')
+      .map(findingText),
+    domain.doubt !== undefined && !isDateless(domain) && `:warning: ${quote(formatDoubt(domain.doubt))}`,
+  ]);
 }
 
 export function unwatchedText(name: string): string {
