@@ -54,7 +54,8 @@ async function lookUp(call: Interaction, added: AddedName, ms: number): Promise<
   const { expiry: end, deletedAt } = outcome.domain;
   const at = now();
   const dates = { expiresAt: end?.at, deletedAt, isLapsing: false, hasOwner: true, incidentSince: undefined };
-  const posture = known && postureOf(known.history, at, undefined);
+  const looked = known && { name: added.name, history: known.history, at, certificateDays: [] };
+  const posture = looked && postureOf(looked, undefined);
   return { outcome, known, findings: judge({ ...dates, posture }, at).findings };
 }
 
