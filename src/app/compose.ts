@@ -325,6 +325,7 @@ function composeSlack(
     nameRecords: stores.names,
     seals: stores.ledger,
     currency: config.currency,
+    certificateDays: config.certificateDays,
     refreshWaitingCards: () =>
       stores.orders.refreshPending(now()).catch((err: unknown) => log.warn({ err }, 'updating cards')),
     adoptCard: (orderId, message) => adoptCard(cards, orderId, message),

@@ -153,6 +153,8 @@ export interface ReminderStore {
    * schedule's position.
    */
   open(digestId: string, now: Date): Promise<void>;
+  /** The digest before another one. */
+  previous(digestId: string): Promise<string | undefined>;
   /** Range by range, in batches. */
   candidates(ranges: readonly CandidateRange[]): AsyncIterable<readonly WatchedReminder[]>;
   /** Deleted names that may be due. */

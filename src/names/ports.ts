@@ -78,6 +78,10 @@ export interface NameRecordStore {
   newlyFaulty(from: Date, to: Date): Promise<readonly FaultyName[]>;
   /** Names that a registry began to answer 404 for, although its zone delegates them. */
   newlyUnrecorded(from: Date, to: Date): Promise<readonly UnrecordedNames[]>;
+  /** Certificates near their end, soonest first. */
+  certificatesEnding(now: Date): Promise<readonly EndingCertificate[]>;
+  /** New ends shown at the same registrar without an order of ours. */
+  renewedElsewhere(from: Date, to: Date): Promise<readonly RenewedName[]>;
   guarded(): Promise<readonly GuardedName[]>;
   /**
    * The lease uses the database's clock.
@@ -99,6 +103,18 @@ export interface FaultyName {
   readonly name: string;
   /** Worst first. */
   readonly faults: readonly FindingCode[];
+}
+
+export interface EndingCertificate {
+  /** The name, or its `www`. */
+  readonly host: string;
+  readonly endsAt: Date;
+  readonly seenAt: Date;
+}
+
+export interface RenewedName {
+  readonly name: string;
+  readonly expiresAt: Date;
 }
 
 export interface UnrecordedNames {

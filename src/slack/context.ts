@@ -43,6 +43,8 @@ export interface SlackContext extends HomeWorkspace, Capability {
   readonly expiry: Expiry;
   readonly watchList: WatchListStore;
   readonly reminders: ReminderStore;
+  /** Before a certificate's end. */
+  readonly certificateDays: readonly number[];
   readonly incidents: IncidentStore;
   readonly nameRecords: NameRecordStore;
   readonly names: Names;

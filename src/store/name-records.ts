@@ -9,6 +9,7 @@ import { GUARDED } from '../names/portfolio.ts';
 import type { ImpactStore, NameObservation, NameRecord, NameRecordStore } from '../names/ports.ts';
 import { DANGERS, DELEGATION_FINDINGS, FINDING_CODES, type FindingCode } from '../names/posture.ts';
 import { storedHistory, storedImpact, storedValues } from '../names/stored.ts';
+import type { OrderTaskName } from '../orders/order.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
 import { assignments, columnsOf, optional } from './columns.ts';
 import { type Database, Prisma, type Statement, storeOf } from './database.ts';
@@ -40,6 +41,10 @@ const faultyRows = z.array(z.object({ name: z.string(), faults: z.array(z.enum(F
 /** More names with a new fault than a digest lists. */
 const MAX_FAULTY = 200;
 const unrecordedRows = z.array(z.object({ zone: z.string(), count: z.number(), names: z.array(z.string()) }));
+const endingRows = z.array(z.object({ host: z.string(), endsAt: z.date(), seenAt: z.date() }));
+const renewedRows = z.array(z.object({ name: z.string(), expiresAt: z.date() }));
+/** Tasks that move a date. */
+const RENEWING: string[] = ['create', 'renew', 'transfer', 'restore'] satisfies OrderTaskName[];
 const UNRECORDED: UnseenReason = 'delegated_without_record';
 /** The most names of one registry that a digest lists. */
 const MAX_NAMED = 5;
@@ -94,6 +99,28 @@ export function createNameRecordStore({ run, transaction }: Database, teamId: st
           WHERE f.code = ANY (${[...DELEGATION_FINDINGS]}::text[])
             AND f.since > ${from.getTime()} AND f.since <= ${to.getTime()}
           GROUP BY d.name ORDER BY d.name LIMIT ${MAX_FAULTY}`),
+      ),
+
+    certificatesEnding: async (now) =>
+      endingRows.parse(
+        await run(Prisma.sql`
+          SELECT f.about ->> 0 AS host, to_timestamp(f.until / 1000) AS "endsAt", to_timestamp(f."seenAt" / 1000) AS "seenAt"
+          FROM domains d, jsonb_to_recordset(d.posture -> 'findings')
+            AS f (code text, since float8, until float8, "seenAt" float8, about jsonb)
+          WHERE f.code = 'certificate_expiring' AND f.since <= ${now.getTime()} AND f.until > ${now.getTime()}
+          ORDER BY f.until, 1`),
+      ),
+
+    renewedElsewhere: async (from, to) =>
+      renewedRows.parse(
+        await run(Prisma.sql`
+          SELECT d.name, d.expires_at AS "expiresAt" FROM domains d
+          WHERE d.moved_at > ${from}::timestamptz AND d.moved_at <= ${to}::timestamptz
+            AND d.expiry_source = 'rdap' AND NOT EXISTS (
+              SELECT FROM order_items i JOIN orders o ON o.id = i.order_id
+              WHERE i.name = d.name AND o.task = ANY (${RENEWING}::text[])
+                AND i.sent_at > d.moved_at - interval '60 days')
+          ORDER BY d.name LIMIT ${MAX_FAULTY}`),
       ),
 
     newlyUnrecorded: async (from, to) =>

@@ -162,6 +162,14 @@ export function insertDigest(teamId: string, digestId: string, now: Date): Prism
 /** Rows of {@link selectLatestWith}. */
 export const digestRows = z.array(z.object({ id: z.string() }));
 
+/** Answers with {@link digestRows}. */
+export function selectPrevious(teamId: string, digestId: string): Prisma.Sql {
+  return Prisma.sql`
+    SELECT subject_id AS id FROM notifications
+    WHERE team_id = ${teamId} AND subject_kind = 'digest' AND purpose = 'plan' AND subject_id < ${digestId}
+    ORDER BY subject_id DESC LIMIT 1`;
+}
+
 /** The latest digest with a posted notification of a purpose. */
 export function selectLatestWith(teamId: string, purpose: string): Prisma.Sql {
   return Prisma.sql`

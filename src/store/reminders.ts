@@ -24,6 +24,7 @@ import {
   selectLastClaimedAt,
   selectLatestWith,
   selectPlanned,
+  selectPrevious,
   selectReminders,
   selectUnasked,
 } from './reminder-statements.ts';
@@ -81,6 +82,8 @@ export function createReminderStore({ run, transaction }: Database, teamId: stri
       redirect: (digestId, destination) => change(redirectReminders(teamId, digestId, destination)),
 
       free: (digestId, keys) => change(freeReminders(teamId, digestId, keys)),
+
+      previous: async (digestId) => digestRows.parse(await run(selectPrevious(teamId, digestId)))[0]?.id,
 
       latestWithMonths: async () => digestRows.parse(await run(selectLatestWith(teamId, MONTHS)))[0]?.id,
 

@@ -220,7 +220,13 @@ export class Rig {
     const context = slackContextWith({
       hasService: true,
       portfolio: { ownRegistrars: async () => [] },
-      nameRecords: { newlyFaulty: async () => [], newlyUnrecorded: async () => [] },
+      certificateDays: [14],
+      nameRecords: {
+        newlyFaulty: async () => [],
+        newlyUnrecorded: async () => [],
+        certificatesEnding: async () => [],
+        renewedElsewhere: async () => [],
+      },
       orders: {
         store: { list: async () => [], openOrders: async () => new Map() },
         mandates: { aheadAmong: async () => [], findMany: async () => [] },

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TeamSettings } from '../../config/environment.ts';
+import { dueCertificates } from '../../expiry/certificate-warnings.ts';
 import type { MonthCount } from '../../expiry/chart.ts';
 import { messagesOf, monthsIfHelpful, nextBatch, stillDue } from '../../expiry/digest.ts';
 import type { DueReminder, ReminderSchedule } from '../../expiry/plan.ts';
@@ -23,7 +24,7 @@ import { calendarDay, dayNumber } from '../../zones/calendar-day.ts';
 import { renewalDays, renewalWays, waitingCosts } from '../approvals/waiting.ts';
 import type { SlackContext } from '../context.ts';
 import type { Message } from '../kit/blocks.ts';
-import { newFaultsMessage } from '../names/delegation.view.ts';
+import { newsMessage } from '../names/news.view.ts';
 import { scheduledMessage } from '../orders/order-list.view.ts';
 import {
   type NotificationPlanner,
@@ -93,26 +94,36 @@ export function createDigestPlanner(
   };
 }
 
-/** Posts new delegation and registry faults in the common channel, after the due names. */
+/** Posts what is new besides due names in the common channel, after them. */
 async function tellNewFaults(
-  { nameRecords: records }: SlackContext,
+  { nameRecords: records, reminders, certificateDays }: SlackContext,
   { reminderChannel, reminderCron, reminderTimezone }: TeamSettings,
   claim: ClaimedSubject,
   send: SendNotification,
 ): Promise<void> {
   const until = new Date(claim.id);
-  const since = lastScheduled(reminderCron, reminderTimezone, new Date(until.getTime() - 1));
-  const [names, registries] = await Promise.all([
+  const previous = await reminders.previous(claim.id);
+  // After a pause of the bot, what happened in between is new too.
+  const since =
+    previous === undefined
+      ? lastScheduled(reminderCron, reminderTimezone, new Date(until.getTime() - 1))
+      : new Date(previous);
+  const [faulty, registries, ending, renewed] = await Promise.all([
     records.newlyFaulty(since, until),
     records.newlyUnrecorded(since, until),
+    records.certificatesEnding(until),
+    records.renewedElsewhere(since, until),
   ]);
-  if (names.length + registries.length === 0 || reminderChannel === undefined) return;
+  const certificates = dueCertificates(ending, certificateDays, { from: since, to: until });
+  const news = { faulty, registries, certificates, renewed, now: until };
+  const count = faulty.length + registries.length + certificates.length + renewed.length;
+  if (count === 0 || reminderChannel === undefined) return;
   await send({
     purpose: 'delegations',
     version: ONCE,
     since: until,
     places: [afterHead(claim, reminderChannel)],
-    message: () => newFaultsMessage(names, registries),
+    message: () => newsMessage(news),
   });
 }
 

@@ -1,0 +1,19 @@
+import { DAY_MS } from '../lib/duration.ts';
+import type { EndingCertificate } from '../names/ports.ts';
+
+/**
+ * Certificates to warn about in a digest: each threshold once, by its moment between two digests; a certificate first
+ * seen later is reported for the tightest threshold passed.
+ * @param days before the end
+ * @param from the previous digest
+ */
+export function dueCertificates(
+  certificates: readonly EndingCertificate[],
+  days: readonly number[],
+  { from, to }: { readonly from: Date; readonly to: Date },
+): readonly EndingCertificate[] {
+  return certificates.filter(({ endsAt, seenAt }) => {
+    const passed = days.map((each) => endsAt.getTime() - each * DAY_MS).filter((at) => at <= to.getTime());
+    return passed.length > 0 && (Math.max(...passed) > from.getTime() || seenAt > from) && seenAt <= to;
+  });
+}
