@@ -3,7 +3,8 @@ import { ANNOUNCED_MS } from '../mandates/acting.ts';
 import { endAfterRestore } from '../mandates/life.ts';
 import { changeOrder } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
-import type { Order } from './order.ts';
+import { pendingDeadlines } from './deadlines.ts';
+import { type Order, type OrderEvent, waitsForTime } from './order.ts';
 
 /**
  * Detects a database that holds less than was committed: a backup was restored, a standby took over, or a disk lost
@@ -152,14 +153,16 @@ async function invalidateUnsent(
   lastSeen: Date | undefined,
 ): Promise<void> {
   const now = deps.now();
-  // Without heartbeats nothing is claimed, so an order whose time came later wasn't sent.
+  // Without heartbeats nothing is claimed. An old copy of a data folder looks the same, so a person decides.
   const trustedUntil = isCopy || lastSeen === undefined ? now : new Date(lastSeen.getTime() + HEARTBEATS_MS);
   for (const orderId of await deps.store.unsent()) {
-    const outcome = await changeOrder(deps, orderId, (order) =>
-      (order.state === 'APPROVED' || order.state === 'EXECUTING') && !isForLater(order, trustedUntil)
+    const outcome = await changeOrder(deps, orderId, (order) => {
+      if (isForLater(order, now)) return { refusal: { code: 'not_due' } };
+      if (waitsForTime(order) && isForLater(order, trustedUntil)) return { event: reopenedLate(order, now) };
+      return order.state === 'APPROVED' || order.state === 'EXECUTING'
         ? { event: { type: 'invalidated', summary: { code: 'database_restored' } } }
-        : { refusal: { code: 'not_due' } },
-    );
+        : { refusal: { code: 'not_due' } };
+    });
     if (outcome.ok) deps.log.warn({ orderId, why }, 'an order may have been sent before: not sent');
   }
   // Orders that mandates made and sent in the lost time were made before it, unless that was longer.
@@ -170,6 +173,24 @@ async function invalidateUnsent(
 /** Whether an order can't have been sent up to this moment: it wasn't due. */
 function isForLater({ state, sendAfter }: Order, at: Date): boolean {
   return state === 'APPROVED' && sendAfter !== undefined && sendAfter > at;
+}
+
+type ReopenedEvent = Extract<OrderEvent, { readonly type: 'reopened' }>;
+
+function reopenedLate({ policyVersion, demand, approvalsRequired }: Order, now: Date): ReopenedEvent {
+  const decision = {
+    policyVersion,
+    demand,
+    decidedBy: [],
+    approvalsRequired: Math.max(1, approvalsRequired),
+  };
+  return {
+    type: 'reopened',
+    reasons: ['late'],
+    price: undefined,
+    decision,
+    ...pendingDeadlines(demand, now),
+  };
 }
 
 export interface RunningHeartbeat {

@@ -187,9 +187,14 @@ describe('after a restart', () => {
   }
 
   test.each<[what: string, now: Date, last: Partial<HeartbeatRow>, state: Order['state']]>([
-    ['an order whose time came while no bot ran is sent', hoursLater(24.5), {}, 'SUCCEEDED'],
-    ['also if the bot was killed', hoursLater(24.5), { atWork: ['old'] }, 'SUCCEEDED'],
-    ['more than an hour late it needs approval again', hoursLater(25.5), {}, 'PENDING'],
+    [
+      'an order is sent if its time came while no bot ran for minutes',
+      hoursLater(24.1),
+      { seenAt: hoursLater(23.9) },
+      'SUCCEEDED',
+    ],
+    ['after a longer time without a bot it needs approval again', hoursLater(24.5), {}, 'PENDING'],
+    ['also if the bot was killed', hoursLater(24.5), { atWork: ['old'] }, 'PENDING'],
     ['one that a bot may have sent is unknown', hoursLater(24.5), { seenAt: TIME }, 'UNKNOWN'],
     ['so is one in a copy of the database', hoursLater(24.5), { isOriginal: false }, 'UNKNOWN'],
     ['unless its time is still to come', hoursLater(23), { isOriginal: false }, 'APPROVED'],

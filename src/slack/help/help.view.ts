@@ -34,7 +34,7 @@ export const HELP_GROUPS: readonly { readonly title: string; readonly names: rea
     title: 'Search and lists',
     names: ['name', 'names', 'presets', 'rules', 'orders', 'order', 'receipt', 'prereg', 'policy', 'help'],
   },
-  { title: 'Watch', names: ['expiring', 'watch', 'unwatch', 'import', 'calendar'] },
+  { title: 'Watch', names: ['expiring', 'posture', 'watch', 'unwatch', 'import', 'calendar'] },
   {
     title: 'People and money',
     names: ['link', 'whoami', 'use', 'unlink', 'key', 'away', 'back', 'mandates', 'prices', 'spend'],

@@ -29,7 +29,7 @@ export const posture = {
   commands: [
     {
       usage: 'posture [all] [FILTER…]',
-      summary: 'List problems of names, worst first; `all` adds notes',
+      summary: 'List problems with names, worst first; `all` adds notes',
       example: '/domain posture tag:brand',
       run: async (call: CommandCall) =>
         call.respond(await posturePage(call, { of: call.words.join(' '), offset: 0 })),
