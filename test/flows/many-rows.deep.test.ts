@@ -82,7 +82,7 @@ describe('the form', () => {
   test('has the fields of the contract, the task of the line, and a note about secrets', async () => {
     const form = await openForm(t.workspace, t.alice, '/domain bulk renew -- the season');
     expect(form.callback_id).toBe('bulk');
-    expect(fieldsOf(form)).toEqual(['task', 'file', 'rows', 'reason']);
+    expect(fieldsOf(form)).toEqual(['task', 'file', 'rows', 'reason', 'send_at']);
     expect(JSON.stringify(form.state.values)).toMatch(/"value":"renew".*the season/s);
     expect(textOf(form)).toMatch(/encrypted per row/);
   });
@@ -351,7 +351,7 @@ test('an attached file is read, and an unreadable one is reported', async () => 
 test('if Slack accepts no file in a form, the rows can be pasted', async () => {
   t.workspace.faults.set({ method: 'views.open', kind: 'error', code: 'invalid_arguments', times: 1 });
   const form = await openForm(t.workspace, t.alice, '/domain bulk renew');
-  expect(fieldsOf(form)).toEqual(['task', 'rows', 'reason']);
+  expect(fieldsOf(form)).toEqual(['task', 'rows', 'reason', 'send_at']);
 });
 
 test('auth codes are visible nowhere', async () => {
