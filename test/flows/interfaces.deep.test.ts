@@ -15,7 +15,16 @@ describe('with both interfaces', () => {
 
   test('a password account gets every documented redirect, and sees its interface', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain redirect hello@cafe.rest');
-    expect(fieldsOf(view)).toEqual(['source', 'target', 'type', 'mode', 'title', 'backup', 'reason']);
+    expect(fieldsOf(view)).toEqual([
+      'source',
+      'target',
+      'type',
+      'mode',
+      'title',
+      'backup',
+      'reason',
+      'send_at',
+    ]);
     expect(choicesOf(view, 'type')).toEqual(['DOMAIN', 'domain', 'email']);
     expect(choicesOf(view, 'mode')).toEqual(['HTTP', 'frame', 'single']);
     expect(textOf(view)).toContain('Uses the service’s JSON interface.');
@@ -155,7 +164,7 @@ describe('without an XML address', () => {
 
   test('the form offers JSON’s fields, and says how to get the others', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
-    expect(fieldsOf(view)).toEqual(['source', 'target', 'type', 'mode', 'reason']);
+    expect(fieldsOf(view)).toEqual(['source', 'target', 'type', 'mode', 'reason', 'send_at']);
     expect(textOf(view)).toMatch(/Email redirects.*need the XML interface.*SERVICE_XML_URL/);
     await t.alice.close(view);
     expect(fieldsOf(await openForm(t.workspace, t.alice, '/domain user'))).not.toContain('user_mail_key');

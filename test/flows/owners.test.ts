@@ -166,7 +166,7 @@ describe('the question to an owner', () => {
   test('is repeated in the reminder channel at the next threshold, and not to the owner', async () => {
     await t.demo.moveTime(4 * DAY_MS);
     const digest = await t.workspace.waitFor(
-      () => t.workspace.messages('C0EXPIRY').findLast((each) => textOf(each).includes('silent.rest')),
+      () => t.workspace.messages('C0EXPIRY').findLast((each) => textOf(each).includes('*silent.rest*')),
       { what: 'the digest' },
     );
     expect(textOf(digest)).toMatch(/\*silent\.rest\* .*<@U0CAROL>: no answer yet/);

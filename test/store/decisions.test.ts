@@ -106,7 +106,7 @@ test('a decision about an incident leaves one line, and is sent to webhooks', as
   const context = namesContextWith({
     incidents: store,
     portfolio: { tagsOf: async (names) => new Map(names.map((name) => [name, ['guarded']])) },
-    records: { find: async () => undefined },
+    records: { find: async () => undefined, requestLook: async () => undefined },
     notifyDue: () => undefined,
     now: () => rig.now,
   });

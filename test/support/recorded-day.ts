@@ -437,7 +437,7 @@ export async function recordDay(url: string): Promise<Generated> {
     const context = namesContextWith({
       incidents: incidentStore,
       portfolio: { tagsOf: async (names) => new Map(names.map((name) => [name, ['guarded']])) },
-      records: { find: async () => undefined },
+      records: { find: async () => undefined, requestLook: async () => undefined },
       notifyDue: () => undefined,
       now: () => rig.now,
     });
