@@ -188,7 +188,7 @@ test('an admin picks approvers, their groups and the channel of the reminders by
   const people = dialog.getByRole('group', { name: 'Approvers', exact: true });
   await expect.poll(() => people.getByLabel('Bob').isChecked()).toBe(true);
   await people.getByLabel('Carol').check();
-  await dialog.getByRole('group', { name: 'Approver groups' }).getByLabel('Approvers').uncheck();
+  await dialog.getByRole('group', { name: 'Approver groups', exact: true }).getByLabel('Approvers').uncheck();
   await dialog.getByLabel('Reminder channel').selectOption('#general');
   await ada.checkAccess('the settings with their pickers');
   const shown = await dialog.innerText();
