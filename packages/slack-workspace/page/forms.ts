@@ -47,9 +47,9 @@ export function stateValue(values: StateValues, { blockId, actionId }: Placed): 
     return state['selected_users'].filter((id) => typeof id === 'string');
   }
   if (Array.isArray(state['files'])) return objectsOf(state, 'files').map((file) => textOf(file, 'id') ?? '');
-  const conversation = textOf(state, 'selected_conversation');
-  if (conversation !== undefined) return conversation;
-  return textOf(state, 'value') ?? null;
+  return (
+    textOf(state, 'selected_conversation') ?? textOf(state, 'selected_user') ?? textOf(state, 'value') ?? null
+  );
 }
 
 function valuesOf(options: readonly JsonObject[]): string[] {

@@ -322,6 +322,8 @@ const STARTING = `<!doctype html>
 <meta http-equiv="refresh" content="1">
 <title>Starting</title>
 <p>The app is starting. This page opens as soon as it can be used.</p>
+<!-- A refresh of an address with a fragment doesn't load the page again. -->
+<script>setTimeout(() => location.reload(), 1000)</script>
 </html>
 `;
 
