@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 import { startDemo } from '../dist/demo/demo.js';
 import { pageDir } from '../dist/demo/page-files.js';
+import { addVirtualAuthenticator } from '../test/browser/virtual-authenticator.ts';
 import { smallPng } from './small-png.mjs';
 
 const LARGEST_BYTES = 200_000;
@@ -47,7 +48,9 @@ try {
 
   await page.goto(`${demo.url}#as=U0ALICE`);
   await page.getByLabel('Choose a path').selectOption('Sign it');
-  const signer = await openWithPasskeys(browser);
+  const own = await browser.newContext({ ...shot, viewport: NARROW });
+  const signer = await own.newPage();
+  await addVirtualAuthenticator(signer);
   const linkIn = async (text) => {
     const link = page.getByRole('article').filter({ hasText: text }).last().getByRole('link').first();
     return link.getAttribute('href');
@@ -131,25 +134,6 @@ try {
 if (problems.length > 0) {
   process.stderr.write(`${problems.join('\n')}\n`);
   process.exit(1);
-}
-
-/** A page of a person's own browser, with an authenticator that always agrees. */
-async function openWithPasskeys(browser) {
-  const context = await browser.newContext({ ...shot, viewport: NARROW });
-  const page = await context.newPage();
-  const devtools = await context.newCDPSession(page);
-  await devtools.send('WebAuthn.enable');
-  await devtools.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
-  return page;
 }
 
 async function crop(page, message) {

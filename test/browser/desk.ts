@@ -1,7 +1,8 @@
 import axe from 'axe-core';
-import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import type { Authenticator } from '../support/authenticator.ts';
+import { addVirtualAuthenticator } from './virtual-authenticator.ts';
 
 /** A person's own browser, with a passkey that always agrees. */
 export class Desk {
@@ -24,18 +25,7 @@ export class Desk {
       timezoneId: 'Europe/Berlin',
     });
     const page = await context.newPage();
-    const devtools: CDPSession = await context.newCDPSession(page);
-    await devtools.send('WebAuthn.enable');
-    const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    });
+    const { devtools, authenticatorId } = await addVirtualAuthenticator(page);
     if (known !== undefined)
       await devtools.send('WebAuthn.addCredential', {
         authenticatorId,
