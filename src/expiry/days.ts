@@ -1,4 +1,4 @@
-import type { ExpirySource } from '../names/dates.ts';
+import { type ExpirySource, laterEnd } from '../names/dates.ts';
 import { calendarDay, dayNumber, numberedDay, utcDay } from '../zones/calendar-day.ts';
 
 /** A calendar day as YYYY-MM-DD; such days compare as text. */
@@ -24,7 +24,6 @@ export function expiryDay(expiresAt: Date, source: ExpirySource, timeZone: strin
   return source === 'person' || source === 'whois' ? utcDay(expiresAt) : calendarDay(expiresAt, timeZone);
 }
 
-/** The end that counts: a renewal may not be at the registry yet. */
 export function reminderEnd({
   expiresAt,
   renewedUntil,
@@ -32,5 +31,5 @@ export function reminderEnd({
   readonly expiresAt: Date;
   readonly renewedUntil?: Date | undefined;
 }): Date {
-  return renewedUntil !== undefined && renewedUntil > expiresAt ? renewedUntil : expiresAt;
+  return laterEnd(expiresAt, renewedUntil);
 }

@@ -62,7 +62,7 @@ export async function askOwners({
   const at = now();
   const schedule = { now: lastScheduled(reminderCron, timeZone, at), thresholds, timeZone };
   const until = new Date(at.getTime() + (Math.max(0, ...thresholds) + 2) * DAY_MS);
-  const day = calendarDay(at, timeZone);
+  const day = calendarDay(schedule.now, timeZone);
   const found = await reminders.unasked(day, new Date(at.getTime() - LOOK_BACK_DAYS * DAY_MS), until);
   const due = found.filter((domain) => asksOwner(domain, schedule));
   const { errors } = await settleEach(

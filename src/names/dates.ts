@@ -8,6 +8,18 @@ import type { Facts } from './facts.ts';
 import type { RecordProblem, Registration, RegistryLookup } from './registry-record.ts';
 import { type Distrust, distrustOf, type TrustedRecord, trustAfter } from './trust.ts';
 
+/** Dates of one expiry differ by less than this; those of two expiries by about a year. */
+export const SAME_END_MS = 30 * DAY_MS;
+
+export function isSameEnd(a: Date, b: Date): boolean {
+  return Math.abs(a.getTime() - b.getTime()) < SAME_END_MS;
+}
+
+/** The end of a name. Its renewal may not be at the registry yet. */
+export function laterEnd<End extends Date | undefined>(end: End, renewedUntil: Date | undefined): End | Date {
+  return renewedUntil !== undefined && (end === undefined || renewedUntil > end) ? renewedUntil : end;
+}
+
 /**
  * When a registration ends, from the registry's record, orders and people. Each lookup and order derives the next
  * dates from the former; observations keep them all.

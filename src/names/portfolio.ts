@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { DAY_MS } from '../lib/duration.ts';
 import type { MessagePlace } from '../outbox/notifications.ts';
-import type { NameDates } from './dates.ts';
+import { isSameEnd, laterEnd, type NameDates } from './dates.ts';
 
 /** Owner, tags, channel and note: set by people. */
 
@@ -218,21 +217,17 @@ export interface OwnerAnswer {
   readonly by: string;
 }
 
-/** Dates of one end differ by less than this; those of two ends by a year. */
-const SAME_END_MS = 30 * DAY_MS;
-
-/** The end that counts: a renewal may not be at the registry yet. */
-export function endOf({ expiry, renewed, deletedAt }: NameDates): Date | undefined {
-  const end = expiry?.at ?? deletedAt;
-  return renewed !== undefined && (end === undefined || renewed.until > end) ? renewed.until : end;
+export function countNames(zones: readonly { readonly count: number }[]): number {
+  return zones.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** The question about this end; undefined if nobody was asked. */
+export function endOf({ expiry, renewed, deletedAt }: NameDates): Date | undefined {
+  return laterEnd(expiry?.at ?? deletedAt, renewed?.until);
+}
+
+/** The owner's question for this expiry; undefined before it's asked. */
 export function questionAbout({ question }: OwnedName, end: Date | undefined): OwnerQuestion | undefined {
-  const isAbout =
-    question !== undefined &&
-    end !== undefined &&
-    Math.abs(Date.parse(question.expiry) - end.getTime()) < SAME_END_MS;
+  const isAbout = question !== undefined && end !== undefined && isSameEnd(new Date(question.expiry), end);
   return isAbout ? question : undefined;
 }
 

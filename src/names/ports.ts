@@ -292,7 +292,7 @@ export interface PortfolioStore extends TagSource {
   ownerLeft(userId: string, at: Date): Promise<void>;
   /** The person is a member again. */
   ownerReturned(userId: string): Promise<void>;
-  /** Every name that a filter finds; its conditions on findings count only through `names`. */
+  /** Every name that a filter finds, whatever its conditions on findings. */
   judged(query: Pick<NameQuery, 'filter' | 'owners' | 'names' | 'now'>): Promise<readonly ListedJudgedName[]>;
   /** Trusted registrars of names that orders registered, transferred or renewed: the domain service's. */
   ownRegistrars(): Promise<readonly string[]>;

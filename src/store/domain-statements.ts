@@ -2,8 +2,7 @@ import { z } from 'zod';
 import type { ImportedName } from '../expiry/import.ts';
 import type { WatchedDomain } from '../expiry/ports.ts';
 import type { WatchDecision } from '../ledger/events.ts';
-import { DAY_MS } from '../lib/duration.ts';
-import type { NameDates } from '../names/dates.ts';
+import { isSameEnd, type NameDates } from '../names/dates.ts';
 import type { NameObservation } from '../names/ports.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { assignments, columnOf } from './columns.ts';
@@ -145,16 +144,13 @@ function forgetEnd(name: string): Statement {
     WHERE d.name = ${name}`;
 }
 
-/** Dates of one end of a name differ by less than this; those of two ends differ by about a year. */
-const SAME_END_MS = 30 * DAY_MS;
-
 /** Statements that must follow a change of dates in the same transaction, so that reminders use the new dates. */
 export function statementsAfter(name: string, before: NameDates, after: NameDates): readonly Statement[] {
   const isBack = before.deletedAt !== undefined && after.deletedAt === undefined;
   const from = before.expiry?.at;
   const to = after.expiry?.at;
   const hasMoved = to !== undefined && (from === undefined || utcDay(from) !== utcDay(to));
-  const hasSameEnd = hasMoved && from !== undefined && Math.abs(to.getTime() - from.getTime()) < SAME_END_MS;
+  const hasSameEnd = hasMoved && from !== undefined && isSameEnd(from, to);
   return [
     ...(isBack ? [forgetEnd(name)] : []),
     ...(hasMoved ? [recordReminder(name, to, hasSameEnd ? from : undefined)] : []),

@@ -9,7 +9,7 @@ import type {
   ReminderKey,
   WatchedReminder,
 } from '../expiry/ports.ts';
-import type { DateDoubt } from '../names/dates.ts';
+import { type DateDoubt, SAME_END_MS } from '../names/dates.ts';
 import { storedQuestion } from '../names/portfolio.ts';
 import { storedDoubt } from '../names/stored.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
@@ -327,24 +327,21 @@ export function selectReminders(digestId: string, destination: Destination): Pri
     WHERE digest_id = ${digestId} AND destination = ${destination}`;
 }
 
-/** Names at once; the others follow a minute later. */
-const UNASKED = 2_000;
-const SAME_END_SECONDS = 30 * 86_400;
-
 /** Owned names with an end in a range, without a question about it that was answered or asked of the same owner. */
 export function selectUnasked(teamId: string, day: string, from: Date, until: Date): Statement {
   return Prisma.sql`
     SELECT ${DOMAIN_COLUMNS} FROM domains d
     WHERE d.expires_at >= ${from}::timestamptz AND d.expires_at < ${until}::timestamptz
       AND d.owner_id IS NOT NULL AND d.owner_left_at IS NULL AND d.lapse_confirmed_at IS NULL AND d.deleted_at IS NULL
+      AND d.lapse_requested_by IS DISTINCT FROM d.owner_id
       AND (d.renewed_until IS NULL OR d.renewed_until < ${until}::timestamptz)
       AND (d.question IS NULL
-        OR abs(extract(epoch FROM d.expires_at - (d.question ->> 'expiry')::timestamptz)) >= ${SAME_END_SECONDS}
+        OR abs(extract(epoch FROM d.expires_at - (d.question ->> 'expiry')::timestamptz)) >= ${SAME_END_MS / 1_000}
         OR d.question ->> 'owner' <> d.owner_id AND d.question -> 'kept' IS NULL)
       AND NOT EXISTS (
         SELECT FROM notifications n WHERE n.team_id = ${teamId} AND n.subject_kind = 'owner_question'
           AND n.subject_id = d.owner_id || ' ' || ${day}::text AND n.purpose = 'plan')
-    ORDER BY d.expires_at, d.name LIMIT ${UNASKED}`;
+    ORDER BY d.expires_at, d.name`;
 }
 
 /** Queues the message of a day. Names are locked in the order in which all changes lock them. */

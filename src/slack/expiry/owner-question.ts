@@ -42,9 +42,11 @@ export function createOwnerQuestionPlanner(context: SlackContext): NotificationP
       const first = thread;
       const { at } = await send({
         purpose: `part:${part + 1}`,
-        version: JSON.stringify(
-          listed.map(({ domain: { name, question, lapse } }) => [name, question?.kept, lapse]),
-        ),
+        version: JSON.stringify([
+          // The first message counts the names of all.
+          part === 0 ? open : 0,
+          ...listed.map(({ domain: { name, question, lapse } }) => [name, question?.kept, lapse]),
+        ]),
         since: names[0]?.domain.question?.at ?? context.now(),
         places: [
           first === undefined

@@ -58,7 +58,7 @@ export function isOpen({ domain }: ListedName): boolean {
   return ownerAnswer(domain, endOf(domain))?.code === 'open';
 }
 
-const NOTHING_LEFT = 'These names have other owners now.';
+const NOTHING_LEFT = 'There’s nothing left to answer here.';
 
 const SAID = { keep: 'you keep it', lapse: 'you let it lapse' } as const;
 

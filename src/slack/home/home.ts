@@ -5,7 +5,7 @@ import { newReference } from '../../lib/log.ts';
 import { mandatesOfPerson } from '../../mandates/overview.ts';
 import { readSpan, spendOf } from '../../money/spend.ts';
 import { EVERY_NAME } from '../../names/filter.ts';
-import { endOf, ownerAnswer } from '../../names/portfolio.ts';
+import { countNames, endOf, ownerAnswer } from '../../names/portfolio.ts';
 import { summarize } from '../../names/posture.ts';
 import { isRequester, scheduledFirst } from '../../orders/order.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
@@ -122,15 +122,17 @@ async function expiringNext(context: SlackContext, userId: string) {
 
 async function ownedBy({ portfolio, expiry, now }: SlackContext, userId: string) {
   const query = { filter: EVERY_NAME, owners: [userId], now: now(), cursor: undefined, isBackward: false };
-  const zones = await portfolio.zones({ ...query, limit: READ });
-  if (zones.length === 0) return undefined;
-  const rows = await portfolio.page({ ...query, limit: READ });
+  const [zones, rows] = await Promise.all([
+    portfolio.zones({ ...query, limit: READ }),
+    portfolio.page({ ...query, limit: READ }),
+  ]);
+  if (rows.length === 0) return undefined;
   const undecided = await expiry.renewableAmong(rows.map(({ name }) => name));
   const next = undecided.find(({ domain }) => {
     const code = ownerAnswer(domain, endOf(domain))?.code;
     return code === 'open' || code === 'unasked';
   });
-  return { count: zones.reduce((sum, zone) => sum + zone.count, 0), next };
+  return { count: countNames(zones), next };
 }
 
 async function moneyOf({ prices, spending, budgets, directory, now }: SlackContext, userId: string) {

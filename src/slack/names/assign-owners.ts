@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { EVERY_NAME } from '../../names/filter.ts';
-import { NONE } from '../../names/portfolio.ts';
+import { countNames, NONE } from '../../names/portfolio.ts';
 import { displayName } from '../../zones/names.ts';
 import type { SlackContext } from '../context.ts';
 import { type ActionCall, type Feature, type FormFeature, formOrigin } from '../feature.ts';
@@ -15,13 +15,11 @@ import { onlyFirstText, ownersIssueText } from './portfolio.view.ts';
 
 /* Gives an owner to names that have none, or whose owner has left. */
 
-/** Longer values can't be menu options. */
-const MAX_PICK = 150;
 /** Of everybody's names. */
 const ALL = 'all';
 
 /** Names that need an owner, soonest to expire first, as many as a menu takes. @param subject who left, or all */
-export async function namesOf(
+export async function ownerlessNames(
   { portfolio, now }: SlackContext,
   subject: string,
 ): Promise<{ readonly names: readonly string[]; readonly total: number }> {
@@ -32,7 +30,7 @@ export async function namesOf(
     portfolio.zones({ ...query, limit: LIMITS.options }),
   ]);
   const lacking = rows.filter(({ owner, ownerLeftAt }) => owner === undefined || ownerLeftAt !== undefined);
-  const total = lacking.length === 0 ? 0 : zones.reduce((sum, zone) => sum + zone.count, 0);
+  const total = lacking.length === 0 ? 0 : countNames(zones);
   return { names: lacking.map(({ name }) => name), total };
 }
 
@@ -47,9 +45,9 @@ const ownersForm: FormFeature<'owners'> = {
   form: declared,
 
   async render(call, { subject = ALL }) {
-    const { names, total } = await namesOf(call.context, subject);
+    const { names, total } = await ownerlessNames(call.context, subject);
     const options = names
-      .filter((name) => name.length <= MAX_PICK)
+      .filter((name) => name.length <= LIMITS.optionValue)
       .map((name) => ({ value: name, text: displayName(name) }));
     const intro = total > options.length ? [section(onlyFirstText(options.length, total))] : [];
     return {
@@ -75,7 +73,7 @@ const ownersForm: FormFeature<'owners'> = {
 };
 
 async function openOwners(call: ActionCall): Promise<void> {
-  const { names } = await namesOf(call.context, call.value);
+  const { names } = await ownerlessNames(call.context, call.value);
   if (names.length === 0) return call.respond(EVERY_NAME_OWNED);
   await openForm(call, ownersForm, formOrigin(call, call.value));
 }

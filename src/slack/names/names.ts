@@ -10,8 +10,8 @@ import {
   type NameFilter,
   readFilter,
 } from '../../names/filter.ts';
-import { DETAIL_COLUMNS, detailCells } from '../../names/portfolio.ts';
-import type { FoundName, NameQuery } from '../../names/ports.ts';
+import { countNames, DETAIL_COLUMNS, detailCells } from '../../names/portfolio.ts';
+import type { FoundName, ListedJudgedName, NameQuery } from '../../names/ports.ts';
 import { codesOf, summarize } from '../../names/posture.ts';
 import { calendarDay, utcDay } from '../../zones/calendar-day.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
@@ -44,7 +44,13 @@ const EXPORT_BATCH = 5_000;
 /** Spreadsheets can't hold longer files. */
 const MAX_EXPORT = 200_000;
 
-type Found = { readonly query: NameQuery; readonly text: string } | { readonly problem: Message };
+type Found =
+  | {
+      readonly query: NameQuery;
+      readonly text: string;
+      readonly judged: () => Promise<readonly ListedJudgedName[]>;
+    }
+  | { readonly problem: Message };
 
 /** Parses a filter and resolves its owners. */
 export async function queryOf(call: Interaction, text: string): Promise<Found> {
@@ -54,10 +60,11 @@ export async function queryOf(call: Interaction, text: string): Promise<Found> {
   if ('unknown' in owners) return { problem: problemsOf([{ code: 'unknown_owner', value: owners.unknown }]) };
   const { portfolio, now } = call.context;
   const asked = { filter: read.filter, owners: owners.ids, now: now() };
-  const judged = asksForFindings(read.filter) ? await portfolio.judged(asked) : undefined;
-  const fitting = judged?.filter((each) => fitsFindings(read.filter, each, asked.now));
+  const all = asksForFindings(read.filter) ? await portfolio.judged(asked) : undefined;
+  const fitting = all?.filter((each) => fitsFindings(read.filter, each, asked.now));
   return {
     text,
+    judged: async () => fitting ?? portfolio.judged(asked),
     query: {
       ...asked,
       ...(fitting && { names: fitting.map(({ name }) => name) }),
@@ -136,7 +143,7 @@ async function showPage(call: Interaction, state: PageState): Promise<Message> {
   ]);
   const list = await prices.listOf(zones.map(({ zone }) => zone));
   const shown = isBackward ? rows.slice(0, NAMES_PAGE).reverse() : rows.slice(0, NAMES_PAGE);
-  const total = zones.reduce((sum, zone) => sum + zone.count, 0);
+  const total = countNames(zones);
   const hasMore = rows.length > NAMES_PAGE;
   // Added or removed names shift the offset, but the cursor skips none.
   const offset = isBackward && !hasMore ? 0 : Math.min(state.offset, Math.max(0, total - shown.length));
@@ -211,7 +218,7 @@ async function foundNames(call: ActionCall): Promise<FoundNames | undefined> {
   ]);
   return {
     names: rows.map(({ name }) => name),
-    total: zones.reduce((sum, zone) => sum + zone.count, 0),
+    total: countNames(zones),
   };
 }
 
@@ -239,7 +246,7 @@ async function exportNames(call: Interaction, text: string): Promise<void> {
   const found = await queryOf(call, text);
   if ('problem' in found) return call.respond(found.problem);
   const { portfolio, now } = call.context;
-  const { names: judged } = summarize(await portfolio.judged(found.query), now());
+  const { names: judged } = summarize(await found.judged(), now());
   const findings = new Map(judged.map((each) => [each.name, codesOf(each).join(' ')]));
   const lines: (readonly string[])[] = [COLUMNS];
   for (let { query } = found; lines.length <= MAX_EXPORT; ) {

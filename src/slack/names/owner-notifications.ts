@@ -1,7 +1,7 @@
 import type { SlackContext } from '../context.ts';
 import { alertPlace } from '../ledger/ledger-notifications.ts';
 import { directMessageTo, type NotificationPlanner, ONCE } from '../outbound/notify.ts';
-import { namesOf } from './assign-owners.ts';
+import { ownerlessNames } from './assign-owners.ts';
 import { ownerLeftMessage } from './owner.view.ts';
 
 /* Messages about owners of names. */
@@ -10,7 +10,7 @@ import { ownerLeftMessage } from './owner.view.ts';
 export function createOwnerLeftPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id }, send) => {
     const [userId = '', at = ''] = id.split(' ');
-    const found = await namesOf(context, userId);
+    const found = await ownerlessNames(context, userId);
     if (found.total === 0) return undefined;
     const admins = await context.adminsToNotify();
     await send({

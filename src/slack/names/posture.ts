@@ -17,10 +17,9 @@ async function posturePage(call: Interaction, { of, offset }: Turn): Promise<Mes
   const filter = (withNotes ? rest : present([first, ...rest])).join(' ').trim();
   const found = await queryOf(call, filter);
   if ('problem' in found) return found.problem;
-  const names = await call.context.portfolio.judged(found.query);
-  const { names: judged, counts } = summarize(names, call.context.now());
-  const listed = judged.filter(({ standing, findings }) =>
-    standing === 'fine' ? withNotes && findings.length > 0 : true,
+  const { names: judged, counts } = summarize(await found.judged(), call.context.now());
+  const listed = judged.filter(({ status, findings }) =>
+    status === 'fine' ? withNotes && findings.length > 0 : true,
   );
   return postureMessage({ filter, withNotes, counts, page: pageOf(listed, offset, POSTURE_PAGE) });
 }
