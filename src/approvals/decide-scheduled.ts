@@ -18,7 +18,7 @@ const LATE_MS = HOUR_MS;
 const UNCLEAR_MS = 20_000;
 
 /** Current facts for approvers. */
-export interface TimeContext extends DecisionContext {
+export interface RecheckContext extends DecisionContext {
   readonly history: readonly OrderLogEntry[];
   readonly signers: ReadonlySet<string>;
   readonly budgets: BudgetUse;
@@ -30,7 +30,7 @@ export interface TimeContext extends DecisionContext {
   readonly firstExpiry: Date | undefined;
 }
 
-export type TimeDecision =
+export type RecheckDecision =
   | { readonly kind: 'unchanged' }
   /** Slack can't look up approvers. */
   | { readonly kind: 'unclear'; readonly until: Date }
@@ -39,12 +39,12 @@ export type TimeDecision =
       readonly event: Extract<OrderEvent, { readonly type: 'reopened' | 'stopped' }>;
     };
 
-export function decideAtTime(loaded: TimeContext): TimeDecision {
+export function decideRecheck(loaded: RecheckContext): RecheckDecision {
   const { now, budgets, requirements, firstExpiry } = loaded;
   const { demand, settings, policyVersion, decidedBy } = requirements;
   if (demand.outcome === 'refuse') {
     const summary = { code: 'policy_refuses' as const, rules: [...demand.refusedBy] };
-    return { kind: 'changed', event: { type: 'stopped', summary, cancels: true } };
+    return { kind: 'changed', event: { type: 'stopped', summary } };
   }
   const isApproved = hasApprovals(loaded);
   const reasons = [...changesSinceApproval(loaded), ...(isApproved === false ? [reasonOf(loaded)] : [])];
@@ -65,7 +65,7 @@ export function decideAtTime(loaded: TimeContext): TimeDecision {
   };
 }
 
-function changesSinceApproval(loaded: TimeContext): ReopenReason[] {
+function changesSinceApproval(loaded: RecheckContext): ReopenReason[] {
   const { order, now, history, budgets, impact, incidents, warnedAt, admins } = loaded;
   const { approvals } = order;
   const lateMs = now.getTime() - (chosenTime(order) ?? now).getTime();
@@ -78,7 +78,7 @@ function changesSinceApproval(loaded: TimeContext): ReopenReason[] {
   const last = history.findLast(({ kind }) => kind === 'approved' || kind === 'emergency_approved');
   const shown = last !== undefined && 'price' in last ? last.price : undefined;
   const isSamePrice = shown === undefined || price === undefined ? shown === price : isSameCost(shown, price);
-  const informed = (known: Pick<TimeContext, 'incidents' | 'warnedAt'>) =>
+  const informed = (known: Pick<RecheckContext, 'incidents' | 'warnedAt'>) =>
     dropUnwarnedApprovals(known, approvals).length === approvals.length;
   return [
     ...late,
@@ -90,7 +90,7 @@ function changesSinceApproval(loaded: TimeContext): ReopenReason[] {
 }
 
 /** Whether its approvals still suffice. An emergency approval does while the rules and the admin's right last. */
-function hasApprovals(loaded: TimeContext): boolean | 'unclear' {
+function hasApprovals(loaded: RecheckContext): boolean | 'unclear' {
   const { order, requirements, signers, admins, people } = loaded;
   const { emergencyApprovedBy, approvals } = order;
   const { demand, isStricter } = requirements;
@@ -102,6 +102,6 @@ function hasApprovals(loaded: TimeContext): boolean | 'unclear' {
   return people.unreadableGroups.length > 0 ? 'unclear' : false;
 }
 
-function reasonOf({ requirements, order }: TimeContext): ReopenReason {
+function reasonOf({ requirements, order }: RecheckContext): ReopenReason {
   return requirements.isStricter || order.approvals.length === 0 ? 'requirements' : 'approvals';
 }

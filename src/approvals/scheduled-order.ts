@@ -4,13 +4,12 @@ import { lookUpBudgets } from '../orders/order-budget.ts';
 import { taskNamed } from '../orders/tasks.ts';
 import { needsSignatures } from '../policy/policy.ts';
 import { loadDecisionContext } from './approvers.ts';
-import { decideAtTime, type TimeDecision } from './decide-at-time.ts';
+import { decideRecheck, type RecheckDecision } from './decide-scheduled.ts';
 
-/** Looks at a scheduled order again, like at an approval, when its time has come. */
+export const UNCHANGED: RecheckDecision = { kind: 'unchanged' };
 
-export const UNCHANGED: TimeDecision = { kind: 'unchanged' };
-
-export async function lookAtTime(context: OrdersContext, order: Order): Promise<TimeDecision> {
+/** Decides again about a scheduled order at its time. */
+export async function recheckScheduledOrder(context: OrdersContext, order: Order): Promise<RecheckDecision> {
   const { approvals, items, task } = order;
   const userIds = approvals.map(({ userId }) => userId);
   const isWarned = approvals.length > 0 && taskNamed(task).risk !== 'none';
@@ -29,7 +28,7 @@ export async function lookAtTime(context: OrdersContext, order: Order): Promise<
     needsSignatures(demand) ? context.signing.signersOf(order, policyVersion) : new Set<string>(),
   ]);
   const admins = new Set(userIds.filter((_, index) => areAdmins[index]));
-  return decideAtTime({
+  return decideRecheck({
     ...{ ...decision, history, budgets, incidents, impact, firstExpiry, warnedAt, signers, admins },
   });
 }

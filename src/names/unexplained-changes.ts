@@ -361,7 +361,7 @@ function whyRuledOut(order: NameOrder, change: NameChange): RuledOutOrder['why']
   const sentAt = order.sentAt.getTime();
   if (sentAt > change.firstSeenAfter.getTime() + SKEW_MS) return 'sent_later';
   if (sentAt + windowMs < change.lastSeenBefore.getTime()) return 'too_old';
-  return isWhatWasAskedFor(order, change) ? undefined : 'other_content';
+  return matchesOrder(order, change) ? undefined : 'other_content';
 }
 
 /** Why each order doesn't explain a change. One that otherwise fits already explains another change. */
@@ -373,7 +373,7 @@ function ruledOutOrders(change: NameChange, orders: readonly NameOrder[]): Ruled
   }));
 }
 
-function isWhatWasAskedFor({ task, nameServers }: NameOrder, { kind, fact, after }: NameChange): boolean {
+function matchesOrder({ task, nameServers }: NameOrder, { kind, fact, after }: NameChange): boolean {
   switch (kind) {
     case 'nameservers': {
       if (nameServers === undefined) return task === 'restore' || after.length === 0;

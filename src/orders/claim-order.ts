@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type Sealed, UnknownKeyError, type Vault, VaultError } from '../accounts/vault.ts';
-import { lookAtTime, UNCHANGED } from '../approvals/at-time.ts';
+import { recheckScheduledOrder, UNCHANGED } from '../approvals/scheduled-order.ts';
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
 import type { Log } from '../lib/log.ts';
 import type { HeldCode } from '../mandates/codes.ts';
@@ -146,16 +146,16 @@ async function load(
   // A database that loses commits gives the same version twice: versions don't distinguish two claims, ids do.
   const workerId = `${context.workerId}/${randomUUID()}`;
   const clearance = order.mandated === undefined ? undefined : await clearForMandate(context, order);
-  const [{ people }, prepared, atTime] = await Promise.all([
+  const [{ people }, prepared, recheck] = await Promise.all([
     partiesOf(context.findAccount, order),
     prepare(context, order, statement),
-    waitsForTime(order) ? lookAtTime(context, order) : UNCHANGED,
+    waitsForTime(order) ? recheckScheduledOrder(context, order) : UNCHANGED,
   ]);
   return {
     workerId,
     clearance,
     people,
-    atTime,
+    recheck,
     members: await checkMembers(context.directory, people),
     mandated: clearance?.kind === 'clear' ? clearance.sending : undefined,
     prepared,

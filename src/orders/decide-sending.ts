@@ -1,4 +1,4 @@
-import type { TimeDecision } from '../approvals/decide-at-time.ts';
+import type { RecheckDecision } from '../approvals/decide-scheduled.ts';
 import type { HeldCode } from '../mandates/codes.ts';
 import { nextItems, reasonToPause } from './bulk/waves.ts';
 import { isOver } from './clock.ts';
@@ -13,8 +13,6 @@ type ClaimedEvent = Extract<OrderEvent, { readonly type: 'claimed' }>;
 type PausedEvent = Extract<OrderEvent, { readonly type: 'paused' }>;
 type ReopenedEvent = Extract<OrderEvent, { readonly type: 'reopened' }>;
 type StoppedEvent = Extract<OrderEvent, { readonly type: 'stopped' }>;
-
-const FOREVER = new Date(8.64e15);
 
 /** Facts from the order's own row. */
 export interface ClaimFacts {
@@ -38,7 +36,7 @@ export interface SendingFacts {
     | undefined;
   readonly members: MemberCheck;
   /** Changes since its approval, for an order with a chosen time. */
-  readonly atTime: TimeDecision;
+  readonly recheck: RecheckDecision;
   /** This replica doesn't know the key of the encrypted credential or input. */
   readonly isKeyUnknown: boolean;
 }
@@ -64,9 +62,9 @@ export function decideClaim(facts: ClaimFacts): SendingDecision | undefined {
   const { order, now, changedParts } = facts;
   const next = nextItems(order);
   if (order.state !== 'APPROVED') return { kind: 'not_due' };
-  // A mandate's order without its moment isn't sent.
-  const { sendAfter = order.mandated && FOREVER } = order;
-  if (sendAfter !== undefined && sendAfter > now) return { kind: 'not_due' };
+  const { sendAfter, mandated } = order;
+  // A mandate's order always has a time.
+  if (sendAfter === undefined ? mandated !== undefined : sendAfter > now) return { kind: 'not_due' };
   if (next.length > 0 && !next.some((item) => isDue(item, now))) return { kind: 'not_due' };
   const ended = decideWave(order, facts.pauseEndsAt);
   if (ended !== undefined) return ended;
@@ -97,13 +95,13 @@ export function decideWave(
 
 /** Decides about an order whose row allows sending. */
 export function decideSending(facts: SendingFacts): SendingDecision {
-  const { workerId, clearance, members, atTime, isKeyUnknown } = facts;
+  const { workerId, clearance, members, recheck, isKeyUnknown } = facts;
   if (clearance?.kind === 'held') return heldByMandate(clearance.code);
   if (clearance?.kind === 'later') return clearance;
   if (members.kind === 'left') return { kind: 'end', event: stopped(members.summary) };
   if (members.kind === 'unknown') return { kind: 'put_off', userId: members.userId };
-  if (atTime.kind === 'changed') return { kind: 'end', event: atTime.event };
-  if (atTime.kind === 'unclear') return { kind: 'later', until: atTime.until };
+  if (recheck.kind === 'changed') return { kind: 'end', event: recheck.event };
+  if (recheck.kind === 'unclear') return { kind: 'later', until: recheck.until };
   // Another replica that knows the key sends it, or this one once it knows it.
   if (isKeyUnknown) return { kind: 'leave_to_others' };
   return { kind: 'claim', event: { type: 'claimed', workerId } };

@@ -438,10 +438,8 @@ export type OrderEvent =
   | {
       readonly type: 'stopped';
       readonly summary: PlainSummary;
-      /** The person, if any. An order with nothing sent is then `CANCELLED`, not `FAILED`. */
+      /** The person, if any. An order with nothing sent is then `CANCELLED`, as if the policy refuses it. */
       readonly by?: string;
-      /** The policy refuses it at its time: it is `CANCELLED` too. */
-      readonly cancels?: true;
       /** Only these items; default: all waiting ones. */
       readonly only?: readonly number[];
       /** The earlier order that turned out to be carried out. */

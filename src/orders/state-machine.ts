@@ -393,7 +393,8 @@ function stopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition
     ...(doneIn === undefined ? {} : { doneIn }),
     ...(by === undefined ? {} : { actor: by }),
   };
-  if ((by !== undefined || event.cancels === true) && order.items.every(isUnsent)) {
+  const isCancelled = by !== undefined || event.summary.code === 'policy_refuses';
+  if (isCancelled && order.items.every(isUnsent)) {
     return changedOrder(order, now, entry, closedOrder('CANCELLED', now));
   }
   const items = order.items.map((item) => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { decideAtTime, type TimeContext } from '../../src/approvals/decide-at-time.ts';
+import { decideRecheck, type RecheckContext } from '../../src/approvals/decide-scheduled.ts';
 import type { OrderLogEntry } from '../../src/orders/order-events.ts';
 import { hoursLater, newDemand, START } from '../orders/sample.ts';
 import { approvedBy, type Given, newApproval, OVER, requiring, ruled } from './decision-sample.ts';
@@ -26,10 +26,10 @@ const approved = (price: ReturnType<typeof costOf> | undefined): OrderLogEntry =
 });
 
 /** Alice's renewal at its time, as Bob approved it, with what a test changes. */
-function atTime({
+function recheck({
   impact = 'none',
   ...given
-}: Given & Partial<Pick<TimeContext, 'impact'>> = {}): TimeContext {
+}: Given & Partial<Pick<RecheckContext, 'impact'>> = {}): RecheckContext {
   const { click: _, ...context } = newApproval({
     now: TIME,
     history: [approved(costOf(1_800))],
@@ -51,7 +51,7 @@ const GONE = {
 };
 
 describe('it is sent', () => {
-  test.each<[what: string, given: Parameters<typeof atTime>[0]]>([
+  test.each<[what: string, given: Parameters<typeof recheck>[0]]>([
     ['when nothing changed', {}],
     ['an hour late', { now: hoursLater(11) }],
     [
@@ -84,12 +84,12 @@ describe('it is sent', () => {
       },
     ],
   ])('%s', (_what, given) => {
-    expect(decideAtTime(atTime(given))).toEqual({ kind: 'unchanged' });
+    expect(decideRecheck(recheck(given))).toEqual({ kind: 'unchanged' });
   });
 });
 
 describe('it needs approval again', () => {
-  test.each<[what: string, given: Parameters<typeof atTime>[0], reasons: readonly string[]]>([
+  test.each<[what: string, given: Parameters<typeof recheck>[0], reasons: readonly string[]]>([
     ['more than an hour late', { now: new Date(hoursLater(11).getTime() + 1) }, ['late']],
     ['at another price', { budgets: { price: costOf(1_801), over: [], reservation: undefined } }, ['price']],
     [
@@ -136,8 +136,8 @@ describe('it needs approval again', () => {
     ],
     ['for several reasons', { now: hoursLater(12), impact: 'changed' }, ['late', 'impact']],
   ])('%s', (_what, given, reasons) => {
-    const loaded = atTime(given);
-    expect(decideAtTime(loaded)).toMatchObject({
+    const loaded = recheck(given);
+    expect(decideRecheck(loaded)).toMatchObject({
       kind: 'changed',
       event: { type: 'reopened', reasons, expiresAt: new Date(loaded.now.getTime() + 72 * 3_600_000) },
     });
@@ -147,9 +147,9 @@ describe('it needs approval again', () => {
 test('it is cancelled where the policy refuses it by then', () => {
   const refusedBy = [{ kind: 'rule', version: 2, index: 0, name: 'no renewals' }] as const;
   const demand = { ...free, outcome: 'refuse' as const, refusedBy };
-  expect(decideAtTime(atTime({ requirements: { demand } }))).toEqual({
+  expect(decideRecheck(recheck({ requirements: { demand } }))).toEqual({
     kind: 'changed',
-    event: { type: 'stopped', cancels: true, summary: { code: 'policy_refuses', rules: refusedBy } },
+    event: { type: 'stopped', summary: { code: 'policy_refuses', rules: refusedBy } },
   });
 });
 
@@ -158,6 +158,6 @@ test.each([
   ['a group', { unreadableGroups: ['S0LEADS'] }],
 ])('it waits while Slack cannot look up %s, but not for an hour', (_what, unclear) => {
   const people = { ...GONE.people, people: { ...GONE.people.people, membership: new Map() }, ...unclear };
-  expect(decideAtTime(atTime({ people }))).toMatchObject({ kind: 'unclear' });
-  expect(decideAtTime(atTime({ people, now: hoursLater(12) }))).toMatchObject({ kind: 'changed' });
+  expect(decideRecheck(recheck({ people }))).toMatchObject({ kind: 'unclear' });
+  expect(decideRecheck(recheck({ people, now: hoursLater(12) }))).toMatchObject({ kind: 'changed' });
 });

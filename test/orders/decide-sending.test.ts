@@ -129,7 +129,7 @@ describe('an order that its row allows', () => {
   ])('%s', (_what, changes, expected) => {
     const facts = {
       ...{ workerId: 'worker-1', clearance: undefined, members: member, isKeyUnknown: false },
-      atTime: { kind: 'unchanged' } as const,
+      recheck: { kind: 'unchanged' } as const,
     };
     expect(decideSending({ ...facts, ...changes })).toMatchObject(expected);
   });

@@ -30,8 +30,8 @@ export function fails(kind: ServiceErrorKind, details: Partial<ServiceErrorDetai
 }
 
 /**
- * The domain service behind the client's port, with scripted responses. It keeps the port's promises: it sends only
- * what is sent, and nothing past its deadline.
+ * The domain service behind the client's port, with scripted responses. Like the port, it sends nothing after
+ * the deadline.
  */
 export class ScriptedService {
   /** Sent requests, in order. */

@@ -95,7 +95,7 @@ describe('the stop rules', () => {
   });
 });
 
-describe('whatever the outcomes of concurrent rows', () => {
+describe('for any outcomes of concurrent rows', () => {
   /** A row is sent while fewer than four are running, or a running one ends. */
   const step = fc.record({
     act: fc.constantFrom('send', 'end', 'release', 'resume'),
@@ -117,7 +117,7 @@ describe('whatever the outcomes of concurrent rows', () => {
           const at = new Date(START.getTime() + index);
           const out = order.items.filter(({ state }) => state === 'SENT');
           if (act === 'send' && out.length < 4 && order.state === 'EXECUTING') {
-            // Whatever a worker tries, the state machine enforces the rules.
+            // The state machine enforces the rules, even if a worker doesn't.
             const waiting = order.items.filter(({ state }) => state === 'WAITING');
             const item = waiting[pick];
             if (item === undefined) continue;
