@@ -74,7 +74,7 @@ export const SETTINGS: Readonly<Record<string, Readonly<Partial<Record<Variable,
   },
   Approvals: {
     SILENT_APPROVERS: setting(
-      'people and user groups who may approve like `APPROVERS`, but are [never mentioned or messaged](approvals.md#approve-an-order)',
+      'people and user groups who may approve like `APPROVERS`, but are [never mentioned or messaged](approvals.md#reminders-and-special-cases)',
       'none',
     ),
     APPROVALS_REQUIRED: setting('approvals needed for one order', '`1`'),

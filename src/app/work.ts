@@ -71,7 +71,7 @@ function jobsOf(site: Site, connected: Connected, contexts: Contexts): readonly 
     },
   });
   return [
-    { name: 'approvers', everyMs: MINUTE_MS, run: connected.teamDefaults.refresh },
+    { name: 'approvers', everyMs: HOUR_MS, run: connected.teamDefaults.refresh },
     { name: 'mandates', everyMs: 10 * MINUTE_MS, run: () => runMandates(deps.orders) },
     {
       name: 'digest',

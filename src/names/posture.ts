@@ -79,7 +79,7 @@ export interface Posture {
 
 export interface Unseen {
   readonly part: Part;
-  /** In ms; may come. 0: never seen. */
+  /** In ms; may be in the future. 0: never seen. */
   readonly since: number;
   /** Servers that don't respond. */
   readonly about?: readonly string[];
@@ -89,7 +89,7 @@ export interface Unseen {
 export interface JudgedName {
   readonly expiresAt: Date | undefined;
   readonly deletedAt: Date | undefined;
-  /** Confirmed: its end is wanted, and nobody has to own it. */
+  /** A confirmed lapse: it needs no date and no owner. */
   readonly isLapsing: boolean;
   readonly hasOwner: boolean;
   /** The open one. */
@@ -104,7 +104,7 @@ export interface Judgement {
   readonly unseen: readonly Unseen[];
 }
 
-/** Also {@link nameserver_expiring}'s. */
+/** Also the threshold of `nameserver_expiring`. */
 const SOON_MS = 30 * DAY_MS;
 /** DNS is looked up daily, registries weekly. */
 const STALE_MS: Readonly<Record<Part, number>> = {
@@ -164,17 +164,17 @@ export function codesOf({ findings }: Judgement): readonly FindingCode[] {
 
 export interface NameJudgement extends Judgement {
   readonly name: string;
-  readonly standing: Standing;
+  readonly status: NameStatus;
 }
 
 /** By the worst finding. Without any, a name is fine only if everything was seen; notes don't matter. */
-const STANDINGS = ['danger', 'warning', 'unchecked', 'fine'] as const;
-export type Standing = (typeof STANDINGS)[number];
+const NAME_STATUSES = ['danger', 'warning', 'unchecked', 'fine'] as const;
+export type NameStatus = (typeof NAME_STATUSES)[number];
 
 export interface PostureSummary {
   /** Worst first. */
   readonly names: readonly NameJudgement[];
-  readonly counts: Readonly<Record<Standing, number>>;
+  readonly counts: Readonly<Record<NameStatus, number>>;
 }
 
 export function summarize(
@@ -184,11 +184,11 @@ export function summarize(
   const counts = { danger: 0, warning: 0, unchecked: 0, fine: 0 };
   const ranked = names.map((each) => {
     const judgement = judge(each, now);
-    const standing = standingOf(judgement);
-    counts[standing] += 1;
+    const status = statusOf(judgement);
+    counts[status] += 1;
     const [worst] = judgement.findings;
-    const rank = STANDINGS.indexOf(standing) * 100 + (worst === undefined ? RANKS.size : rankOf(worst));
-    return { ...judgement, name: each.name, standing, rank };
+    const rank = NAME_STATUSES.indexOf(status) * 100 + (worst === undefined ? RANKS.size : rankOf(worst));
+    return { ...judgement, name: each.name, status, rank };
   });
   ranked.sort(
     (a, b) => a.rank - b.rank || b.findings.length - a.findings.length || (a.name < b.name ? -1 : 1),
@@ -196,7 +196,7 @@ export function summarize(
   return { names: ranked, counts };
 }
 
-function standingOf({ findings: [worst], unseen }: Judgement): Standing {
+function statusOf({ findings: [worst], unseen }: Judgement): NameStatus {
   const level = worst && levelOf(worst.code);
   if (level !== undefined && level !== 'note') return level;
   return unseen.length > 0 ? 'unchecked' : 'fine';
@@ -253,7 +253,7 @@ function delegationFindings(history: NameHistory): Found[] {
     const code = FAULTS[fault];
     found.set(code, [...(found.get(code) ?? []), ...about]);
   }
-  // All lame says it.
+  // Implied by `all_lame`.
   if (found.has('all_lame')) found.delete('lame');
   return [...found].map(([code, about]) => ({ code, about }));
 }
@@ -312,7 +312,7 @@ const FACTS_OF: Readonly<Record<Exclude<Part, 'delegation'>, readonly FactName[]
   dns: ['a', 'aaaa', 'mx', 'caa', 'spf', 'dmarc'],
 };
 
-/** Each with the moment from which it isn't known: it may come, and is 0 for what was never seen. */
+/** Each part with the moment it became, or becomes, unknown. */
 function unseenParts(history: NameHistory): Posture['unseen'] {
   return PARTS.map((part) => {
     const facts = part === 'delegation' ? HEALTH_FACTS : FACTS_OF[part];

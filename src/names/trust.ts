@@ -48,8 +48,8 @@ export function distrustOf(
     : undefined;
 }
 
-/** Whether orders can't change a name. @param own the domain service's registrars; empty: unknown */
-export function isAtNoneOf(own: readonly string[], registrar: string | undefined): boolean {
+/** Whether a name is at a registrar that the domain service doesn't use. @param own its registrars; empty: unknown */
+export function isElsewhere(own: readonly string[], registrar: string | undefined): boolean {
   return own.length > 0 && own.every((each) => !mayBeSameRegistrar(each, registrar));
 }
 

@@ -1,8 +1,8 @@
 /* Preconditions of commands, forms and buttons. Without a domain service some do not work and are not offered. */
 
 /**
- * Precondition. `service`: a domain service is connected; `linked`: and the person has an own account; `account`: an
- * own account or the team's. `linked_if_service`: an own account, if a domain service is connected.
+ * Precondition. `service`: a domain service is connected; `linked`: and the person has linked an account;
+ * `account`: their own account or the team's. `linked_if_service`: their own account, if a domain service is connected.
  */
 export type Needs = 'nothing' | 'member' | 'admin' | 'service' | 'linked' | 'account' | 'linked_if_service';
 
@@ -13,7 +13,6 @@ export interface Capability {
 
 const NEED_SERVICE: ReadonlySet<Needs> = new Set<Needs>(['service', 'linked', 'account']);
 
-/** Whether a feature works and is offered. */
 export function isOffered({ needs }: { readonly needs: Needs }, { hasService }: Capability): boolean {
   return hasService || !NEED_SERVICE.has(needs);
 }

@@ -27,7 +27,7 @@ test('every action has a pinned version, and every job a time limit', () => {
   }
 });
 
-test('npm publishes the verifier as it is: what it corrects may be removed, such as a bin', async () => {
+test('npm has nothing to correct in the verifier’s manifest, so it keeps its command', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'domain-steward-publish-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const manifest = readFileSync('packages/ledger-verify/package.json', 'utf8');

@@ -8,7 +8,7 @@ import { NO_APPROVERS, noMemberText, tooFewText } from '../settings/settings.vie
 
 /* Checks that approvers exist, are reachable and are enough. */
 
-/** Under these there may be too few people who may approve. */
+/** Changing these can leave too few approvers. */
 export const APPROVER_SETTINGS: ReadonlySet<string> = new Set([
   'approvers',
   'silent_approvers',

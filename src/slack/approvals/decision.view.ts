@@ -48,13 +48,13 @@ export function isRuled({
 }
 
 /** Without what was approved before the order was reopened. */
-function thisRound(history: readonly HistoryEvent[]): readonly HistoryEvent[] {
+function currentRound(history: readonly HistoryEvent[]): readonly HistoryEvent[] {
   return history.slice(history.findLastIndex(({ kind }) => kind === 'reopened') + 1);
 }
 
 /** As of the last approval; undefined before the first. */
 export function lastProgress(history: readonly HistoryEvent[]): ApprovalsGiven | undefined {
-  return thisRound(history).findLast((event) => event.kind === 'approved')?.progress;
+  return currentRound(history).findLast((event) => event.kind === 'approved')?.progress;
 }
 
 /** By the log, because rows can be changed. Excludes admins who only agreed to exceed a budget. */
@@ -69,7 +69,7 @@ export function countedApprovers(history: readonly HistoryEvent[]): readonly str
 /** By the log. Includes admins who only agreed to exceed a budget. */
 export function loggedApprovers(history: readonly HistoryEvent[]): readonly string[] {
   return withoutLapsed(
-    thisRound(history).flatMap((event) => (event.kind === 'approved' ? event.actor : [])),
+    currentRound(history).flatMap((event) => (event.kind === 'approved' ? event.actor : [])),
     history,
   );
 }
@@ -90,6 +90,12 @@ export function approverName(userId: string, history: readonly HistoryEvent[]): 
   return slotName(own ?? given.find((each) => each.userId === userId) ?? { userId });
 }
 
+/** Those who are notified; all of them if nobody is. */
+export function shownApprovers(requirement: Pick<Requirement, 'approvers' | 'silent'>): readonly string[] {
+  const called = calledOf([requirement]);
+  return called.length > 0 ? called : requirement.approvers;
+}
+
 export function requirementLines(demand: Requirements, history: readonly HistoryEvent[]): string[] {
   const progress = lastProgress(history);
   return demand.requirements.map((requirement) => {
@@ -100,7 +106,7 @@ export function requirementLines(demand: Requirements, history: readonly History
     const given = same?.given ?? [];
     const missing = Math.max(0, needed - given.length);
     const by = given.length === 0 ? '' : ` (${given.map(slotName).join(', ')})`;
-    const whom = calledOf([requirement]).map(mentionApprover).join(', ');
+    const whom = shownApprovers(requirement).map(mentionApprover).join(', ');
     return missing === 0
       ? `${count(needed, 'approval')} of ${whom}: done${by}`
       : `${missing === needed ? '' : `${missing} more of `}${count(needed, 'approval')} of ${whom}${by}`;

@@ -12,12 +12,12 @@ import {
   textMessage,
 } from '../kit/blocks.ts';
 import {
-  afterColon,
   type CalledPeople,
   calledText,
   type HistoryEvent,
   type HistoryEventOf,
   orderTitle,
+  reasonSuffix,
 } from '../orders/order.view.ts';
 
 /* Emergency approvals by one admin, and their review. */
@@ -47,7 +47,7 @@ function reviewState({ signedOffBy }: Order): string {
 export function emergencyFact(order: Order, history: readonly HistoryEvent[]): string | undefined {
   const event = history.findLast((each) => each.kind === 'emergency_approved');
   if (order.emergencyApprovedBy === undefined) return undefined;
-  const why = event === undefined ? '' : afterColon(event);
+  const why = event === undefined ? '' : reasonSuffix(event);
   return `By ${mention(order.emergencyApprovedBy)} with break glass${why}, ${reviewState(order)}`;
 }
 
@@ -59,7 +59,7 @@ export function emergencyReply(order: Order, event: EmergencyEvent, called: Call
     untold.length === 0 ? '' : ` ${untold.map(mentionApprover).join(', ')}: you could have approved it too.`;
   const unseen = event.isImpactUnknown === true ? ' The impact wasn’t known yet at this approval.' : '';
   return textMessage(
-    `:rotating_light: *${escapeText(orderTitle(order))}*, requested by ${mention(order.requesterId)}: ${mention(event.actor)} approved this alone (break glass)${afterColon(event)}.${others}${mentioned}${unseen} Another admin has to sign it off.`,
+    `:rotating_light: *${escapeText(orderTitle(order))}*, requested by ${mention(order.requesterId)}: ${mention(event.actor)} approved this alone (break glass)${reasonSuffix(event)}.${others}${mentioned}${unseen} Another admin has to sign it off.`,
   );
 }
 
@@ -73,7 +73,7 @@ export function signedOffReply(order: Order, event: HistoryEvent): Message {
 
 export function emergencyNotice(order: Order, event: EmergencyEvent): Message {
   return textMessage(
-    `:rotating_light: ${mention(event.actor)} approved *${escapeText(orderTitle(order))}* alone (break glass), so it needs no other approval${afterColon(event)}. Requested by ${mention(order.requesterId)}. Another admin has to sign it off, on its card or my Home tab. See it with ${code(`/domain order ${order.id}`)}.`,
+    `:rotating_light: ${mention(event.actor)} approved *${escapeText(orderTitle(order))}* alone (break glass), so it needs no other approval${reasonSuffix(event)}. Requested by ${mention(order.requesterId)}. Another admin has to sign it off, on its card or my Home tab. See it with ${code(`/domain order ${order.id}`)}.`,
   );
 }
 

@@ -2,7 +2,7 @@ import { asReminder } from '../../expiry/digest.ts';
 import type { RenewalDays, WatchedDomain, WatchedReminder } from '../../expiry/ports.ts';
 import { type Outlook, outlookOf } from '../../mandates/overview.ts';
 import { costOfWaiting, type WaitingStep } from '../../money/waiting.ts';
-import { isAtNoneOf } from '../../names/trust.ts';
+import { isElsewhere } from '../../names/trust.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import type { SlackContext } from '../context.ts';
 import type { RenewalWays } from '../expiry/due.view.ts';
@@ -49,7 +49,7 @@ export async function waitingNow(
 
 export async function renewalWays({ hasService, portfolio }: SlackContext): Promise<RenewalWays> {
   const own = hasService ? await portfolio.ownRegistrars() : [];
-  return { hasService, isElsewhere: (registrar) => isAtNoneOf(own, registrar) };
+  return { hasService, isElsewhere: (registrar) => isElsewhere(own, registrar) };
 }
 
 /** Days of renewal by mandates, in the given time zone. */

@@ -73,8 +73,8 @@ export function createDigestPlanner(
     };
     const batch = await nextBatch(context.reminders, claim.id, options, settings.reminderChannel);
     if (batch === undefined || batch instanceof Date) {
-      await tellNewFaults(context, settings, claim, send);
-      await tellScheduled(context, settings, claim, send);
+      await postNews(context, settings, claim, send);
+      await postScheduled(context, settings, claim, send);
       return { again: batch };
     }
     const channelId = settings.reminderChannel;
@@ -94,13 +94,14 @@ export function createDigestPlanner(
   };
 }
 
-/** Posts what is new besides due names in the common channel, after them. */
-async function tellNewFaults(
+/** Posts new faults, ending certificates and renewals elsewhere in the digest's thread. */
+async function postNews(
   { nameRecords: records, reminders, certificateDays }: SlackContext,
   { reminderChannel, reminderCron, reminderTimezone }: TeamSettings,
   claim: ClaimedSubject,
   send: SendNotification,
 ): Promise<void> {
+  if (reminderChannel === undefined) return;
   const until = new Date(claim.id);
   const previous = await reminders.previous(claim.id);
   // After a pause of the bot, what happened in between is new too.
@@ -117,24 +118,24 @@ async function tellNewFaults(
   const certificates = dueCertificates(ending, certificateDays, { from: since, to: until });
   const news = { faulty, registries, certificates, renewed, now: until };
   const count = faulty.length + registries.length + certificates.length + renewed.length;
-  if (count === 0 || reminderChannel === undefined) return;
+  if (count === 0) return;
   await send({
     purpose: 'delegations',
     version: ONCE,
     since: until,
-    places: [afterHead(claim, reminderChannel)],
+    places: [digestThread(claim, reminderChannel)],
     message: () => newsMessage(news),
   });
 }
 
 /** In the thread of the due names, if there are any. */
-function afterHead({ notifications }: ClaimedSubject, channelId: string) {
+function digestThread({ notifications }: ClaimedSubject, channelId: string) {
   const head = notifications.find(({ purpose }) => purpose.startsWith(`${COMMON}:`))?.message;
   return async () => ({ channelId: head?.channelId ?? channelId, ...(head && { threadTs: head.ts }) });
 }
 
 /** Posts the orders that are sent from tomorrow until the day of the next digest. */
-async function tellScheduled(
+async function postScheduled(
   { orders }: SlackContext,
   { reminderChannel, reminderCron, reminderTimezone: timeZone }: TeamSettings,
   claim: ClaimedSubject,
@@ -151,7 +152,7 @@ async function tellScheduled(
     return day !== undefined && day > today && day <= last && !order.isPrivate;
   });
   if (ahead.length === 0) return;
-  const places = [afterHead(claim, reminderChannel)];
+  const places = [digestThread(claim, reminderChannel)];
   const until = dayNumber(last) === dayNumber(today) + 1 ? 'tomorrow' : 'next_digest';
   const message = () => scheduledMessage(ahead, until);
   await send({ purpose: 'scheduled', version: ONCE, since, places, message });
@@ -291,9 +292,10 @@ async function placeOf(
 
 /** With the cost of waiting by current prices and clock. */
 function createDigestViews(context: SlackContext): DigestViews {
+  const loadCosts = () => Promise.all([waitingCosts(context), renewalWays(context)]);
   return {
-    head: async (head) => digestHead(head, await waitingCosts(context), await renewalWays(context)),
-    more: async (part) => digestMore(part, await waitingCosts(context), await renewalWays(context)),
+    head: async (head) => digestHead(head, ...(await loadCosts())),
+    more: async (part) => digestMore(part, ...(await loadCosts())),
     months: async (months) => monthsMessage(months),
   };
 }

@@ -41,8 +41,8 @@ async function runWatch(call: Interaction, words: readonly string[], isCommand: 
   );
   // A click's answer would replace the clicked message.
   const quickMs = Math.max(0, call.arrivedAt + QUICK_MS - performance.now());
-  const isQuick = await Promise.race([looking, sleep(quickMs, undefined, { ref: false })]);
-  if (isQuick === undefined && isCommand) await call.respond(lookingText(names.length));
+  const quickResults = await Promise.race([looking, sleep(quickMs, undefined, { ref: false })]);
+  if (quickResults === undefined && isCommand) await call.respond(lookingText(names.length));
   await call.respond(await watchAnswer(call, await looking, date), { replace: isCommand });
 }
 

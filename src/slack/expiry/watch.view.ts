@@ -121,12 +121,9 @@ function resultLines(
       dateNotTaken,
       now,
     };
-    return present([
-      watchedText(watched),
-      [daysLeft === undefined ? undefined : capitalized(formatDays(daysLeft)), ...facts]
-        .filter(Boolean)
-        .join(' · '),
-    ]).filter((line) => line !== '');
+    const left = daysLeft !== undefined && capitalized(formatDays(daysLeft));
+    const details = present([left, ...facts]).join(' · ');
+    return present([watchedText(watched), details !== '' && details]);
   }
   const when =
     lastDay === undefined || daysLeft === undefined || domain.expiry === undefined
@@ -140,7 +137,7 @@ function wrongWith(domain: WatchedDomain, findings: readonly Finding[]): string[
   return present([
     ...findings
       .filter(({ code: found }) => levelOf(found) !== 'note' && found !== 'undated')
-      .map(findingText),
+      .map((finding) => findingText(finding)),
     domain.doubt !== undefined && !isDateless(domain) && `:warning: ${quote(formatDoubt(domain.doubt))}`,
   ]);
 }

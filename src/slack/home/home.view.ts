@@ -141,7 +141,7 @@ function memberBlocks(data: HomeData, length: number): KnownBlock[] {
     section(worksAs(data)),
     ...actions('home', [data.account === undefined && LINK_BUTTON, data.isAdmin && SETTINGS_BUTTON]),
     ...incidentPart(data),
-    ...lines([data.posture && postureCount(data.posture)]),
+    ...posturePart(data),
     ...unreadablePart(data),
     ...standInPart(data),
     ...waitingPart(data, length),
@@ -164,11 +164,16 @@ function watchOnlyBlocks(data: HomeData, length: number): KnownBlock[] {
     ),
     ...actions('home', [data.isAdmin && SETTINGS_BUTTON]),
     ...incidentPart(data),
+    ...posturePart(data),
     ...unresolvedPart(data.toResolve, length),
     ...moneyPart(data.money),
     ...ownedPart(data),
     ...expiringPart(data),
   ];
+}
+
+function posturePart({ posture }: HomeData): KnownBlock[] {
+  return lines([posture && postureCount(posture)]);
 }
 
 const SETTINGS_BUTTON = button('home_settings', 'Settings', 'settings');
@@ -185,7 +190,7 @@ function firstStepsBlocks(data: HomeData, length: number): KnownBlock[] {
   return [
     header('Domain Steward'),
     ...incidentPart(data),
-    ...lines([data.posture && postureCount(data.posture)]),
+    ...posturePart(data),
     ...unreadablePart(data),
     ...standInPart(data),
     ...waitingPart(data, length),

@@ -2,8 +2,9 @@ import type { RequirementProgress } from '../../approvals/progress.ts';
 import type { ProposalOf } from '../../approvals/proposals/proposal.ts';
 import type { NameLimit } from '../../names/portfolio.ts';
 import { type ChangedName, isSameDetails, MAX_GUARDED, MAX_WATCHED } from '../../names/portfolio.ts';
-import { calledOf } from '../../policy/policy.ts';
+
 import { displayName } from '../../zones/names.ts';
+import { shownApprovers } from '../approvals/decision.view.ts';
 import { formatWatchRefusal } from '../expiry/watch-list.view.ts';
 import {
   button,
@@ -115,7 +116,7 @@ function requirementLine({ requirement, counted }: RequirementProgress): string 
   const { needed, signed } = requirement;
   const given =
     counted.length === 0 ? '' : `, confirmed by ${counted.map(({ userId }) => mention(userId)).join(', ')}`;
-  return `• ${needed} of ${approverList(calledOf([requirement]))}${signed ? ', with a signature' : ''}${given}`;
+  return `• ${needed} of ${approverList(shownApprovers(requirement))}${signed ? ', with a signature' : ''}${given}`;
 }
 
 const TOO_MANY_GUARDED = `Nothing changed: at most ${MAX_GUARDED.toLocaleString('en')} names can be tagged \`guarded\`. Remove the tag from other names first. \`/domain names tag:guarded\` lists them.`;

@@ -3,14 +3,13 @@ import { DAY_MS } from '../../lib/duration.ts';
 import type { EndingCertificate, FaultyName, RenewedName, UnrecordedNames } from '../../names/ports.ts';
 import { displayName } from '../../zones/names.ts';
 import { formatDays } from '../expiry/expiry.view.ts';
-import { code, count, day, escapeText, lines, type Message, message } from '../kit/blocks.ts';
+import { code, count, day, escapeText, firstOf, lines, type Message, message } from '../kit/blocks.ts';
 import { findingText } from './posture.view.ts';
 
 /* News of a digest, besides due names. */
 
 const NAMES_SHOWN = 20;
 
-/** News of a digest, besides due names. */
 export interface News {
   readonly faulty: readonly FaultyName[];
   readonly registries: readonly UnrecordedNames[];
@@ -40,7 +39,7 @@ export function newsMessage({ faulty, registries, certificates, renewed, now }: 
     ...part(
       `${count(renewed.length, 'name')} renewed elsewhere`,
       renewed.map(
-        ({ name, expiresAt }) => `${shown(name)} · now expires ${day(expiresAt)}, without an order of ours`,
+        ({ name, expiresAt }) => `${shown(name)} · now expires ${day(expiresAt)}, not ordered here`,
       ),
     ),
   ];
@@ -65,8 +64,7 @@ function daysTo(endsAt: Date, now: Date): number {
 }
 
 function unrecordedText({ zone, count: total, names }: UnrecordedNames): string {
-  const [verb, them] = total === 1 ? ["doesn't exist", 'it'] : ["don't exist", 'them'];
-  const shown = names.map((name) => escapeText(displayName(name))).join(', ');
-  const more = total > names.length ? ` and ${total - names.length} more` : '';
-  return `The .${escapeText(displayName(zone))} registry answers that ${total} of your names ${verb}, though its zone delegates ${them}: ${shown}${more}. Dates and locks can’t be checked there until this is fixed. Ask your registrar if it lasts.`;
+  const [verb, them] = total === 1 ? ['doesn’t exist', 'it'] : ['don’t exist', 'them'];
+  const listed = firstOf(names.map(shown), names.length, total);
+  return `The .${escapeText(displayName(zone))} registry answers that ${total} of your names ${verb}, though its zone delegates ${them}: ${listed}. Dates and locks can’t be checked there until this is fixed. Ask your registrar if it lasts.`;
 }

@@ -44,7 +44,7 @@ export function ownerLeftMessage(
 ): Message {
   const need = `${count(total, 'name')} ${total === 1 ? 'needs' : 'need'} an owner`;
   const left = total - Math.min(LISTED, names.length);
-  const listed = `${names.slice(0, LISTED).map(displayName).join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
+  const listed = firstOf(names.map(displayName), LISTED, total);
   const text = `${mention(userId)} has left, so ${need}`;
   return message(`${text}: ${escapeText(listed)}`, [
     { ...section(`:wave: *${text}*`, escapeText(listed)), accessory: assignButton(userId) },

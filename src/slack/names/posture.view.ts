@@ -99,7 +99,6 @@ const FINDING_TEXTS: Readonly<Record<FindingCode, FindingText>> = {
 
 const ICONS: Readonly<Record<FindingLevel, string>> = { danger: ':x:', warning: ':warning:', note: '•' };
 
-/** Completes “not checked completely: …”. */
 const PARTS: Readonly<Record<Part, string>> = {
   registry: 'registry locks',
   delegation: 'delegation',
@@ -108,13 +107,16 @@ const PARTS: Readonly<Record<Part, string>> = {
   certificate: 'certificate',
 };
 
-/** `:warning: no transfer lock` */
-export function findingText({ code: finding, about = [] }: Pick<Finding, 'code' | 'about'>): string {
+/** `:warning: no transfer lock` @param label before it, with a space */
+export function findingText(
+  { code: finding, about = [] }: Pick<Finding, 'code' | 'about'>,
+  label = '',
+): string {
   const hosts = about.length === 0 ? '' : `: ${formatList(about)}`;
-  return `${ICONS[levelOf(finding)]} ${FINDING_TEXTS[finding].what}${hosts}`;
+  return `${ICONS[levelOf(finding)]} ${label}${FINDING_TEXTS[finding].what}${hosts}`;
 }
 
-/** Said by the headline of a name's screen. */
+/** Shown in the headline of a name's screen. */
 const IN_HEADLINE: readonly FindingCode[] = ['expired', 'expires_soon', 'undated', 'incident'];
 
 /** For the screen of a name, whose facts say the notes. Unseen data is never called healthy. */
@@ -125,16 +127,16 @@ export function findingLines({ findings, unseen }: Judgement): string[] {
   return [
     ...shown.map((finding) => {
       const { label, todo } = FINDING_TEXTS[finding.code];
-      return `${findingText(finding).replace(/ /, ` *${label}* `)} · ${todo}`;
+      return `${findingText(finding, `*${label}* `)} · ${todo}`;
     }),
     ...unseen.filter(({ part }) => part === 'delegation').map(delegationUnseen),
   ];
 }
 
 function delegationUnseen({ since, about = [] }: Unseen): string {
-  const when = since === 0 ? '' : `, since ${moment(new Date(since))}`;
+  const when = since === 0 ? 'yet' : `since ${moment(new Date(since))}`;
   const silent = about.length === 0 ? '' : `. No response from ${formatList(about)}`;
-  return `:grey_question: *Delegation* couldn’t be checked completely${when}${silent}`;
+  return `:grey_question: *Delegation* hasn’t been fully checked ${when}${silent}`;
 }
 
 export const POSTURE_PAGE = 20;
@@ -187,7 +189,7 @@ function postureLine({ name, findings, unseen }: NameJudgement, withNotes: boole
     `${icon} ${title}`,
     worst && `${FINDING_TEXTS[worst.code].what}: ${FINDING_TEXTS[worst.code].todo}`,
     others.length > 0 && `also ${others.map((each) => FINDING_TEXTS[each.code].what).join(', ')}`,
-    parts !== '' && `not seen: ${parts}`,
+    parts !== '' && `not checked: ${parts}`,
   ]).join(' · ');
 }
 

@@ -165,6 +165,7 @@ export function runbookLines(
   const service = hasService ? 'the domain service' : 'the registrar';
   const support =
     registrar === undefined ? `${service}’s support` : `${service}’s support, or ${quote(registrar)}`;
+  const item = (step: string) => `• ${hasService ? step : step.replaceAll('the service', 'the registrar')}`;
   const steps = [
     ...runbooks.flatMap(({ ask }) => ask),
     ...(orders.length === 0 ? [] : isElsewhere ? [ELSEWHERE] : orders),
@@ -172,9 +173,9 @@ export function runbookLines(
   return [
     '*What to do*',
     `• Call ${support}. *Raise the alarm* notifies the owner, the approvers and the admins.`,
-    ...steps.map((step) => `• ${hasService ? step : step.replaceAll('the service', 'the registrar')}`),
+    ...steps.map(item),
     '*What not to do*',
-    ...[...new Set(runbooks.flatMap(({ dont }) => dont))].map((step) => `• ${step}`),
+    ...[...new Set(runbooks.flatMap(({ dont }) => dont))].map(item),
     ...(runbooks.some(({ call }) => call !== undefined)
       ? [
           '*Who else to call*',

@@ -78,7 +78,6 @@ import { formatList } from '../names/facts.view.ts';
 import { openIncidentLine } from '../names/incident.view.ts';
 import { impactChangeLines, impactLines, impactWarnings } from './impact.view.ts';
 import {
-  afterColon,
   approverList,
   briefResult,
   clickButton,
@@ -96,6 +95,7 @@ import {
   nextSteps,
   orderButton,
   orderTitle,
+  reasonSuffix,
   receiptButton,
   resolveButtons,
   resultText,
@@ -505,11 +505,9 @@ function formatSending(order: Order, { decision, statement }: Briefing): string 
   const approval = (approvalsNeeded(order, decision) ?? 2) > 1 ? 'The last approval' : 'Approving';
   const what = order.items.length === 1 ? 'the request' : `${order.items.length} requests, one per name,`;
   const time = order.approvalRound === undefined ? chosenTime(order) : undefined;
-  const start = time === undefined ? 'at once' : moment(time);
-  const when =
-    order.bulk === undefined
-      ? start
-      : `${start === 'at once' ? '' : `${start}, `}in waves of ${order.bulk.waveSize}`;
+  const waves = order.bulk && `in waves of ${order.bulk.waveSize}`;
+  const start = time === undefined ? !waves && 'at once' : moment(time);
+  const when = present([start, waves]).join(', ');
   const over = isOverXml(statement) ? ', over the service’s XML interface' : '';
   return `${approval} sends ${what} ${when}${over}. Everything that will be sent is shown here.`;
 }
@@ -597,7 +595,7 @@ function partsOf(
       const denied = history.findLast((event) => event.kind === 'denied');
       return [
         state,
-        denied === undefined ? asked : `${asked}, ${mention(denied.actor)} denied it${afterColon(denied)}`,
+        denied === undefined ? asked : `${asked}, ${mention(denied.actor)} denied it${reasonSuffix(denied)}`,
       ];
     }
     case 'SUCCEEDED': {

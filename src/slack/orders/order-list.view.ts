@@ -45,7 +45,9 @@ export function scheduledMessage(orders: readonly Order[], until: 'tomorrow' | '
   const title = `${when}: ${count(orders.length, 'scheduled order')}`;
   return message(title, [
     section(`*${title}*`),
-    ...lines(orders.map((order) => `• ${ownOrderLine(order)}`)),
+    ...lines(orders.slice(0, ORDERS_SHOWN).map((order) => `• ${ownOrderLine(order)}`)),
+    orders.length > ORDERS_SHOWN &&
+      section(`… and ${orders.length - ORDERS_SHOWN} more. All: ${code('/domain orders pending')}`),
     context('An approver or the requester can stop them on their cards.'),
   ]);
 }

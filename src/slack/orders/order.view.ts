@@ -215,7 +215,7 @@ export function formatLapsed({ userIds, isUncertain }: LapsedApprovals): string 
 }
 
 /** The reason after a colon, for the end of a clause. Empty without one. */
-export function afterColon({ reason, seen }: Decided): string {
+export function reasonSuffix({ reason, seen }: Decided): string {
   const said = reason ?? (seen && recordFindingText(seen)) ?? '';
   return said === '' ? '' : `: “${quote(said, 1_000)}”`;
 }

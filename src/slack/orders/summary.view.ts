@@ -98,7 +98,7 @@ export function summaryText(summary: ItemSummary): string {
         ...summary.issues.map(issueText),
       ].join(' ');
     case 'policy_refuses':
-      return `At its time the policy didn’t allow it: ${refusingRules(summary.rules)}. Nothing was sent.`;
+      return `The policy no longer allowed it at the scheduled time: ${refusingRules(summary.rules)}. Nothing was sent.`;
     case 'not_signed':
       return 'It no longer has the required signatures, so nothing was sent. Request it again if you still need it.';
     case 'statement_changed':
@@ -128,7 +128,7 @@ const RETRY_REASONS: Readonly<Record<RetryReason, string>> = {
 
 /** Why a scheduled order needs approval again. */
 const REOPEN_REASONS: Readonly<Record<ReopenReason, string>> = {
-  late: 'I couldn’t send it within an hour',
+  late: 'it couldn’t be sent in time',
   price: 'the price changed',
   requirements: 'it now needs more approvals',
   approvals: 'an earlier approval no longer counts',

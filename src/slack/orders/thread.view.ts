@@ -40,7 +40,6 @@ import { isAnnouncedInForce } from '../mandates/mandate.view.ts';
 import { formatList } from '../names/facts.view.ts';
 import { answerButtons, otherObjectLines } from './answer.view.ts';
 import {
-  afterColon,
   approverList,
   briefResult,
   type CalledPeople,
@@ -58,6 +57,7 @@ import {
   NOBODY_CALLED,
   nextSteps,
   orderTitle,
+  reasonSuffix,
   resolveButtons,
   resultText,
   retryButtons,
@@ -135,7 +135,7 @@ function endedReply(order: Order, event: HistoryEventOf<'denied' | 'cancelled' |
   if (event.kind === 'cancelled')
     return reply(order, STATES.CANCELLED.icon, `${mention(requesterId)} cancelled it. Nothing was sent.`);
   if (event.kind === 'denied') {
-    const said = `${mention(event.actor)} denied it${afterColon(event)}. Nothing was sent.`;
+    const said = `${mention(event.actor)} denied it${reasonSuffix(event)}. Nothing was sent.`;
     return reply(order, STATES.DENIED.icon, said, requesterId);
   }
   const said =
@@ -242,10 +242,10 @@ function escalatedReply(
 /** The card names approvers, but not their comment or what they couldn't see. */
 function lastApprovalReply(event: HistoryEventOf<'approved'>): Message | undefined {
   const unseen = unseenAtApproval(event);
-  return afterColon(event) === '' && unseen === ''
+  return reasonSuffix(event) === '' && unseen === ''
     ? undefined
     : textMessage(
-        `:ballot_box_with_check: ${approverName(event.actor, [event])} approved${afterColon(event)}.${unseen}`,
+        `:ballot_box_with_check: ${approverName(event.actor, [event])} approved${reasonSuffix(event)}.${unseen}`,
       );
 }
 
@@ -271,7 +271,7 @@ function approvedReply(order: Order, event: HistoryEventOf<'approved'>): Message
       ? ' That’s more than when it was requested; the requirements changed since.'
       : '';
   return textMessage(
-    `:ballot_box_with_check: ${approverName(event.actor, [event])} approved${afterColon(event)}.${gone} ${more}${stricter}${unseenAtApproval(event)}`,
+    `:ballot_box_with_check: ${approverName(event.actor, [event])} approved${reasonSuffix(event)}.${gone} ${more}${stricter}${unseenAtApproval(event)}`,
   );
 }
 
@@ -285,7 +285,7 @@ function resolvedReply(
   return outcomeReply(
     order,
     STATES[event.state].icon,
-    `${resolvedTitle(order, event)}: ${nameOfActor(event.actor)} marked this as ${found}${afterColon(event)}.`,
+    `${resolvedTitle(order, event)}: ${nameOfActor(event.actor)} marked this as ${found}${reasonSuffix(event)}.`,
     approvers,
     now,
   );

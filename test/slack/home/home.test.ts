@@ -228,6 +228,12 @@ function waiting(order: Order, found: Pick<Briefing, 'cost' | 'impact'>): string
   return JSON.stringify(homeBlocks({ ...FULL, toDecide: [order], briefings }));
 }
 
+it('without a domain service it counts names with problems too', () => {
+  const posture = { danger: 1, warning: 2, unchecked: 0, fine: 3 };
+  const text = JSON.stringify(homeBlocks({ ...FULL, hasService: false, posture }));
+  expect(text).toContain('*Posture*: 3 fine, 1 in danger, 2 with warnings');
+});
+
 it('an approver sees the price, the rule, and the worst impact on the name', () => {
   const order = sampleOrder('PENDING', { task: 'delete', input: SAMPLE_INPUTS.delete, demand: APPROVED_BY });
   const text = waiting(order, { cost: COST, impact: seenAs(IMPACT) });
