@@ -143,7 +143,7 @@ test('a registry without a record of a delegated name is no incident', async () 
   const notes = digests().filter((text) => text.includes('The .rest registry'));
   expect(notes, 'one note of the registry').toHaveLength(1);
   expect(notes[0]).toMatch(
-    /2 of your names don't exist, though its zone delegates them: buffet\.rest, cafe\.rest\./,
+    /2 of your names don’t exist, though its zone delegates them: buffet\.rest, cafe\.rest\./,
   );
   await nextDigest();
   expect(digests().filter((text) => text.includes('The .rest registry'))).toHaveLength(1);
