@@ -38,7 +38,7 @@ type HealthFact = keyof typeof FAULT_OF;
 export const HEALTH_FACTS = FACT_NAMES.filter((fact): fact is HealthFact => fact in FAULT_OF);
 
 /** Lookups are daily, up to a fifth earlier. */
-const DAILY_MS = 18 * HOUR_MS;
+export const DAILY_MS = 18 * HOUR_MS;
 
 export function isHealthLookupDue(history: NameHistory, now: Date): boolean {
   return isDailyLookupDue(HEALTH_FACTS, history, now);

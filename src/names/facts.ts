@@ -55,6 +55,8 @@ export const DNS_FACTS = [
   'ds',
   /** Flags, algorithm, key tag and the beginning of the key's SHA-256. */
   'dnskey',
+  /** When the first signature to warn of ends (ISO 8601), and `short` if it is made daily or for each answer. */
+  'signatures',
   /** Of `https://name`: its end (ISO 8601), `issuer:…`, and `mismatch:…` if it is for other names. */
   'certificate',
   /** Of `https://www.name`. */
@@ -114,6 +116,8 @@ export const UNSEEN_REASONS = [
   'no_parent',
   /** The parent zone's nameservers disagree. */
   'servers_disagree',
+  /** No current DNSSEC signature. */
+  'unsigned_answer',
   /** No response, or no TLS. */
   'no_tls',
 ] as const;

@@ -104,14 +104,16 @@ function merge(history: NameHistory, observation: Observation, needed: typeof si
   return { history: merged, changes };
 }
 
-/** Values that differ from the previous lookup: stored permanently. */
+/** Values that differ from the previous lookup: stored permanently, except signatures, which change daily. */
 export function newlySeen(history: NameHistory, { facts }: Observation): SeenValues {
   return Object.fromEntries(
     entriesOf(facts).flatMap(([fact, looked]) => {
       const value = factValue(looked);
       const last = (history[fact]?.candidate ?? history[fact]?.current)?.value;
       const isKnown =
-        value === undefined || (last && isDeepStrictEqual(mergeSameValue(fact, last, value), last));
+        fact === 'signatures' ||
+        value === undefined ||
+        (last && isDeepStrictEqual(mergeSameValue(fact, last, value), last));
       return isKnown ? [] : [[fact, value]];
     }),
   );

@@ -4,10 +4,11 @@ import { keyTagOf } from '../registry/dns/ds.ts';
 import type { ParentZones } from '../registry/dns/parent-zones.ts';
 import type { DnskeyRecord, DsRecord, RecordData, RecordType } from '../registry/dns/records.ts';
 import { ABSENT, type Fact, type Facts, factValue, type Observation, seen, unseen } from './facts.ts';
+import { signaturesFact } from './signatures.ts';
 
 export interface DnsObserver {
   /**
-   * @param withCertificates they are read once a day
+   * @param withCertificates they and signatures are read once a day
    * @throws only the signal's reason
    */
   observe(name: string, signal?: AbortSignal, withCertificates?: boolean): Promise<Observation>;
@@ -44,11 +45,13 @@ export function createDnsObserver(
       ]);
       const facts = { ...records, parent_nameservers: parentNameservers };
       if (!withCertificates) return { name, at, facts };
-      const [certificate, www] = await Promise.all([
+      const [certificate, www, signatures] = await Promise.all([
         observeCertificate(name, records.a, records.aaaa, signal),
         observeCertificate(`www.${name}`, records.www_a, records.www_aaaa, signal),
+        records.ds?.state === 'seen' ? observeSignatures(dns, name, at, signal) : undefined,
       ]);
-      return { name, at, facts: { ...facts, certificate, www_certificate: www } };
+      const signed = signatures && { signatures };
+      return { name, at, facts: { ...facts, ...signed, certificate, www_certificate: www } };
     },
     observeParent,
   };
@@ -78,6 +81,21 @@ export function createDnsObserver(
     }
     return fact;
   }
+}
+
+async function observeSignatures(
+  dns: DnsClient,
+  name: string,
+  at: Date,
+  signal: AbortSignal | undefined,
+): Promise<Fact> {
+  const [keys, soa] = await Promise.all([
+    dns.querySignatures(name, 'DNSKEY', signal),
+    dns.querySignatures(name, 'SOA', signal),
+  ]);
+  if (typeof keys === 'string') return unseen(keys);
+  if (typeof soa === 'string') return unseen(soa);
+  return signaturesFact([keys, soa], at);
 }
 
 /** IPv4 first. Hosts without addresses are left out. */

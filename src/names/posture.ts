@@ -4,6 +4,7 @@ import { type DelegationFaultCode, faultsOf, HEALTH_FACTS } from './delegation-h
 import { type FactName, type FactValue, partOf } from './facts.ts';
 import type { KnownFact, NameHistory } from './history.ts';
 import { NO_MAIL } from './impact.ts';
+import { signatureWarning } from './signatures.ts';
 
 /**
  * The findings of a name. Nothing else judges names. Each lookup stores a {@link Posture}; dates, owner and incidents
@@ -239,7 +240,7 @@ export function postureOf(looked: LookedUpName, former: Posture | undefined): Po
     return { ...finding, since: known?.since ?? at.getTime() };
   });
   return {
-    findings: [...findings, ...certificateFindings(looked)],
+    findings: [...findings, ...signatureFindings(history), ...certificateFindings(looked)],
     unseen: unseenParts(history),
   };
 }
@@ -299,6 +300,17 @@ function certificateFindings({ name, history, certificateDays }: LookedUpName): 
   });
 }
 
+/** By the latest sighting: zones are signed again before the end. */
+function signatureFindings(history: NameHistory): Posture['findings'] {
+  const known = history.signatures?.candidate ?? history.signatures?.current;
+  const since = known && signatureWarning(known);
+  return since === undefined || isUnsigned(history) ? [] : [{ code: 'dnssec_expiring', since }];
+}
+
+function isUnsigned(history: NameHistory): boolean {
+  return currentOf(history, 'ds')?.length === 0;
+}
+
 /** The earliest end of its certificates, in ms. */
 export function certificateEnd({ posture }: JudgedName): number {
   const ends = posture?.findings.map(({ until }) => until ?? Number.POSITIVE_INFINITY) ?? [];
@@ -307,7 +319,7 @@ export function certificateEnd({ posture }: JudgedName): number {
 
 const FACTS_OF: Readonly<Record<Exclude<Part, 'delegation'>, readonly FactName[]>> = {
   registry: ['statuses'],
-  dnssec: ['ds'],
+  dnssec: ['ds', 'signatures'],
   certificate: CERTIFICATES,
   dns: ['a', 'aaaa', 'mx', 'caa', 'spf', 'dmarc'],
 };
@@ -315,7 +327,8 @@ const FACTS_OF: Readonly<Record<Exclude<Part, 'delegation'>, readonly FactName[]
 /** Each part with the moment it became, or becomes, unknown. */
 function unseenParts(history: NameHistory): Posture['unseen'] {
   return PARTS.map((part) => {
-    const facts = part === 'delegation' ? HEALTH_FACTS : FACTS_OF[part];
+    const all = part === 'delegation' ? HEALTH_FACTS : FACTS_OF[part];
+    const facts = isUnsigned(history) ? all.filter((fact) => fact !== 'signatures') : all;
     const silent = part === 'delegation' ? history.silent_nameservers?.current : undefined;
     const about = silent?.value ?? [];
     const sinces = facts.map((fact) => unseenSince(history[fact], STALE_MS[part]));

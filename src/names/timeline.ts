@@ -15,6 +15,7 @@ const LEFT_OUT: ReadonlySet<FactName> = new Set([
   'soa',
   'dnskey',
   'registrar_expires_at',
+  'signatures',
   'certificate',
   'www_certificate',
 ]);

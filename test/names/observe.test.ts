@@ -108,6 +108,21 @@ describe('a DNS lookup', () => {
     });
   });
 
+  test('returns the end of the signatures of a signed name', async () => {
+    const { dns, facts } = await arrange();
+    const begin = AT.getTime() / 1000 - 86_400;
+    const sign = (type: string, days: number) =>
+      `@ RRSIG ${type} 13 2 60 ${begin + days * 86_400} ${begin} 1 cafe.rest c2lnbmVk`;
+    const many = Array.from({ length: 50 }, (_, n) => sign('SOA', 20 - n / 10));
+    const lines = ['@ DNSKEY 257 3 13 QUJDRA==', sign('DNSKEY', 15), sign('DNSKEY', 30), ...many];
+    dns.world.serve('cafe.rest', ['ns1.host.example'], lines);
+    expect(await facts()).not.toHaveProperty('signatures');
+    dns.world.delegate('cafe.rest', ['ns1.host.example'], ['12345 13 2 ABCD']);
+    expect(await facts()).toMatchObject({ signatures: seen(['2026-12-11T00:00:00.000Z']) });
+    dns.faults.set({ kind: 'no_dnssec', match: { type: 'SOA' } });
+    expect(await facts()).toMatchObject({ signatures: { state: 'unseen', reason: 'unsigned_answer' } });
+  });
+
   test('returns the nameservers at the parent and at the name separately', async () => {
     const { dns, facts } = await arrange();
     dns.world.serve('cafe.rest', ['ns1.host.example'], ['@ NS ns9.host.example']);

@@ -29,6 +29,7 @@ const SOUND: Facts = {
   statuses: seen(['client transfer prohibited']),
   parent_nameservers: seen(HOSTS),
   ds: seen(['1 13 2 ab']),
+  signatures: seen([at(100).toISOString()]),
   a: seen(['198.51.100.7']),
   aaaa: seen([]),
   mx: seen(['10 mail.example']),
@@ -38,6 +39,11 @@ const SOUND: Facts = {
   certificate: seen([at(100).toISOString()]),
   www_certificate: seen([]),
 };
+
+const { signatures: _, ...NEVER_SIGNED } = SOUND;
+const signedUntil = (days: number, ...kind: string[]): Facts => ({
+  signatures: seen([at(days).toISOString(), ...kind]),
+});
 
 const posed = (history: NameHistory, moment: Date, former?: Posture) =>
   postureOf({ name: 'cafe.rest', history, at: moment, certificateDays: [14, 7] }, former);
@@ -118,6 +124,12 @@ describe('a name', () => {
       { facts: { certificate: seen([at(90).toISOString(), 'mismatch:host.example']) } },
       ['certificate_mismatch'],
     ],
+    ['whose signature ends in 3 days', { facts: signedUntil(4) }, ['dnssec_expiring']],
+    ['whose signature ends later', { facts: signedUntil(4.1) }, []],
+    ['whose signature ended', { facts: signedUntil(-5) }, ['dnssec_expiring']],
+    ['whose short signature is renewed', { facts: signedUntil(1, 'short') }, []],
+    ['whose short signature had ended', { facts: signedUntil(-0.1, 'short') }, ['dnssec_expiring']],
+    ['that is no longer signed', { facts: { ...signedUntil(2), ds: seen([]) } }, ['unsigned']],
     ['without DNSSEC', { facts: { ds: seen([]) } }, ['unsigned']],
     ['without CAA', { facts: { caa: seen([]) } }, ['no_caa']],
     ['with mail but no protection', { facts: { spf: seen([]), dmarc: seen([]) } }, ['no_spf', 'no_dmarc']],
@@ -145,6 +157,9 @@ describe('a name', () => {
     ['has a silent server', { ...SOUND, silent_nameservers: seen(HOSTS.slice(1)) }, ['delegation']],
     ['has a delegation seen in part', { ...SOUND, registrable_domains: unseen('timeout') }, ['delegation']],
     ['has an unknown DS', { ...SOUND, ds: unseen('server_failure') }, ['dnssec']],
+    ['is signed, by signatures never read', NEVER_SIGNED, ['dnssec']],
+    ['has no signature', { ...SOUND, signatures: unseen('unsigned_answer') }, ['dnssec']],
+    ['isn’t signed', { ...NEVER_SIGNED, ds: seen([]) }, []],
     ['has no TLS', { ...SOUND, certificate: unseen('no_tls') }, ['certificate']],
     ['has unknown mail servers', { ...SOUND, mx: unseen('timeout') }, ['dns']],
   ] as const)('that %s', (_case, facts, parts) => {
@@ -207,6 +222,15 @@ describe('a filter', () => {
   });
 });
 
+test('a short signature that is the same a day later is a warning within three days of its end', () => {
+  const short = (days: number) => ({ ...SOUND, ...signedUntil(days, 'short') });
+  const posture = posed(historyOf([0, short(5)], [1, short(5)]), at(1));
+  expect(codesAt(nameWith({ posture }), 1.9)).toEqual([]);
+  expect(codesAt(nameWith({ posture }), 2)).toEqual(['dnssec_expiring']);
+  const renewed = posed(historyOf([0, short(2)], [1, short(3)]), at(1));
+  expect(codesAt(nameWith({ posture: renewed }), 2)).toEqual([]);
+});
+
 /* The contract once more, slowly: from a history and the moment, without anything that is stored. */
 
 const sometimes = <Value>(...values: readonly Value[]) => fc.constantFrom(undefined, ...values);
@@ -223,14 +247,22 @@ const certificate = fc.constantFrom(
   ...[-2, 3, 14, 40].map((days) => seen([at(days).toISOString()])),
   seen([at(20).toISOString(), 'mismatch:host.example']),
 );
-const others = FACT_NAMES.filter((name) => !CERTIFICATES.some((each) => each === name));
+const signatures = fc.constantFrom(
+  unseen('unsigned_answer'),
+  ...[-2, 3, 14, 40].map((days) => seen([at(days).toISOString()])),
+  ...[-1, 2, 6].map((days) => seen([at(days).toISOString(), 'short'])),
+);
+const others = FACT_NAMES.filter(
+  (name) => name !== 'signatures' && !CERTIFICATES.some((each) => each === name),
+);
 const looks = fc.array(
   fc
     .tuple(
       fc.dictionary(fc.constantFrom<FactName>(...others), fact),
       fc.dictionary(fc.constantFrom<FactName>(...CERTIFICATES), certificate),
+      fc.dictionary(fc.constant<FactName>('signatures'), signatures),
     )
-    .map(([some, more]) => ({ ...some, ...more })),
+    .map(([some, more, signed]) => ({ ...some, ...more, ...signed })),
   { maxLength: 5 },
 );
 const people = fc.record({
@@ -261,6 +293,11 @@ function slowly(history: NameHistory, name: Omit<JudgedName, 'posture'>, now: Da
     return value.length === 0 ? [] : [value];
   });
   const daysOfCertificates = latest.map(([end = '']) => (Date.parse(end) - now.getTime()) / DAY_MS);
+  const { candidate, current } = history.signatures ?? {};
+  const { value: [signedUntil = '', kind] = [], firstSeen, lastSeen } = candidate ?? current ?? {};
+  const daysFrom = (moment = now) => (Date.parse(signedUntil) - moment.getTime()) / DAY_MS;
+  const isRenewed =
+    kind === 'short' && daysFrom(lastSeen) > 0 && daysFrom(firstSeen) - daysFrom(lastSeen) < 0.75;
   const { deletedAt, isLapsing } = name;
   const holds: Readonly<Record<FindingCode, boolean>> = {
     expired: !isLapsing && (deletedAt !== undefined || (daysLeft !== undefined && daysLeft <= 0)),
@@ -275,7 +312,7 @@ function slowly(history: NameHistory, name: Omit<JudgedName, 'posture'>, now: Da
     unlocked: valuesOf('statuses') !== undefined && !isLocked && !lacks('registration'),
     lame: !isAllLame && (dead.size > 0 || has('silent_nameservers')),
     nameserver_expiring: has('ending_domains'),
-    dnssec_expiring: false,
+    dnssec_expiring: !lacks('ds') && !isRenewed && daysFrom() <= 3,
     certificate_expiring: daysOfCertificates.some((days) => days > 0 && days <= 14),
     certificate_mismatch: latest.some((value) => value.some((text) => text.startsWith('mismatch:'))),
     no_owner: !isLapsing && !name.hasOwner,
@@ -292,8 +329,8 @@ test('a stored posture gives the findings of the contract, also days later', () 
     fc.property(looks, people, fc.integer({ min: 0, max: 40 }), (given, decided, days) => {
       let history: NameHistory = {};
       let posture = posed(history, START, undefined);
-      for (const [hour, facts] of given.entries()) {
-        const moment = at(hour / 24);
+      for (const [part, facts] of given.entries()) {
+        const moment = at(part / 4);
         history = mergeObservation(history, { name: 'cafe.rest', at: moment, facts }).history;
         posture = posed(history, moment, posture);
       }

@@ -1,6 +1,13 @@
 import type { Answer } from 'dns-packet';
 import { type Question, RESPONSE_CODES, type Response } from './message.ts';
-import { dnsName, type RecordData, type RecordType, readRecord } from './records.ts';
+import {
+  dnsName,
+  type RecordData,
+  type RecordType,
+  readRecord,
+  readSignature,
+  type SignatureRecord,
+} from './records.ts';
 import { EXCHANGE_FAILURES, exchange } from './server-exchange.ts';
 import { DNS_PORT, type DnsServer, isLoopback } from './servers.ts';
 import { createUdpSockets, type UdpSockets } from './udp-sockets.ts';
@@ -79,6 +86,12 @@ export interface DnsClient {
     type: Type,
     signal?: AbortSignal,
   ): Promise<DnsAnswer<RecordData[Type]>>;
+  /** Signatures of a name's records, valid or not. */
+  querySignatures(
+    name: string,
+    type: RecordType,
+    signal?: AbortSignal,
+  ): Promise<readonly SignatureRecord[] | DnsFailure>;
   /** Asks one nameserver directly. Aliases are followed as far as it answers. */
   queryNameserver<Type extends RecordType>(
     address: string,
@@ -133,6 +146,15 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
         current = read.target;
       }
       return { kind: 'unanswered', failure: 'alias_loop' };
+    },
+    async querySignatures(name, type, signal) {
+      const question = { name: dnsName(name), type, recursive: true, dnssec: true };
+      if (!isAskable(question.name)) return 'invalid_name';
+      const asked = await askInTurn(context, context.servers, question, signal);
+      if ('failure' in asked) return asked.failure;
+      const own = asked.response.answers.filter((record) => isOf(record, question.name));
+      const signatures = own.flatMap((record) => readSignature(type, record) ?? []);
+      return signatures.length > MAX_RECORDS ? 'too_large' : signatures;
     },
     async queryNameserver(address, name, type, signal) {
       const question = { name: dnsName(name), type, dnssec: false };

@@ -1,4 +1,12 @@
-import { type Answer, type DecodedPacket, DNSSEC_OK, decode, encode, RECURSION_DESIRED } from 'dns-packet';
+import {
+  type Answer,
+  CHECKING_DISABLED,
+  type DecodedPacket,
+  DNSSEC_OK,
+  decode,
+  encode,
+  RECURSION_DESIRED,
+} from 'dns-packet';
 import { dnsName, type RecordType } from './records.ts';
 
 export interface Question {
@@ -67,7 +75,8 @@ export function encodeQuestion(
   return encode({
     type: 'query',
     id,
-    flags: recursive ? RECURSION_DESIRED : 0,
+    // A validating resolver hides signatures that have ended (RFC 4035, 3.2.2).
+    flags: recursive ? RECURSION_DESIRED | (dnssec ? CHECKING_DISABLED : 0) : 0,
     questions: [{ name, type, class: 'IN' }],
     additionals: edns ? [option] : [],
   });

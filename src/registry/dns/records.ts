@@ -31,6 +31,12 @@ export interface RecordData {
   readonly TXT: string;
 }
 
+/** RFC 4034, 3. Moments are serial numbers, in seconds. */
+export interface SignatureRecord {
+  readonly inception: number;
+  readonly expiration: number;
+}
+
 export type RecordType = keyof RecordData;
 
 type Readers = { readonly [Type in RecordType]: (record: Answer) => RecordData[Type] | undefined };
@@ -68,6 +74,11 @@ export function readRecord<Type extends RecordType>(
   record: Answer,
 ): RecordData[Type] | undefined {
   return READERS[type](record);
+}
+
+/** The signature of a type's records; undefined for another record. */
+export function readSignature(type: RecordType, record: Answer): SignatureRecord | undefined {
+  return record.type === 'RRSIG' && record.data.typeCovered === type ? record.data : undefined;
 }
 
 /** Lower case, without a trailing dot. */

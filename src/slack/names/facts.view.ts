@@ -41,6 +41,7 @@ export const FACT_LABELS: Readonly<Record<FactName, string>> = {
   dmarc: 'DMARC',
   ds: 'DS',
   dnskey: 'DNSSEC keys',
+  signatures: 'End of DNSSEC signatures',
   certificate: 'Certificate',
   www_certificate: 'Certificate of www',
   lame_nameservers: 'Nameservers that don’t answer for it',
@@ -72,11 +73,17 @@ export const UNSEEN_REASONS: Readonly<Record<UnseenReason, string>> = {
   stale: 'not checked recently',
   servers_disagree: 'the parent zone’s servers disagree',
   no_parent: 'the parent zone wasn’t found',
+  unsigned_answer: 'no current DNSSEC signature',
   no_tls: 'nothing answers over HTTPS',
 };
 
 const MAX_TEXTS = 4;
-const DATES: ReadonlySet<FactName> = new Set([...REGISTRY_DATES, 'certificate', 'www_certificate']);
+const DATES: ReadonlySet<FactName> = new Set([
+  ...REGISTRY_DATES,
+  'certificate',
+  'www_certificate',
+  'signatures',
+]);
 
 /** Foreign texts are escaped. @param list how to write several texts */
 export function formatValue(fact: FactName, value: FactValue, list = formatList): string {

@@ -324,9 +324,10 @@ function manyAddresses(name: string): SandboxRecord[] {
 function replyTo(desk: Desk, { server, name, type, dnssec }: RecordedQuestion): DnsReply {
   const reply = server === 'resolver' ? desk.world.resolve(name, type) : desk.world.ask(server, name, type);
   if (dnssec) return reply;
-  // Proofs of a referral are left out unless the query asks for them.
+  // Proofs and signatures are left out unless the query asks for them.
   const isProof = (record: SandboxRecord) => record.type === 'DS' || record.type === 'NSEC';
-  return { ...reply, authorities: reply.authorities.filter((record) => !isProof(record)) };
+  const answers = reply.answers.filter((record) => record.type === type || record.type !== 'RRSIG');
+  return { ...reply, answers, authorities: reply.authorities.filter((record) => !isProof(record)) };
 }
 
 /** @param forged everything is right except for the data, which must not be trusted */

@@ -1,5 +1,6 @@
 import {
   addressRecord,
+  defaultSignatures,
   defaultSoa,
   isWithin,
   nsRecord,
@@ -57,7 +58,7 @@ export class DnsWorld {
 
   /**
    * Puts a zone on nameservers, replacing their previous version of it.
-   * @param lines records for {@link parseRecord}; SOA and NS are added if missing
+   * @param lines records for {@link parseRecord}; SOA, NS and a key's signatures are added if missing
    */
   serve(zone: string, hosts: readonly string[], lines: readonly string[]): void {
     const given = lines.map((line) => parseRecord(zone, line));
@@ -66,6 +67,7 @@ export class DnsWorld {
     const records = [
       ...given,
       ...(has('SOA') ? [] : [defaultSoa(zone, hosts[0] ?? zone)]),
+      ...(has('DNSKEY') && !has('RRSIG') ? defaultSignatures(zone) : []),
       ...(has('NS') ? [] : hosts.map((host) => nsRecord(zone, host))),
     ];
     for (const host of hosts) this.#held(host).set(zone, { name: zone, records });
@@ -198,7 +200,9 @@ function fromZone(zone: Zone, name: string, type: string): DnsReply {
   const own = zone.records.filter((record) => record.name === name);
   const alias = own.find((record) => record.type === 'CNAME');
   const answers = alias === undefined ? own.filter((record) => record.type === type) : [alias];
-  if (answers.length > 0) return reply('NOERROR', { authoritative: true, answers });
+  const signatures = own.filter((record) => record.type === 'RRSIG' && record.data.typeCovered === type);
+  if (answers.length > 0)
+    return reply('NOERROR', { authoritative: true, answers: [...answers, ...signatures] });
   const exists = zone.records.some((record) => isWithin(record.name, name));
   return reply(exists ? 'NOERROR' : 'NXDOMAIN', { authoritative: true, authorities: soa });
 }

@@ -10,6 +10,7 @@ export type SandboxRecordType =
   | 'DS'
   | 'MX'
   | 'NS'
+  | 'RRSIG'
   | 'SOA'
   | 'TXT';
 
@@ -63,6 +64,15 @@ function recordOf(name: string, type: string, value: string): SandboxRecord | un
       const key = Buffer.from(words.slice(3).join(''), 'base64');
       return { ...base, type, data: { flags: Number(first), algorithm: Number(third), key } };
     }
+    case 'RRSIG': {
+      const [algorithm = 0, labels = 0, originalTTL = 0, expiration = 0, inception = 0, keyTag = 0] = words
+        .slice(1, 7)
+        .map(Number);
+      const [signersName = name, ...rest] = words.slice(7);
+      const signature = Buffer.from(rest.join(''), 'base64');
+      const data = { algorithm, labels, originalTTL, expiration, inception, keyTag, signersName, signature };
+      return { ...base, type, data: { typeCovered: first, ...data } };
+    }
     case 'SOA':
       return { ...base, type, data: { mname: first, rname: second, serial: Number(third), minimum: 60 } };
     default:
@@ -87,6 +97,13 @@ export function defaultSoa(zone: string, primary: string): SandboxRecord {
       minimum: 60,
     },
   };
+}
+
+/** Signatures of a zone with a key: from 2020 to 2060. Nothing is signed with them. */
+export function defaultSignatures(zone: string): SandboxRecord[] {
+  return ['DNSKEY', 'SOA'].map((type) =>
+    parseRecord(zone, `@ RRSIG ${type} 13 2 ${TTL_SECONDS} 2840140800 1577836800 1 ${zone} c2lnbmVk`),
+  );
 }
 
 /** An NS record. */

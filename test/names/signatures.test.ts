@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { type Fact, seen, unseen } from '../../src/names/facts.ts';
+import { signaturesFact } from '../../src/names/signatures.ts';
+import fc from '../support/properties.ts';
+
+const AT = new Date('2026-11-22T00:00:00Z');
+const HOUR = 3_600;
+const now = AT.getTime() / 1000;
+/** In hours from now. */
+const signed = (begin: number, end: number) => ({
+  inception: (now + begin * HOUR) >>> 0,
+  expiration: (now + end * HOUR) >>> 0,
+});
+const ends = (hours: number, ...kind: string[]): Fact =>
+  seen([new Date(AT.getTime() + hours * HOUR * 1000).toISOString(), ...kind]);
+const LONG = signed(-9, 1000);
+
+test.each([
+  ['the latest signature of an RRset', [[signed(-9, 200), signed(-9, 300)], [LONG]], ends(300)],
+  ['the sooner RRset', [[signed(-9, 400)], [signed(-9, 300)]], ends(300)],
+  ['a signature that ended', [[signed(-300, -9)], [LONG]], ends(-9)],
+  ['one that begins within a day', [[signed(23, 300)], [LONG]], ends(300)],
+  ['none that begins later', [[signed(25, 300), signed(-9, 200)], [LONG]], ends(200)],
+  ['none that ends before it begins', [[signed(-9, -10)], [LONG]], unseen('unsigned_answer')],
+  ['signatures of less than a week', [[LONG], [signed(-25, 25)]], ends(25, 'short')],
+  ['one that lasts a week', [[LONG], [signed(-68, 100)]], ends(100)],
+  ['the RRset to warn of first', [[signed(-900, 90)], [signed(-25, 25)]], ends(90)],
+  ['no RRset without a signature', [[LONG], []], unseen('unsigned_answer')],
+])('counts %s', (_case, found, fact) => {
+  expect(signaturesFact(found, AT)).toEqual(fact);
+});
+
+test('moments wrap around in 2106', () => {
+  const at = new Date((2 ** 32 - HOUR) * 1000);
+  const signature = { inception: 2 ** 32 - 200 * HOUR, expiration: 100 * HOUR };
+  const end = new Date((2 ** 32 + 100 * HOUR) * 1000).toISOString();
+  expect(signaturesFact([[signature], [signature]], at)).toEqual(seen([end]));
+});
+
+test('takes any moments', () => {
+  const serial = fc.integer({ min: 0, max: 2 ** 32 - 1 });
+  const signatures = fc.array(fc.record({ inception: serial, expiration: serial }), { maxLength: 50 });
+  fc.assert(
+    fc.property(signatures, signatures, (keys, soa) => {
+      expect(['seen', 'unseen']).toContain(signaturesFact([keys, soa], AT).state);
+    }),
+  );
+});
