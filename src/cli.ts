@@ -2,7 +2,7 @@ import { runCommand } from './ops/commands/run-command.ts';
 
 /*
  * The operator's commands: `npm run NAME -- …`, or `node dist/cli.js NAME …` without npm. Exit codes: 0 done, 1 failed
- * or something is wrong, 2 invalid arguments.
+ * or found a problem, 2 invalid arguments.
  */
 
 process.exitCode = await runCommand(process.argv.slice(2), {

@@ -6,11 +6,9 @@ import { ConfigError, loadEnvironment, readConfig } from './config/environment.t
 import { createLog, prettyOutput } from './lib/log.ts';
 import { MigrationError } from './store/migrate.ts';
 
-/*
- * The process: settings, signals, exit codes.
- */
+/* The process: settings, signals, exit codes. */
 
-/** The process ends within this time: Docker kills it 10 s after the signal. */
+/** Docker kills the process 10 s after the signal. */
 const STOP_MS = 9_500;
 
 /** Errors whose message tells the operator what to do. */
@@ -24,12 +22,11 @@ async function main(): Promise<void> {
     const log = createLog(config.logLevel, config.logFormat === 'pretty' ? prettyOutput() : undefined);
     for (const [variable, meant] of config.mistyped)
       log.warn({ variable, meant }, 'unknown variable; did you mean …?');
-    // An error of a library in one delivery must not end the bot for everybody. All state is in the database.
+    // A library's error in one request must not end the bot. All state is in the database.
     process.on('unhandledRejection', (err) => log.error({ err }, 'unhandled rejection'));
     return startBot(config, { log, signal: stopRequested.signal });
   });
-  // The handlers are installed before the start is over, because process 1 of a container ignores signals without
-  // a handler.
+  // Installed before the start completes, because process 1 of a container ignores signals without a handler.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       stopRequested.abort();

@@ -8,9 +8,9 @@ export type LinkMethod = Credential['method'];
 export interface Account {
   readonly id: string;
   readonly teamId: string;
-  /** Slack user id of the owner; undefined for the team's account. */
+  /** Undefined for the team's account. */
   readonly userId: string | undefined;
-  /** The admin who linked the team's account; undefined for a person's. */
+  /** The admin who linked the team's account. */
   readonly linkedBy?: string | undefined;
   readonly method: LinkMethod;
   /** The context number as text, or `application`. A person has one account per slot. */
@@ -19,12 +19,11 @@ export interface Account {
   readonly context: number | undefined;
   /** User name at the service, or the application's UUID. */
   readonly login: string;
-  /** Name of the trusted application. */
   readonly application: string | undefined;
   readonly active: boolean;
-  /** When the service last accepted it; undefined if never used. */
+  /** When the service last accepted it. */
   readonly verifiedAt: Date | undefined;
-  /** The user's record from the last check of the credential; undefined without one. */
+  /** The user's record from the last check of the credential. */
   readonly profile?: AccountProfile | undefined;
 }
 
@@ -32,20 +31,18 @@ export interface PersonAccount extends Account {
   readonly userId: string;
 }
 
-/** The slot of a trusted application, which has no context. */
 export const APPLICATION_SLOT = 'application';
 
-/** Storage of accounts. Implemented by the store. */
+/** Implemented by the store. */
 export interface AccountStore {
   list(teamId: string, userId: string): Promise<readonly Account[]>;
   /** Everyone with a personal account. */
   people(teamId: string): Promise<readonly string[]>;
   find(id: string): Promise<{ readonly account: Account; readonly sealed: Sealed } | undefined>;
-  /** Replaces the account in its slot, and makes it the person's active one. */
+  /** Replaces the account in its slot and makes it the person's active one. */
   save(account: PersonAccount, sealed: Sealed): Promise<void>;
   /** @returns false when the person has no account in the slot */
   activate(teamId: string, userId: string, slot: string): Promise<boolean>;
-  /** Deletes the accounts and their secrets. */
   remove(ids: readonly string[]): Promise<void>;
   /** @param profile the user's record; default: unchanged */
   markVerified(id: string, at: Date, profile?: AccountProfile): Promise<void>;
@@ -55,24 +52,21 @@ export interface AccountStore {
     limit: number,
     afterId?: string,
   ): Promise<readonly { readonly account: Account; readonly sealed: Sealed }[]>;
-  /** Replaces the encrypted credential if unchanged since it was read. */
+  /** Replaces the encrypted credential unless it was changed since it was read. */
   reseal(id: string, before: Sealed, after: Sealed): Promise<boolean>;
   readonly team: TeamAccountStore;
 }
 
-/**
- * Storage of the team's account, beside personal accounts. There is at most one, and every change is in the audit
- * log.
- */
+/** Stores the team's account. There is at most one, and every change is in the audit log. */
 export interface TeamAccountStore {
   find(teamId: string): Promise<Account | undefined>;
-  /** Replaces the former one. One with the same login keeps its id. */
+  /** Replaces the previous account. An account with the same login keeps its id. */
   save(account: TeamAccount, sealed: Sealed, at: Date): Promise<void>;
-  /** Deletes it and its secrets. @returns the deleted account */
+  /** @returns the deleted account */
   remove(teamId: string, by: string, at: Date): Promise<Account | undefined>;
 }
 
-/** The account of the whole team: a trusted application that an admin has linked. */
+/** The account of the whole team: a trusted application linked by an admin. */
 export interface TeamAccount extends Account {
   readonly method: 'trusted_application';
   readonly userId: undefined;
@@ -80,14 +74,13 @@ export interface TeamAccount extends Account {
   readonly application: string;
 }
 
-/** Whether it is the team's account, which only approved orders may use. */
 export function isTeamAccount(account: Account): boolean {
   return account.userId === undefined;
 }
 
 export type { TokenSteps } from '../service/authenticator/token-steps.ts';
 
-/** The display name: `alice in context 4`. */
+/** For example `alice in context 4`. */
 export function accountName(account: {
   readonly login: string;
   readonly context: number | undefined;
@@ -97,7 +90,7 @@ export function accountName(account: {
     : `${account.login} in context ${account.context}`;
 }
 
-/** The demo system; every other context is the live one (service API, Authentication). */
+/** The demo system; all other contexts are live (service API, Authentication). */
 export const DEMO_CONTEXT = 1;
 
 export function isDemoContext(context: number | undefined): boolean {

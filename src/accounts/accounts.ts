@@ -12,18 +12,16 @@ import { type Sealed, UnknownKeyError, type Vault, VaultError } from './vault.ts
 
 export type LookupOutcome =
   | { readonly kind: 'told'; readonly record: Readonly<Record<string, unknown>> }
-  /** The document has no task that reads such an account's user. */
+  /** The service API has no task to read this account's user. */
   | { readonly kind: 'not_documented' }
   | { readonly kind: 'failed'; readonly refusal: LinkRefusal };
 
-/** A credential that can be the team's: not a personal one. */
 export type TeamCredential = Extract<Credential, { method: 'trusted_application' }>;
 
 /** The account of the whole team, for people without their own. Only approved orders use it. */
 export interface TeamAccounts {
-  /** Undefined while none is linked. */
   current(): Promise<Account | undefined>;
-  /** Encrypts and saves an application as the team's account, replacing the former one. @param by the admin */
+  /** Encrypts and saves an application as the team's account, replacing the previous one. @param by the admin */
   link(by: string, credential: TeamCredential): Promise<LinkOutcome>;
   /** @returns the deleted account; undefined when there was none */
   unlink(by: string): Promise<Account | undefined>;
@@ -32,36 +30,33 @@ export interface TeamAccounts {
 export interface Accounts {
   readonly team: TeamAccounts;
   list(userId: string): Promise<readonly Account[]>;
-  /** Everyone with a personal account. */
   people(): Promise<readonly string[]>;
-  /** The account of a person's commands. */
   active(userId: string): Promise<Account | undefined>;
-  /** The account of a person's orders: their own active one, else the team's. */
+  /** The account for a person's orders: their own active one, or else the team's. */
   forOrders(userId: string): Promise<Account | undefined>;
   find(accountId: string): Promise<Account | undefined>;
   /** Checks a credential at the service; if valid, encrypts and saves it. */
   link(userId: string, credential: Credential): Promise<LinkOutcome>;
   /** Deletes one account, or all without a slot, and ends their sessions. @returns the deleted accounts */
   unlink(userId: string, slot?: string): Promise<readonly Account[]>;
-  /** @returns the active account now; undefined when the person has none in the slot */
+  /** @returns the account, now active; undefined when the person has none in the slot */
   use(userId: string, slot: string): Promise<Account | undefined>;
-  /** The client with an account's credential; undefined when the account is gone. */
+  /** A client with the account's credential; undefined when the account is gone. */
   clientFor(accountId: string): Promise<ServiceClient | undefined>;
   /**
-   * Logs a password account in again to read the user's rights, profile and customer data, which aren't stored.
+   * Logs in with a password account to read the user's rights, profile and customer data, which aren't stored.
    * @returns undefined when the account is gone
    */
   lookUp(accountId: string): Promise<LookupOutcome | undefined>;
-  /** Records that the service accepted an account's credential: an unused account counts as checked. */
+  /** Records that the service accepted the account's credential. */
   accepted(accountId: string): Promise<void>;
-  /** Encrypts credentials again that were encrypted with an older key. @returns how many */
+  /** Encrypts credentials with the current key. @returns how many */
   reseal(): Promise<number>;
   close(): Promise<void>;
 }
 
 const RESEAL_BATCH = 100;
 
-/** Whether an account's credential can be decrypted with the vault's keys. */
 export function opensAccount(vault: Vault, account: Account, sealed: Sealed): boolean {
   try {
     vault.open(sealed, holderOf(account));
@@ -72,7 +67,6 @@ export function opensAccount(vault: Vault, account: Account, sealed: Sealed): bo
   }
 }
 
-/** Shared by the functions below. */
 interface Scope extends AccountsContext {
   readonly clients: HeldClients;
 }
@@ -110,7 +104,7 @@ async function linkTeam(scope: Scope, by: string, credential: TeamCredential): P
   if (checked.kind !== 'checked') return checked;
   const now = scope.now();
   const previous = await store.team.find(teamId);
-  // The same application keeps its id, so that pending orders stay bound to it.
+  // The same application keeps its id, so pending orders stay bound to it.
   const id = previous?.login === credential.uuid ? previous.id : randomUUID();
   const account: TeamAccount = {
     id,
@@ -145,7 +139,7 @@ async function linkPerson(scope: Scope, userId: string, credential: Credential):
   const slot = credential.method === 'trusted_application' ? APPLICATION_SLOT : String(credential.context);
   const login = credential.method === 'trusted_application' ? credential.uuid : credential.user;
   const previous = (await store.list(teamId, userId)).find((account) => account.slot === slot);
-  // The same login keeps its id, so that pending orders stay bound to it.
+  // The same login keeps its id, so pending orders stay bound to it.
   const id = previous?.login === login && previous.method === credential.method ? previous.id : randomUUID();
   const account: PersonAccount = {
     id,
@@ -184,7 +178,7 @@ async function unlinkPerson(
     (account) => slot === undefined || account.slot === slot,
   );
   for (const account of gone) {
-    // A stored session of the account can only be ended with a client.
+    // Ending a stored session needs a client.
     if (account.method === 'two_factor') await clients.open(account.id).catch(() => undefined);
   }
   await store.remove(gone.map((account) => account.id));
@@ -208,7 +202,7 @@ async function lookUp({ store, now, clients }: Scope, accountId: string): Promis
 
 async function reseal({ store, vault, log }: Scope): Promise<number> {
   let count = 0;
-  // Row by row: one that can't be decrypted must not hold up the others.
+  // One by one: an account that can't be decrypted must not block the others.
   for (let afterId: string | undefined; ; ) {
     const batch = await store.sealedWithOtherKey(vault.currentKeyId, RESEAL_BATCH, afterId);
     for (const { account, sealed } of batch) {
@@ -217,7 +211,7 @@ async function reseal({ store, vault, log }: Scope): Promise<number> {
         const again = vault.seal(vault.open(sealed, holder), holder);
         if (await store.reseal(account.id, sealed, again)) count += 1;
       } catch (err) {
-        // The vault reports a missing key, once for all rows.
+        // The vault already reported the missing key.
         if (err instanceof UnknownKeyError) continue;
         log.error({ err, accountId: account.id }, 'encrypting a credential with the current key failed');
       }

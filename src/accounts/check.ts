@@ -6,10 +6,10 @@ import type { Account } from './account.ts';
 import type { AccountsContext } from './context.ts';
 import { type AccountProfile, readProfile } from './profile.ts';
 
-/* Checks a credential at the service. */
-
 export type LinkOutcome =
-  /** `verified` is false if the document has no check of the credential: its first use shows whether it is valid. */
+  /**
+   * `verified` is false if the service API has no check for the credential: its first use shows whether it is valid.
+   */
   | {
       readonly kind: 'linked';
       readonly account: Account;
@@ -21,12 +21,10 @@ export type LinkOutcome =
   /** The service couldn't be reached: nothing was stored. */
   | { readonly kind: 'unreachable'; readonly refusal: CheckRefusal };
 
-/** Why a credential is invalid. */
 export type CredentialRefusal =
   | { readonly code: 'not_accepted'; readonly said: ServiceStatement | undefined }
   | { readonly code: 'not_sendable'; readonly issue: RequestIssue };
 
-/** Why a credential couldn't be checked. */
 export type CheckRefusal =
   | { readonly code: 'busy'; readonly said: ServiceStatement | undefined }
   /** A one-time token works once; `retryAfterMs` is the time until the next one. */
@@ -35,18 +33,17 @@ export type CheckRefusal =
 
 export type LinkRefusal = CredentialRefusal | CheckRefusal;
 
-/** The service's own words with a refusal. */
+/** The service's own words about a refusal. */
 export interface ServiceStatement {
-  /** Its code and text. */
   readonly words: string;
-  /** The server transaction id. */
+  /** Its code and text. */
   readonly stid: string | undefined;
 }
 
 /** A credential that the service accepted, or that has no documented check. */
 interface CheckedCredential {
   readonly kind: 'checked';
-  /** The credential to store: a token is replaced by the session it opened. */
+  /** The credential to store. A one-time token is replaced by its session. */
   readonly kept: Credential;
   readonly verified: boolean;
   readonly profile: AccountProfile | undefined;
@@ -75,7 +72,7 @@ export async function checkCredential(
   }
 }
 
-/** A token works once, so the session it opened is stored instead. */
+/** A token works once, so its session is stored instead. */
 function withSession(
   credential: Extract<Credential, { method: 'two_factor' }>,
   sessionHash: Secret,
@@ -87,7 +84,6 @@ function withSession(
 
 export type LinkFailure = Exclude<LinkOutcome, { readonly kind: 'linked' }>;
 
-/** The credential's state after a failed check. */
 export function linkFailure(error: ServiceError): LinkFailure {
   const said = statementOf(error);
   switch (error.kind) {

@@ -23,7 +23,7 @@ const stored = z.discriminatedUnion('method', [
   }),
 ]);
 
-/** The text to encrypt. Excludes the one-time token: linking uses it up. */
+/** The text to encrypt, without the one-time token, which linking uses up. */
 export function credentialToText(credential: Credential): Secret {
   const opened = Object.fromEntries(
     Object.entries(credential)
@@ -33,7 +33,7 @@ export function credentialToText(credential: Credential): Secret {
   return new Secret(JSON.stringify(opened));
 }
 
-/** @throws {VaultError} when the decrypted text isn't a credential: the row is from another version */
+/** @throws {VaultError} when the decrypted text isn't a credential: another version has written it */
 export function credentialFromText(text: Secret): Credential {
   const parsed = stored.safeParse(jsonOf(text));
   // The error's details would quote the credential.
@@ -41,7 +41,7 @@ export function credentialFromText(text: Secret): Credential {
   return parsed.data;
 }
 
-/** Undefined unless it is JSON: the parser's own error would quote it. */
+/** The parser's own error would quote the text. */
 function jsonOf(text: Secret): unknown {
   try {
     return JSON.parse(text.reveal());

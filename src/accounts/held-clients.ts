@@ -4,9 +4,9 @@ import type { AccountsContext } from './context.ts';
 import { credentialFromText } from './credential.ts';
 import type { Sealed } from './vault.ts';
 
-/** The clients of linked accounts, which share their sessions. Created when needed. */
+/** Clients of linked accounts, which share sessions. Created on demand. */
 
-/** The client of one encrypted credential. An account whose credential changes gets another client. */
+/** The client of one encrypted credential. A changed credential gets another client. */
 interface HeldClient {
   readonly sealed: Sealed;
   readonly client: ServiceClient;
@@ -14,14 +14,14 @@ interface HeldClient {
   readonly verified: boolean;
 }
 
-/** Above this number the least recently used client is closed: each may hold a session at the service. */
+/** Above this number, the least recently used client is closed: each may hold a session at the service. */
 const MAX_CLIENTS = 500;
 
 export type HeldClients = ReturnType<typeof createHeldClients>;
 
 export function createHeldClients(context: AccountsContext) {
   const { store, vault, now, log } = context;
-  /** In the order of use. */
+  /** Least recently used first. */
   const clients = new Map<string, HeldClient>();
 
   async function close(accountId: string, sessions: 'own' | 'all'): Promise<void> {

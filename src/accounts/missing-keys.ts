@@ -1,10 +1,9 @@
 import { MINUTE_MS } from '../lib/duration.ts';
 import type { Log } from '../lib/log.ts';
 
-/** Values encrypted with a missing key are read repeatedly, so each key is logged at most once in this time. */
+/** Values with a missing key are read repeatedly, so each key is logged at most once in this time. */
 const LOG_INTERVAL_MS = MINUTE_MS;
 
-/** @returns logs a missing key */
 export function createMissingKeyLog(log: Log, now: () => Date): (keyId: string) => void {
   const loggedAt = new Map<string, number>();
   return (keyId) => {

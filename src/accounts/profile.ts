@@ -14,10 +14,9 @@ const record = z.object({
   owner: z.object({ user: text, context: whole }).optional().catch(undefined),
 });
 
-/** The user's record in a login's answer. Service API, section "User". */
+/** The user's record in a login response (service API, User). */
 export type AccountProfile = Readonly<z.output<typeof record>>;
 
-/** From a login's answer, or as stored. */
 export function readProfile(value: unknown): AccountProfile | undefined {
   return record.safeParse(value).data;
 }

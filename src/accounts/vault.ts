@@ -1,20 +1,18 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { Secret } from '../service/secret.ts';
 
-/** An encrypted secret in the database. */
 export interface Sealed {
   readonly keyId: string;
-  /** 12 bytes of nonce, the ciphertext, 16 bytes of tag. */
+  /** 12-byte nonce, ciphertext, 16-byte tag. */
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
 /** Encrypts and decrypts secrets with AES-256-GCM (NIST SP 800-38D). */
 export interface Vault {
-  /** Id of the key that encrypts new secrets. */
   readonly currentKeyId: string;
   /**
-   * @param owner the secret's owner (team, user, context …), bound in as associated data, so
-   * that a row moved to another owner can't be decrypted
+   * @param owner the secret's owner (team, user, context …), bound as associated data, so that a row moved to another
+   * owner can't be decrypted
    */
   seal(secret: Secret, owner: readonly string[]): Sealed;
   /**
@@ -24,7 +22,6 @@ export interface Vault {
   open(sealed: Sealed, owner: readonly string[]): Secret;
 }
 
-/** A secret can't be decrypted. */
 export class VaultError extends Error {
   override readonly name: string = 'VaultError';
 }
@@ -40,12 +37,12 @@ export class UnknownKeyError extends VaultError {
 
 const ALGORITHM = 'aes-256-gcm';
 const NONCE_BYTES = 12;
-/** Set when encrypting and decrypting: without a length Node 20 accepts tags of 4 bytes. */
+/** Set when encrypting and decrypting: without a length, Node 20 accepts tags of 4 bytes. */
 const TAG_BYTES = 16;
 
 /**
- * @param keys the first one encrypts, all of them decrypt; each has 32 bytes
- * @param onUnknownKey called with the id of a missing key, whenever a value encrypted with it is read
+ * @param keys the first key encrypts, all keys decrypt; each has 32 bytes
+ * @param onUnknownKey called with the key's id each time a value with a missing key is read
  */
 export function createVault(
   keys: readonly [

@@ -27,23 +27,19 @@ import {
 import { startWork } from './work.ts';
 
 export interface Bot {
-  /** Port of the HTTP server. */
   readonly port: number;
   readonly metricsPort: number;
   readonly expiry: Expiry;
   readonly prices: PriceStore;
   readonly facts: ProtectedChanges;
   readonly proposals: Proposals;
-  /** Looks for due work at once, for clocks that jump. */
+  /** Finds and does all due work, for clocks that jump. */
   catchUp(): Promise<void>;
   /** Finishes running work, or leaves it where it can be resumed. Takes at most 10 seconds. */
   stop(): Promise<void>;
 }
 
-/**
- * Connects, composes and starts a bot.
- * @throws {StartError} with instructions for the operator
- */
+/** @throws {StartError} with instructions for the operator */
 export async function startBot(
   config: Config,
   options: {
@@ -72,7 +68,7 @@ async function start(site: Site): Promise<Bot> {
   const { server, metricsServer, slack, stores } = connected;
   const contexts = compose(site, connected);
   const { accounts, expiry, savedSettings, facts, proposals } = contexts.slack;
-  // Runs before any work is taken.
+  // Must run before any work is claimed.
   const heartbeat = await guardUnsent(site, connected, contexts.slack.orders);
   await retryAtStart('the database', log, site.signal, contexts.slack.webhooks.serve);
   const work = startWork(site, connected, contexts);
@@ -110,7 +106,6 @@ async function start(site: Site): Promise<Bot> {
   };
 }
 
-/** Marks orders that a dead process may have sent, and starts the heartbeat. */
 async function guardUnsent(
   { processId, log, signal, shutdown }: Site,
   { stores }: Connected,

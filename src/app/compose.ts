@@ -49,11 +49,9 @@ import { createLoop, createReconciler, type Loop, type Reconciler } from './reco
 import type { Routes } from './server.ts';
 import type { Connected, Contexts, Site } from './site.ts';
 
-/** Builds the contexts, top to bottom. Nothing runs yet. */
+/** Builds the contexts from top to bottom. Nothing runs yet. */
 
-/** Names that one process looks up in parallel. */
 const OBSERVED_AT_ONCE = 8;
-/** The `User-Agent` of requests to registries. */
 const USER_AGENT = 'domain-steward (expiry watch list)';
 
 /** Parts of the features' context besides stores. */
@@ -145,7 +143,6 @@ export function compose(site: Site, connected: Connected): Contexts {
   return { slack: slackContext, sending, offboarding, reconciler, observing };
 }
 
-/** Adds what a worker needs to the context of orders. */
 function composeSending(
   { pace, processId, metrics, shutdown }: Site,
   orders: OrdersContext,
@@ -180,13 +177,12 @@ function createObservingLoop({ pace, metrics, log }: Site, names: Names): Loop {
   });
 }
 
-/** Builds the context of names: registry and DNS lookups, impact and incidents. */
 function composeNames(
   { config, seams, pace: { spacingMs }, processId, now, log, shutdown }: Site,
   stores: Stores,
   { notifyDue }: Reconciler,
 ): NamesContext {
-  // The only client of the registries, so that rate limits hold.
+  // The only client for registries, so that rate limits hold.
   const rdap = createRdapClient({
     bootstrapUrl: config.rdapBootstrapUrl,
     userAgent: USER_AGENT,
@@ -228,7 +224,6 @@ interface OrderParts {
   readonly reconciler: Reconciler;
 }
 
-/** Builds the context of orders, approvals and mandates. */
 function composeOrders(
   { config, seams, log, now }: Site,
   connected: Connected,
@@ -398,8 +393,8 @@ export function openPages(
 }
 
 /**
- * The trust anchors for keys; undefined without `SIGNING_ROOTS`. If `PUBLIC_URL` doesn't allow passkeys, no signature
- * is valid: a mistake in that setting must not turn signatures off.
+ * The roots of trust for keys; undefined without `SIGNING_ROOTS`. If `PUBLIC_URL` doesn't allow passkeys, no signature
+ * is valid: a wrong setting must not turn signatures off.
  */
 function keyUseOf(
   roots: readonly string[],

@@ -4,32 +4,27 @@ import { ORDER_STATES } from '../orders/order.ts';
 import type { OrderFigures } from '../store/probe.ts';
 import { RELEASE } from './release.ts';
 
-/** The metrics for operators. They contain no domain names, people or contexts. */
+/** Metrics for operators. They contain no domain names, people or contexts. */
 export interface Metrics {
-  /** In Prometheus' text format. */
   text(): Promise<string>;
   readonly contentType: string;
-  /** A request to the domain service ended. */
   serviceRequest(task: string, outcome: string, seconds: number): void;
-  /** A call of Slack's Web API ended. */
   slackCall(method: string, outcome: string): void;
   /** A value couldn't be decrypted, because its key isn't in `CREDENTIALS_KEYS`. */
   unknownKey(): void;
-  /** A run of a job failed, or an item of a loop. */
-  /** @param times 0 makes the job known to alerts before it fails */
+  /** @param times 0 creates the counter, so that alerts know the job before its first failure */
   jobFailed(job: string, times?: number): void;
-  /** A delivery from Slack was acknowledged. */
   acknowledged(kind: string, seconds: number): void;
-  /** Reads the figures of orders at every scrape from now on. */
+  /** Reads the figures of orders at every scrape. */
   watchOrders(figures: () => Promise<OrderFigures>): void;
-  /** Reads these values at every scrape from now on, besides those of other sources. */
+  /** Reads values at every scrape, in addition to other sources. */
   watchCondition(source: () => Promise<Condition>): void;
 }
 
-/** The state of the machine and of automatic work, as far as a source knows. */
+/** Undefined values are unknown to the source. */
 export type Condition = Readonly<Partial<Record<keyof typeof CONDITION, number | undefined>>>;
 
-/** The gauges of {@link Condition}: name and help. Times are in seconds since 1970. */
+/** Name and help of each gauge. Times are in seconds since 1970. */
 const CONDITION = {
   databaseBytes: ['domain_steward_database_bytes', 'Size of the database'],
   databaseDiskFreeBytes: [
@@ -53,7 +48,7 @@ const CONDITION = {
   overdueLooks: ['domain_steward_names_overdue', 'Names whose lookup is more than an hour overdue'],
 } as const satisfies Record<string, readonly [name: string, help: string]>;
 
-/** Timeout of the sources. Prometheus waits 10 s for a scrape. */
+/** Timeout for all sources. Prometheus waits 10 s for a scrape. */
 const SOURCES_MS = 2_000;
 
 function createConditionGauges(registry: Registry): ReadonlyMap<string, Gauge> {
@@ -65,7 +60,6 @@ function createConditionGauges(registry: Registry): ReadonlyMap<string, Gauge> {
   );
 }
 
-/** The bot's own metrics; Node's are collected by the library. */
 function createInstruments(registry: Registry) {
   const registers = [registry];
   // A slower commit is acknowledged after 2 s, and Slack gives up after 3 s.
@@ -139,7 +133,7 @@ export function createMetrics(): Metrics {
     createInstruments(registry);
   const gauges = createConditionGauges(registry);
   const conditions: (() => Promise<Condition>)[] = [];
-  /** Unknown values are left out of a scrape. */
+  /** Unknown values are omitted from a scrape. */
   const setConditions = async () => {
     const known = await Promise.all(conditions.map((source) => source().catch((): Condition => ({}))));
     const values = new Map(known.flatMap((condition) => Object.entries(condition)));
@@ -152,7 +146,7 @@ export function createMetrics(): Metrics {
   return {
     contentType: registry.contentType,
     async text() {
-      // Without the database the other metrics are still served. Its last values would mislead, so they are left out.
+      // Without the database, other metrics are still served. Outdated values would mislead, so they are omitted.
       const late = sleep(SOURCES_MS, undefined, { ref: false });
       const [figures] = await Promise.all([
         Promise.race([figuresOfOrders().catch(() => undefined), late]),

@@ -2,17 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const DETAIL_MS = 1_000;
 
-/** The parts that aren't ready, each with the reason; empty when all are. */
+/** The reason for each part that isn't ready. */
 export type Missing = Readonly<Record<string, string>>;
 
-/** Collects the reasons why the bot isn't ready. */
 export interface Readiness {
   missing(): Promise<Missing>;
-  /** @param look why the part isn't ready; undefined when it is */
+  /** @param look returns why the part isn't ready; undefined when it is */
   watch(part: string, look: () => Promise<string | undefined>): void;
-  /** Problems of a bot that is ready. */
+  /** Problems that don't affect readiness. */
   details(): Promise<Missing>;
-  /** @param look the part's problem; undefined if none */
+  /** @param look returns the part's problem; undefined if none */
   watchDetail(part: string, look: () => Promise<string | undefined>): void;
 }
 
@@ -24,7 +23,7 @@ export function createReadiness(parts: readonly string[]): Readiness {
     missing: () => answersOf(looks),
     details: () => answersOf(details),
     watchDetail(part, look) {
-      // A detail that can't be read in time is left out, so it never delays the answer.
+      // A detail that can't be read in time is omitted, so that the response isn't delayed.
       details.set(part, () =>
         Promise.race([look().catch(() => undefined), sleep(DETAIL_MS, undefined, { ref: false })]),
       );

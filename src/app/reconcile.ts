@@ -6,44 +6,40 @@ import type { DueLane, OrderStore } from '../orders/ports.ts';
 import { keyOfSubject, type NotificationStore, type Subject, subjectOfKey } from '../outbox/notifications.ts';
 
 /**
- * Finds rows that are due: at start, every two seconds, and immediately in the process that made a change. So a lost
- * wake-up, a crash and a second replica need no special code.
+ * Finds due rows at start, every two seconds, and immediately in the process that made a change. Lost notifications,
+ * crashes and other replicas need no special handling.
  */
 
 export interface LoopOptions {
   readonly name: string;
-  /** Ids processed at once. */
   readonly parallel: number;
-  /** Interval between lookups of due work, in milliseconds. */
+  /** Interval between queries for due work, in milliseconds. */
   readonly periodMs: number;
   /** Claims up to `limit` ids that are due and unclaimed. */
   readonly claim: (limit: number) => Promise<readonly string[]>;
-  /** @param isClaimed the id is from {@link LoopOptions.claim}, not from {@link Loop.add} */
   readonly work: (id: string, isClaimed: boolean) => Promise<void>;
   readonly failed: () => void;
   readonly log: Log;
 }
 
-/** Processes due ids in parallel, so a slow one doesn't hold up the others. */
+/** Processes due ids in parallel, so that a slow one doesn't block the others. */
 export interface Loop {
-  /** Looks for due work now and then periodically. */
+  /** Queries for due work now and then periodically. */
   start(): void;
-  /** Processes an id at once. A waiting id is processed once; a running one again afterwards. */
+  /** Processes an id immediately. A queued id is processed once; a running one again afterwards. */
   add(id: string): void;
   /**
    * Claims due ids and starts processing them.
-   * @param claim replaces the usual one
+   * @param claim replaces the usual claim
    */
   look(claim?: LoopOptions['claim']): Promise<void>;
-  /** Starts no more work. */
   stop(): void;
-  /** Resolves when nothing is running or waiting. */
+  /** Resolves when nothing is running or queued. */
   idle(): Promise<void>;
 }
 
 export function createLoop({ name, parallel, periodMs, claim, work, failed, log }: LoopOptions): Loop {
   const running = new Map<string, Promise<void>>();
-  /** The waiting ids, and whether they are claimed. */
   const waiting = new Map<string, boolean>();
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
@@ -83,7 +79,7 @@ export function createLoop({ name, parallel, periodMs, claim, work, failed, log 
     if (isStopped) return;
     isLooking = true;
     try {
-      // At least one is claimed: a process that is busy with its own changes must still take over others' work.
+      // Claims at least one: a process that is busy with its own changes must also take other work.
       const limit = Math.max(1, parallel - running.size - waiting.size);
       const ids = await claimDue(limit);
       mayBeMore = ids.length === limit;
@@ -105,7 +101,7 @@ export function createLoop({ name, parallel, periodMs, claim, work, failed, log 
     start() {
       void look();
       timer = setInterval(() => {
-        // A slow database must not get the same query again while it runs.
+        // A slow database must not get the same query while it runs.
         if (!isLooking) void look();
       }, periodMs);
     },
@@ -129,45 +125,43 @@ export interface ReconcilerDeps {
   readonly notify: (subject: Subject, isClaimed: boolean) => Promise<void>;
   /** Whether Slack accepts background updates. */
   readonly mayRefresh: () => boolean;
-  /** Duration of a claim that this process no longer renews. */
+  /** Duration of a claim that is no longer renewed. */
   readonly leaseMs: number;
   readonly notificationLeaseMs: number;
-  /** Interval between lookups of due work, in milliseconds. */
   readonly periodMs: number;
   readonly failed: (loop: string) => void;
   readonly now: () => Date;
   readonly log: Log;
 }
 
-/** Advances orders, and delivers notifications. */
+/** Advances orders and delivers notifications. */
 export interface Reconciler {
-  /** Looks for due work now and every two seconds. */
+  /** Queries for due work now and every two seconds. */
   start(): void;
-  /** Continues an order that this process has changed. Due work starts at once. */
+  /** Continues an order that this process has changed. Due work starts immediately. */
   advance(order: Order): void;
-  /** Looks for due notifications, also after this process has changed their subject. */
+  /** Delivers due notifications, also after this process has changed their subject. */
   notifyDue(): Promise<void>;
-  /** Looks up in public records all orders that wait for them, before they are due. */
+  /** Checks public records for all orders that wait for them, even if not due. */
   askRecords(): Promise<void>;
-  /** Finds all due work and waits until it is done. For the demo and tests, because their clocks jump. */
+  /** Does all due work and waits for it. For the demo and tests, because their clocks jump. */
   catchUp(): Promise<void>;
   stop(): void;
-  /** Resolves when nothing is running. */
   idle(): Promise<void>;
 }
 
-/** Orders and subjects that one process works on at once. */
+/** Orders and subjects that one process works on in parallel. */
 const PARALLEL = { deadlines: 4, execution: 48, observation: 4, notifications: 8, refreshes: 4 } as const;
-/** Looking up an order of many names takes long. A repeat does no harm. */
+/** Checking an order with many names takes long. A repeated check is harmless. */
 const OBSERVATION_LEASE_MS = 10 * MINUTE_MS;
 /** Timers may fire a little early. */
 const TIMER_LEEWAY_MS = 5;
-/** Orders that wait for public records are looked up at least hourly, so all of them are due within this time. */
+/** Orders that wait for public records are checked at least hourly, so all of them are due within this time. */
 const LOOK_AHEAD_MS = 61 * MINUTE_MS;
 
 /**
- * Runs one loop per lane and two for notifications, so that a slow Slack, service or registry holds up only its own
- * loop, and refreshes never hold up urgent messages.
+ * Runs one loop per lane and two for notifications. A slow Slack, service or registry blocks only its own loop, and
+ * refreshes never delay urgent messages.
  */
 export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const { store, now, log, periodMs, notificationLeaseMs } = deps;
@@ -208,12 +202,12 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
       for (const loop of loops) loop.start();
     },
     advance(order) {
-      // The first lookup finds it.
+      // The first query finds it.
       if (!isStarted) return;
       const at = now();
       const isDue = (moment: Date | undefined) => moment !== undefined && moment <= at;
       notifyOnTime(order.id, notificationDueAt(order, at));
-      // The worker of an order continues it.
+      // The order's worker continues it.
       if (order.claim !== undefined || !isDue(dueAt(order, at))) return;
       for (const lane of ['deadlines', 'execution', 'observation'] as const)
         if (DUE_LANES[lane].includes(order.state)) lanes[lane].add(order.id);
@@ -233,7 +227,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   };
 }
 
-/** The loops over orders. An order that fails is due later. */
+/** The loops for orders. An order that fails is due later. */
 function createLanes(deps: ReconcilerDeps): Readonly<Record<DueLane, Loop>> {
   const { store, now, log, periodMs, leaseMs } = deps;
   const advance = async (orderId: string, lane: DueLane) => {
@@ -262,9 +256,9 @@ function createLanes(deps: ReconcilerDeps): Readonly<Record<DueLane, Loop>> {
   };
 }
 
-/** Notifies of an order when it is due: at once, or by a timer that a later call replaces. */
+/** Calls `notify` when an order is due: immediately, or by a timer that a later call replaces. */
 function createOrderTimers(now: () => Date, notify: (orderId: string) => void) {
-  /** Orders with a notification that is due shortly. */
+  /** Orders with a notification that is due soon. */
   const soon = new Map<string, { readonly due: Date; readonly timer: NodeJS.Timeout }>();
   return (id: string, due: Date | undefined) => {
     const known = soon.get(id);
@@ -284,14 +278,14 @@ function createOrderTimers(now: () => Date, notify: (orderId: string) => void) {
 
 /** Repeated work. It finds out itself what is due. */
 export interface Repeated {
-  /** Runs the work now; if it is running, once more after that. Never throws. */
+  /** Runs the work now; if it is running, runs it once more afterwards. Never throws. */
   now(): Promise<void>;
   stop(): void;
   /** Resolves when the work isn't running. */
   idle(): Promise<void>;
 }
 
-/** Runs work now and then periodically, never twice at once. */
+/** Runs work now and then periodically, never concurrently. */
 export function repeat({
   name,
   everyMs,
@@ -302,7 +296,7 @@ export function repeat({
   readonly name: string;
   readonly everyMs: number;
   readonly work: () => Promise<unknown>;
-  /** Gets the outcome of each run. */
+  /** Called with the outcome of each run. */
   readonly ended: (outcome: 'succeeded' | 'failed') => void;
   readonly log: Log;
 }): Repeated {

@@ -8,18 +8,16 @@ import { NOTIFICATION_LEASE_MS } from '../slack/outbound/notify.ts';
 
 /** Durations that tests change, in milliseconds. */
 export interface Pace {
-  /** A worker's lease of an order. */
   readonly leaseMs: number;
-  /** A request that has not left this long after its `sentAt` is not sent. */
+  /** A request that wasn't sent within this time after its `sentAt` is not sent. */
   readonly sendWithinMs: number;
-  /** A process's lease of a subject's messages. */
   readonly notificationLeaseMs: number;
-  /** The interval between lookups of due orders: the longest delay after a lost wake-up. */
+  /** The interval between queries for due orders: the longest delay after a lost notification. */
   readonly periodMs: number;
   readonly purgeMs: number;
   /**
-   * The pause between two requests to the same registry, between two messages of a digest, and between two people. Each
-   * has its own default.
+   * The pause between two requests to the same registry, two messages of a digest, and two people. Each has its own
+   * default.
    */
   readonly spacingMs?: number;
 }
@@ -32,21 +30,18 @@ export const PACE: Pace = {
   purgeMs: 10_000,
 };
 
-/** Replacements of real parts for tests and the demo. Nothing else sets it. */
+/** Replacements of real parts for tests and the demo only. */
 export interface Seams {
-  /** The clock of orders and expiry. Signatures, tokens and sessions use real time, like their other ends. */
+  /** The clock for orders and expiry. Signatures, tokens and sessions use real time, because their counterparts do. */
   readonly now?: () => Date;
-  /** The address of the HTTP server; default: every address of the machine. */
+  /** The HTTP server's address; default: every address of the machine. */
   readonly host?: string;
-  /** Commands that one person may use per minute. */
   readonly commandsPerMinute?: number;
   readonly pace?: Pace;
   /** The demo's names have no websites. */
   readonly readCertificate?: ReadCertificate;
-  /** The policy in force. */
   readonly policy?: PolicySource;
-  /** Wraps the store of orders, so that tests see each commit. */
+  /** Wraps the store of orders, so that tests can observe each commit. */
   readonly wrapOrderStore?: (store: OrderStore) => OrderStore;
-  /** Wraps the outbox. */
   readonly wrapNotificationStore?: (store: NotificationStore) => NotificationStore;
 }

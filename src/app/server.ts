@@ -15,12 +15,11 @@ import type { Missing } from './readiness.ts';
 export interface ListenOptions {
   /** 0 picks any free port. */
   readonly port: number;
-  /** Address to listen on; default: every address of the machine. */
+  /** The address to listen on; default: every address of the machine. */
   readonly host?: string;
   readonly log: Log;
 }
 
-/** The response of `/metrics`. */
 export interface ServedMetrics {
   readonly contentType: string;
   text(): Promise<string>;
@@ -28,7 +27,7 @@ export interface ServedMetrics {
 
 export interface ServerOptions extends ListenOptions {
   readonly missing: () => Promise<Missing>;
-  /** Problems of a bot that is ready. */
+  /** Problems that don't affect readiness. */
   readonly details: () => Promise<Missing>;
   /** Undefined if the metrics have their own port. */
   readonly metrics: ServedMetrics | undefined;
@@ -36,50 +35,50 @@ export interface ServerOptions extends ListenOptions {
 
 /** Routes served once the bot has started. */
 export interface Routes {
-  /** Whether a request has Slack's signature, over the raw body. */
+  /** Whether a request has Slack's signature over the raw body. */
   readonly isSigned: (headers: IncomingHttpHeaders, body: Buffer) => boolean;
   /** Handles Slack's signed requests; undefined while starting, and in Socket Mode. */
   readonly slack: () => RequestListener | undefined;
   /** The calendar feed of a token, in chunks; undefined for an unknown token. */
   readonly calendar: (token: string) => Promise<AsyncIterable<string> | undefined>;
-  /** Serves a page for people. @returns whether it has the path */
+  /** Serves a signing page. @returns whether the path belongs to one */
   readonly page: (path: string, request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
 }
 
 export interface MetricsServer {
   readonly port: number;
-  /** Takes no new connections and closes idle ones. */
+  /** Accepts no new connections and closes idle ones. */
   close(): Promise<void>;
 }
 
 export interface HttpServer extends MetricsServer {
-  /** Serves these from now on. Until then Slack gets "not ready", and there is no calendar. */
+  /** Starts serving these routes. Before, Slack gets "not ready", and there is no calendar. */
   serve(routes: Routes): void;
 }
 
 const CALENDAR_PATH = /^\/calendar\/([A-Za-z0-9_-]{20,100})\.ics$/;
 
-/** Slack's largest deliveries, forms with every field filled in, are far smaller. */
+/** Slack's largest requests, forms with every field filled in, are far smaller. */
 const MAX_BODY_BYTES = 1_000_000;
 
-/** A certificate check is `ssl_check=1` and a token: smaller than this. */
+/** A certificate check has a smaller body: `ssl_check=1` and a token. */
 const SSL_CHECK_BYTES = 1_000;
 const SSL_CHECK = /(?:^|&)ssl_check=1(?:&|$)/;
 
-/** Slack abandons a delivery after 3 s, so a slower request isn't from Slack. */
+/** Slack gives up after 3 s, so a slower request isn't from Slack. */
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
-/** How often Node checks for slow requests; its default is 30 s. */
+/** Node checks for slow requests every 30 s by default. */
 const TIMEOUT_CHECK_MS = 1_000;
 /**
  * Longer than load balancers keep an idle connection (60 s): otherwise they could send a request on a connection that
  * the server is closing.
  */
 const KEEP_ALIVE_MS = 65_000;
-/** Slack sends about fifteen headers, and a load balancer adds some. */
+/** Slack sends about fifteen headers, and load balancers add some. */
 const MAX_HEADERS = 100;
 const MAX_HEADER_BYTES = 16_384;
-/** Connections without a complete request; load balancers keep some tens of idle ones. */
+/** Connections without a complete request. Load balancers keep a few dozen idle ones. */
 const MAX_WAITING_CONNECTIONS = 500;
 const MAX_CONNECTIONS = 1_000;
 
@@ -92,7 +91,7 @@ const HEADERS = {
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** Serves `/slack/events`, `/healthz`, `/readyz`, `/metrics`, `/calendar/<token>.ics`, and pages for people. */
+/** Serves `/slack/events`, `/healthz`, `/readyz`, `/metrics`, `/calendar/<token>.ics`, and the signing pages. */
 export async function startServer(options: ServerOptions): Promise<HttpServer> {
   let served: Routes | undefined;
   const server = await listen(options, (request, response) => route(options, served, request, response));
@@ -104,7 +103,6 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
   };
 }
 
-/** Serves only `/metrics`, on a port that isn't public. */
 export function startMetricsServer(
   options: ListenOptions & { readonly metrics: ServedMetrics },
 ): Promise<MetricsServer> {
@@ -151,8 +149,8 @@ async function listen({ port, host, log }: ListenOptions, handle: Handle): Promi
 }
 
 /**
- * Closes the oldest connection without a complete request when there are too many. Deliveries are complete within
- * milliseconds, so an attacker who opens connections and sends nothing only loses their own connections.
+ * Closes the oldest connection without a complete request when there are too many. Real requests are complete within
+ * milliseconds, so an attacker who opens connections and sends nothing only loses their own.
  */
 function limitWaitingConnections(server: Server): void {
   const waiting = new Set<Socket>();
@@ -235,7 +233,7 @@ async function answerMetrics(metrics: ServedMetrics, response: ServerResponse): 
   response.end(text);
 }
 
-/** The whole body; undefined when larger than any of Slack's. */
+/** @returns undefined when larger than any of Slack's requests */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -249,8 +247,8 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
 }
 
 /**
- * Slack occasionally checks the certificate with an unsigned request, and expects 200. Nothing else in that request is
- * used, and its body is read only if it is short enough for such a check.
+ * Slack occasionally checks the certificate with an unsigned request, and expects 200. Nothing else in this request is
+ * used, and its body is read only if it is short enough.
  */
 async function isSslCheck(request: IncomingMessage): Promise<boolean> {
   if (request.headers['x-slack-signature'] !== undefined) return false;
@@ -262,10 +260,7 @@ async function isSslCheck(request: IncomingMessage): Promise<boolean> {
   return body !== undefined && SSL_CHECK.test(body.toString('latin1'));
 }
 
-/**
- * Bolt assumes that every body is an object. With any other body it leaves a rejection unhandled, which would end the
- * process.
- */
+/** Bolt assumes that every body is an object. Any other body would cause an unhandled rejection and end the process. */
 function isDelivery(mediaType: string, body: string): boolean {
   const payload =
     mediaType === 'application/x-www-form-urlencoded' ? new URLSearchParams(body).get('payload') : body;
@@ -278,7 +273,7 @@ function isDelivery(mediaType: string, body: string): boolean {
   }
 }
 
-/** A body isn't decoded before its signature is checked. */
+/** The body isn't decoded before its signature is checked. */
 async function takeFromSlack(
   routes: Routes | undefined,
   request: IncomingMessage,
@@ -301,13 +296,13 @@ async function takeFromSlack(
   }
   if (!routes.isSigned(request.headers, body))
     return answer(response, 401, { error: 'not signed by Slack, or not of this moment' });
-  // Bolt knows media types only without their parameters.
+  // Bolt doesn't recognize media types with parameters.
   const [given = ''] = (request.headers['content-type'] ?? '').split(';');
   const mediaType = given.trim().toLowerCase();
   request.headers['content-type'] = mediaType;
   if (!isDelivery(mediaType, body.toString('utf8')))
     return answer(response, 400, { error: 'not a delivery of Slack' });
-  // The body has been read, so Bolt takes it from `rawBody` and checks the signature again.
+  // The body has been read, so Bolt uses `rawBody` and checks the signature again.
   Object.assign(request, { rawBody: body });
   slack(request, response);
 }

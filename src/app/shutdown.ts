@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../lib/log.ts';
 
-/** Shutdown takes at most 10 s in all. Running work gets this long; then its requests are aborted. */
+/** Time for running work before its requests are aborted. Shutdown takes at most 10 s in all. */
 const DRAIN_MS = 5_000;
 const FINAL_NOTIFICATIONS_MS = 1_500;
 const LAST_BEAT_MS = 1_000;
@@ -12,7 +12,7 @@ export interface Shutdown {
   readonly sending: AbortSignal;
   /** Aborts lookups and digests, which are resumed later. */
   readonly looking: AbortSignal;
-  /** Closes a part at the end. Last added, first closed. */
+  /** Closes a part at the end, last added first. */
   onClose(close: () => Promise<void> | void): void;
   /** Closes the parts of a bot that fails to start. */
   closeAll(): Promise<void>;
@@ -23,7 +23,7 @@ export interface Shutdown {
 export interface Stoppable {
   readonly heartbeat: { stopCleanly(): Promise<void> };
   readonly work: { stop(): void; idle(): Promise<void> };
-  /** @returns false when `timeoutMs` wasn't enough */
+  /** @returns false when it timed out */
   readonly app: { stop(timeoutMs: number): Promise<boolean> };
 }
 
@@ -54,9 +54,9 @@ export function createShutdown(log: Log): Shutdown {
         app.stop(DRAIN_MS),
         Promise.race([idle, sleep(DRAIN_MS, false, { ref: false })]),
       ]);
-      // Running requests are aborted. Sent items become `UNKNOWN` and a person settles them.
+      // Running requests are aborted. Sent items become `UNKNOWN`, and a person settles them.
       stopSending.abort();
-      // Without a clean stop the next start doubts orders that may have been sent.
+      // Without a clean stop, the next start treats orders that may have been sent as unknown.
       if (!drained.includes(false) || (await Promise.race([idle, sleep(FINAL_NOTIFICATIONS_MS, false)]))) {
         const lastBeat = heartbeat
           .stopCleanly()

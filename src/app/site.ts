@@ -19,14 +19,14 @@ import type { Pace, Seams } from './seams.ts';
 import type { HttpServer, MetricsServer } from './server.ts';
 import type { Shutdown } from './shutdown.ts';
 
-/** Shared by every step of the composition. */
+/** Shared by all steps of the composition. */
 export interface Site {
   readonly config: Config;
   readonly log: Log;
   readonly signal: AbortSignal;
   readonly seams: Seams;
   readonly pace: Pace;
-  /** Identifies this process among all that share the database; new at every start. */
+  /** Unique per process and start. */
   readonly processId: string;
   readonly now: () => Date;
   readonly metrics: Metrics;
@@ -34,7 +34,6 @@ export interface Site {
   readonly shutdown: Shutdown;
 }
 
-/** Slack, and the bot's identity there. */
 export interface Slack {
   readonly web: SlackWeb;
   readonly pacer: Pacer;
@@ -52,19 +51,18 @@ export interface Identity {
   readonly orgId: string | undefined;
 }
 
-/** Values of team settings that were not saved. */
+/** Defaults for team settings that weren't saved. */
 export interface TeamDefaults {
   current(): NamedSettings;
-  /** Reads the workspace's admins again, if they are the approvers. */
+  /** Reloads the workspace's admins if they are the approvers. */
   refresh(): Promise<void>;
 }
 
-/** Connections made at start. */
 export interface Connected {
   readonly server: HttpServer;
   readonly metricsServer: MetricsServer;
   readonly publicUrl: string;
-  /** Undefined where passkeys don't work at `publicUrl`. */
+  /** Undefined if passkeys don't work at `publicUrl`. */
   readonly relyingParty: RelyingParty | undefined;
   readonly databaseUrl: string;
   readonly takeBackup: () => Promise<void>;
@@ -82,6 +80,5 @@ export interface Contexts {
   readonly sending: SendingContext;
   readonly offboarding: OffboardingContext;
   readonly reconciler: Reconciler;
-  /** Looks up names. */
   readonly observing: Loop;
 }

@@ -46,12 +46,10 @@ export class StartError extends Error {
   override readonly name = 'StartError';
 }
 
-/** How long a start waits for the database or Slack. */
 const MAX_START_WAIT_MS = 120_000;
 
 /**
- * Returns the address of the configured database, or starts the embedded one.
- *
+ * Returns the URL of the configured database, or starts the embedded one.
  * @param onClose gets a function that stops the embedded database
  */
 async function findDatabase(
@@ -68,7 +66,6 @@ async function findDatabase(
   return postgres.url;
 }
 
-/** Migrates the database to this release's schema. */
 async function migrateDatabase(url: string, log: Log): Promise<void> {
   const { applied } = await migrate({ url, log: (sentence) => log.info(sentence) });
   if (applied.length > 0) log.info({ applied }, 'migrated the database to this release’s schema');
@@ -80,13 +77,11 @@ const identity = z.object({
   enterprise_id: z.string().optional(),
 });
 
-/** Asks Slack for the bot's identity and workspace. */
 export async function identify(web: SlackWeb): Promise<Identity> {
   const answer = await web.call('auth.test', {}, identity);
   return { teamId: answer.team_id, userId: answer.user_id, orgId: answer.enterprise_id };
 }
 
-/** How Slack delivers. */
 export function slackMode(config: Config): SlackMode {
   const { appToken, signingSecret } = config.slack;
   if (appToken !== undefined) return { kind: 'socket', appToken };
@@ -95,8 +90,8 @@ export function slackMode(config: Config): SlackMode {
 }
 
 /**
- * Retries while the database or Slack is down. If either refuses, it stops immediately. Waiting times that Slack asks
- * for don't count towards the limit.
+ * Retries while the database or Slack is down. Stops immediately if either refuses. Pauses requested by Slack don't
+ * count towards the limit.
  */
 export async function retryAtStart<T>(
   what: string,
@@ -142,7 +137,7 @@ function refusePort(variable: string, port: number, cause: unknown): never {
   );
 }
 
-/** Opens the ports at once, so health checks show what is missing. */
+/** Opens the ports first, so that health checks show what is missing. */
 async function startServers({ config, log, seams, metrics, readiness, shutdown }: Site) {
   const { metricsPort } = config;
   const listen = { log, ...(seams.host === undefined ? {} : { host: seams.host }) };
@@ -171,7 +166,7 @@ async function startServers({ config, log, seams, metrics, readiness, shutdown }
   return { server, metricsServer: await open('METRICS_PORT', metricsPort, opening) };
 }
 
-/** Starts the embedded database if used, and migrates the schema. */
+/** Starts the embedded database, if used, and migrates the schema. */
 async function connectDatabase(site: Site) {
   const { config, log, signal, now, metrics, readiness, shutdown } = site;
   const url = await findDatabase(config, log, shutdown.onClose);
@@ -211,7 +206,7 @@ function backupsOfDay({ config: { backupDir: folder }, now, log }: Site, url: st
   };
 }
 
-/** Decrypts the ledger's key. Without it nothing is sealed or repeated; everything else works. */
+/** Decrypts the ledger's key. Without it, nothing is sealed; everything else works. */
 async function openKey(
   { config, log, signal }: Site,
   database: Database,
@@ -230,7 +225,7 @@ async function openKey(
   return key;
 }
 
-/** @param readAdmins the workspace's admins: the approvers if the settings name none */
+/** @param readAdmins the workspace's admins: the approvers if no setting names any */
 function createTeamDefaults(
   start: NamedSettings,
   readAdmins: () => Promise<readonly string[]>,
@@ -259,7 +254,7 @@ async function connectSlack(site: Site, database: Database, vault: Vault, canSig
   const bot = await retryAtStart('Slack', log, signal, () => identify(web));
   readiness.watch('slack', async () => refusedToken(await token.check()) ?? 'not connected yet');
   const opened = createInstallationStores(database);
-  // Before any work is taken: new rows belong to the team from here on.
+  // Before any work is claimed: from here on, new rows belong to the team.
   await retryAtStart('the database', log, signal, () => opened.installation.serve(bot.teamId));
   const ledgerKey = await openKey(site, database, vault, bot.teamId);
   const teamDefaults = createTeamDefaults(config.team, () => directory.workspaceAdmins());
@@ -292,7 +287,7 @@ async function connectSlack(site: Site, database: Database, vault: Vault, canSig
   return { slack, stores, teamDefaults, ledgerKey };
 }
 
-/** Opens the ports and connects to the database and to Slack, one after the other. */
+/** Opens the ports, then connects to the database, then to Slack. */
 export async function connect(site: Site): Promise<Connected> {
   const { config } = site;
   const servers = await startServers(site);
@@ -319,7 +314,7 @@ function openVault({ config, log, now, metrics }: Site): Vault {
   });
 }
 
-/** Starts accepting deliveries from Slack. */
+/** Starts accepting requests from Slack. */
 export async function startApp(
   { config, signal, metrics, seams, readiness }: Site,
   { bot, token }: Slack,
@@ -355,10 +350,13 @@ function refusedToken(code: string | undefined): string | undefined {
   return code === undefined ? undefined : `refuses SLACK_BOT_TOKEN (${code})`;
 }
 
-/** At start, more urgent calls to Slack come first. */
+/** At start, other calls to Slack are more urgent. */
 const SETTINGS_CHECK_MS = 30_000;
 
-/** Warns of people, groups and channels in the settings that don't exist in Slack. @returns cancels it */
+/**
+ * Warns about people, groups and channels in the settings that don't exist in Slack. @returns a function that cancels
+ * it
+ */
 export function checkSettingsLater(
   { config, log }: Pick<Site, 'config' | 'log'>,
   { web, bot, orgId }: Pick<Slack, 'web' | 'bot' | 'orgId'>,
@@ -382,7 +380,7 @@ export function checkSettingsLater(
   return () => clearTimeout(timer);
 }
 
-/** Parts that are switched off. The bot already works, so a slow database must not end it. */
+/** Logs which features are off. The bot already works, so a slow database must not end it. */
 export function noteMissing({ config, log }: Site, settings: SlackContext['savedSettings']): void {
   if (config.service.jsonUrl === undefined)
     log.info('SERVICE_JSON_URL is not set: no domain service is connected, the bot only watches');
@@ -393,7 +391,7 @@ export function noteMissing({ config, log }: Site, settings: SlackContext['saved
   );
 }
 
-/** Keys are bound to the host of `PUBLIC_URL`. After a change they sign nothing, and everyone adds a new one. */
+/** Keys are bound to the host of `PUBLIC_URL`. After a change they are useless, and everyone must add a new one. */
 export function warnOfMovedKeys({ log }: Site, { stores, relyingParty }: Connected): void {
   const host = relyingParty?.id;
   stores.keys.readRows().then(

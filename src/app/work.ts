@@ -9,11 +9,10 @@ import { openMoneyReport } from '../slack/money/money-report.ts';
 import { createLoop, repeat } from './reconcile.ts';
 import type { Connected, Contexts, Site } from './site.ts';
 
-/** Runs work when it is due. Rows say what is due, and replicas share it. */
+/** Runs due work. The due times are in rows that replicas share. */
 export interface Work {
-  /** Looks for due work at once. */
+  /** Finds and does all due work. */
   catchUp(): Promise<void>;
-  /** Starts nothing more. */
   stop(): void;
   /** Resolves when nothing is running. */
   idle(): Promise<void>;
@@ -21,22 +20,22 @@ export interface Work {
 
 /** A periodic job with its own loop. It finds out itself what is due. */
 export interface Job {
-  /** Its name in the log, in metrics and in `/readyz`. */
+  /** Used in the log, in metrics and in `/readyz`. */
   readonly name: string;
   readonly everyMs: number;
   readonly run: () => Promise<unknown>;
-  /** `early`: runs before the others when a clock has jumped, because they use its results. */
+  /** `early`: runs before other jobs after a clock jump, because they use its results. */
   readonly whenBehind?: 'early';
   /** May be aborted at shutdown. The next start runs it again. */
   readonly isCutOffAtStop?: true;
 }
 
-/** After a clock jump, registries get this long before due work is looked up. */
+/** After a clock jump, lookups get this long before due work is done. */
 const CATCH_UP_MS = 10_000;
 /** Webhooks that one process sends to one endpoint in parallel. */
 const WEBHOOKS_AT_ONCE = 4;
 
-/** One loop per endpoint, so that a hanging one doesn't hold up the others. */
+/** One loop per endpoint, so that a slow one doesn't block the others. */
 function createWebhookLoops({ pace, metrics, log }: Site, { slack }: Contexts) {
   return slack.webhooks.endpoints.map(({ host, claimDue, deliver }) =>
     createLoop({
@@ -54,7 +53,6 @@ function createWebhookLoops({ pace, metrics, log }: Site, { slack }: Contexts) {
 /** Longer than a year, so that a name's last renewal is in its history. */
 const OBSERVATIONS_KEPT_MS = 400 * DAY_MS;
 
-/** All periodic jobs. No job waits for another. */
 function jobsOf(site: Site, connected: Connected, contexts: Contexts): readonly Job[] {
   const { now, log, pace, shutdown } = site;
   const { stores, slack, takeBackup } = connected;

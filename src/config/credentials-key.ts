@@ -3,20 +3,20 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, ConfigError, parseVaultKeys, type VaultKeys } from './environment.ts';
 
-/** No backup contains it: a backup holds the database alone. */
+/** Not in any backup: backups contain only the database. */
 export function credentialsKeyFile({ dataDir }: Pick<Config, 'dataDir'>): string {
   return join(dataDir, 'credentials.key');
 }
 
 /**
- * The keys of the settings. Without `CREDENTIALS_KEYS`, the embedded database has a key in a file, made once.
+ * Without `CREDENTIALS_KEYS`, a key is created in a file of the data folder.
  * @throws {ConfigError} when the file can't be read, written or used
  */
 export function credentialsKeysOf(config: Pick<Config, 'credentialsKeys' | 'dataDir'>): VaultKeys {
   if (config.credentialsKeys !== undefined) return config.credentialsKeys;
   const file = credentialsKeyFile(config);
   try {
-    // A random id: if the file was lost, its values are reported as sealed with a missing key.
+    // The random id detects a lost key file: old values are then reported as encrypted with a missing key.
     const made = `made-${randomBytes(4).toString('hex')}:${randomBytes(32).toString('base64')}\n`;
     mkdirSync(config.dataDir, { recursive: true });
     writeFileSync(file, made, { mode: 0o600, flag: 'wx' });

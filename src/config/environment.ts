@@ -13,18 +13,16 @@ import { parseWhoisServers } from '../registry/whois/servers.ts';
 import { DEFAULT_HEADER_PREFIX } from '../service/authenticator/signature.ts';
 import { Secret } from '../service/secret.ts';
 
-/** Its id is stored beside every ciphertext made with it. */
+/** The id is stored with every ciphertext. */
 export interface VaultKey {
   readonly id: string;
-  /** 32 bytes. */
   readonly key: Buffer;
 }
-/** The first one encrypts, all decrypt. */
+/** The first key encrypts, all keys decrypt. */
 export type VaultKeys = [VaultKey, ...VaultKey[]];
 
 const IANA_BOOTSTRAP = 'https://data.iana.org/rdap/dns.json';
 const DEFAULT_PORT = 3000;
-/** Turns daily backups off. */
 const NO_BACKUPS = 'none';
 
 function list(text: string): string[] {
@@ -51,13 +49,11 @@ const httpUrl = z
   }, 'must be an http or https address without a user name')
   .refine((text) => !text.includes('#'), NO_FRAGMENT);
 
-/** Paths are appended to it. */
 const baseUrl = httpUrl.refine(
   (text) => !text.includes('?'),
   'must not have a query (?…): it would not be sent',
 );
 
-/** Parameters of `DATABASE_URL` that every connection uses. */
 const DATABASE_PARAMETERS: ReadonlySet<string> = new Set([
   'host',
   'port',
@@ -66,7 +62,7 @@ const DATABASE_PARAMETERS: ReadonlySet<string> = new Set([
   'application_name',
   ...['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert', 'sslnegotiation', 'uselibpqcompat'],
 ]);
-/** Only common ones are named in a message: an unescaped password looks like a parameter too. */
+/** Error messages name only common parameters: an unescaped password may look like a parameter too. */
 const UNUSED_PARAMETERS = [
   'options',
   'pgbouncer',
@@ -117,7 +113,6 @@ const yesOrNo = z
   .pipe(z.enum(['true', 'false', 'yes', 'no', '1', '0'], 'must be true or false'))
   .transform((text) => text === 'true' || text === 'yes' || text === '1');
 
-/** Highest first. */
 const daysBefore = z
   .string()
   .transform(list)
@@ -128,7 +123,6 @@ const daysBefore = z
   .transform((days) => [...new Set(days.map(Number))].sort((a, b) => b - a))
   .readonly();
 
-/** Empty: none. */
 const channelId = z
   .string()
   .regex(/^([CG][A-Z0-9]{2,})?$/, 'must be a channel id (C…), not a name')
@@ -144,10 +138,7 @@ const peopleAndGroups = z
   )
   .readonly();
 
-/**
- * The settings of `/domain settings`, in the order of its form, with their defaults. Shared by the form and the
- * environment.
- */
+/** The settings of `/domain settings`, in the form's order. */
 const teamSettingParsers = {
   approvers: peopleAndGroups.refine((ids) => ids.length > 0, 'must name at least one approver'),
   silent_approvers: peopleAndGroups.prefault(''),
@@ -178,44 +169,37 @@ const teamSettingParsers = {
 
 export const namedSettings = z.object(teamSettingParsers);
 export type NamedSettings = z.output<typeof namedSettings>;
-/** Without a domain service the admins are the approvers. */
+/** Without a domain service, admins are the approvers. */
 const watchOnlySettings = namedSettings.extend({ approvers: peopleAndGroups.prefault('') });
 
-/** @param of returns the setting of a name */
 export function teamSettingsOf(of: <Name extends keyof NamedSettings>(name: Name) => NamedSettings[Name]) {
   return {
-    /** Slack user ids and user-group ids (`S…`). */
     approvers: of('approvers'),
-    /** Count like approvers, and are never called. */
+    /** Approvers who are never notified. */
     silentApprovers: of('silent_approvers'),
     approvalsRequired: of('approvals_required'),
     approvalTasks: of('approval_tasks'),
-    /** In milliseconds. */
     approvalTtl: of('approval_ttl'),
-    /** In milliseconds. */
     approvalRemindAfter: of('approval_remind_after'),
     allowSelfApproval: of('allow_self_approval'),
-    /** Where approvers find every waiting card too. */
+    /** Every pending card is also posted here. */
     approvalChannel: of('approval_channel'),
-    /** Milliseconds until `approvalEscalateTo` are called. */
+    /** In milliseconds. */
     approvalEscalateAfter: of('approval_escalate_after'),
-    /** Slack user ids and user-group ids; empty: the admins. */
+    /** Empty: the admins. */
     approvalEscalateTo: of('approval_escalate_to'),
-    /** Undefined: the reminder channel. */
     alertChannel: of('alert_channel'),
-    /** Undefined: the reminder channel. */
     reportChannel: of('report_channel'),
     reminderChannel: of('reminder_channel'),
-    /** Before expiry, highest first. */
     reminderDays: of('reminder_days'),
     reminderCron: of('reminder_cron'),
     reminderTimezone: of('reminder_timezone'),
   };
 }
-/** Defaults from the environment, changed by `/domain settings`. */
+/** Defaults from the environment, overridden by `/domain settings`. */
 export type TeamSettings = Readonly<ReturnType<typeof teamSettingsOf>>;
 
-/** Five fields that the schedule's parser accepts, and that match some moment. */
+/** Whether it has five fields and matches at least one date. */
 function isCronLine(line: string): boolean {
   if (line.split(/\s+/).length !== 5) return false;
   try {
@@ -260,7 +244,7 @@ const vaultKeys = z.string().transform((text, context) => {
     const colon = item.indexOf(':');
     const id = item.slice(0, colon);
     const encoded = item.slice(colon + 1);
-    // The id isn't quoted either: if the two are mixed up, it is the key.
+    // The id isn't quoted either: the key and the id may be swapped.
     if (colon < 1 || !/^[A-Za-z0-9_.-]{1,32}$/.test(id))
       return problem(`must be id:base64 for each key, with an id of letters and digits, but ${which} isn’t`);
     if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(encoded)) return problem(`isn’t base64 in ${which}`);
@@ -274,12 +258,12 @@ const vaultKeys = z.string().transform((text, context) => {
   return [first, ...rest] satisfies VaultKeys;
 });
 
-/** Undefined when it isn't `id:base64(32 bytes)`, comma-separated. */
+/** @returns undefined unless the text is a comma-separated list of `id:base64(32 bytes)` */
 export function parseVaultKeys(text: string): VaultKeys | undefined {
   return vaultKeys.safeParse(text).data;
 }
 
-/** They may contain a secret, like those of Slack and PagerDuty. */
+/** Like the URLs of Slack and PagerDuty, they may contain a secret. */
 const webhookUrls = z
   .string()
   .transform(list)
@@ -324,7 +308,7 @@ const environment = z.object({
     .default([]),
   SERVICE_JSON_URL: baseUrl.transform((text) => text.replace(/\/+$/, '')).optional(),
   SERVICE_XML_URL: httpUrl.optional(),
-  // A token of RFC 9110, section 5.6.2.
+  // A token (RFC 9110, section 5.6.2).
   SERVICE_HEADER_PREFIX: z
     .string()
     .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, 'must be the first part of a header name')
@@ -375,7 +359,6 @@ const environment = z.object({
 
 type Variable = keyof z.input<typeof environment> | Uppercase<keyof NamedSettings>;
 
-/** Every variable, with an example for error messages. */
 export const VARIABLES: Readonly<Record<Variable, string>> = {
   SLACK_BOT_TOKEN: 'xoxb-your-bot-token',
   SLACK_SIGNING_SECRET: '32 hex digits from the app’s Basic Information page',
@@ -433,13 +416,13 @@ export const VARIABLES: Readonly<Record<Variable, string>> = {
 
 const VARIABLE_NAMES = Object.keys(VARIABLES);
 
-/** `message` lists every problem and never a value. */
+/** The message lists every problem, but never a value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
 /**
- * @param env empty values count as unset
+ * Empty values count as unset.
  * @throws {ConfigError} with every wrong variable, the problem, and an example
  */
 export function readConfig(env: Environment): Config {
@@ -455,16 +438,15 @@ export function readConfig(env: Environment): Config {
   return configOf(parsed.data, team.data, mistypedVariables(env));
 }
 
-/** By name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 type GivenVariables = Readonly<Record<string, string>>;
 type Problems = ReadonlyMap<string, string>;
 
-/** Any variable can be read from a file: `SLACK_BOT_TOKEN_FILE=/run/secrets/slack`. */
+/** Any variable can be read from a file, as in `SLACK_BOT_TOKEN_FILE=/run/secrets/slack`. */
 const FILE_SUFFIX = '_FILE';
 
-/** From the environment or the files it names. Problems name no path: it may be a secret in the wrong variable. */
+/** Problems never quote a path: it may be a secret in the wrong variable. */
 function givenVariables(
   env: Environment,
   names: readonly string[],
@@ -491,10 +473,9 @@ function givenVariables(
   return { given, problems };
 }
 
-/** Marks values to fill in in `.env.example`; never part of a valid value. */
 const PLACEHOLDER = '…';
 
-/** Unknown variables with names similar to known ones: probably typos. */
+/** Unknown variables that look like typos. */
 function mistypedVariables(env: Environment): readonly (readonly [name: string, meant: string])[] {
   const known = VARIABLE_NAMES.flatMap((name) => [name, `${name}${FILE_SUFFIX}`]);
   const set = Object.keys(env).filter((name) => env[name] !== '' && !known.includes(name));
@@ -504,14 +485,13 @@ function mistypedVariables(env: Environment): readonly (readonly [name: string, 
   });
 }
 
-/** One letter in six may differ, or words may be missing: `SLACK_TOKEN`. */
+/** One letter in six may differ, or words may be missing, as in `SLACK_TOKEN`. */
 function isNear(name: string, known: string): boolean {
   const words = name.split('_');
   const lacksWords = words.length > 1 && words.every((word) => known.split('_').includes(word));
   return lacksWords || editDistance(name, known) <= Math.max(1, Math.floor(known.length / 6));
 }
 
-/** Of single variables, and of combinations. */
 function problemsOf(given: GivenVariables, issues: readonly z.core.$ZodIssue[]): Problems {
   const problems = new Map<string, string>();
   for (const issue of issues) {
@@ -538,7 +518,7 @@ function problemsOf(given: GivenVariables, issues: readonly z.core.$ZodIssue[]):
   return problems;
 }
 
-/** Required settings in the order in which one gets them. */
+/** In the order in which an operator gets them. */
 const WHERE_TO_FIND: Readonly<Record<string, string>> = {
   SLACK_SIGNING_SECRET:
     'At https://api.slack.com/apps → your app → Basic Information. Socket Mode: App-Level Tokens → Generate, with the scope connections:write (SLACK_APP_TOKEN). HTTP: App Credentials → Signing Secret.',
@@ -565,14 +545,13 @@ function formatProblems(problems: Problems): string {
   return `Invalid settings, ${problems.size} to fix:\n${lines.join('\n')}\n${app}Set them in the environment or in a .env file. Every step: docs/install.md`;
 }
 
-/** By default only the embedded database is backed up: others have their own backups. */
+/** By default, only the embedded database is backed up. */
 function backupDirOf(e: z.output<typeof environment>): string | undefined {
   if (e.BACKUP_DIR === undefined)
     return e.DATABASE_URL === undefined ? join(e.DATA_DIR, 'backups') : undefined;
   return e.BACKUP_DIR === NO_BACKUPS ? undefined : e.BACKUP_DIR;
 }
 
-/** The validated settings. */
 export type Config = Readonly<ReturnType<typeof configOf>>;
 
 function configOf(
@@ -592,12 +571,12 @@ function configOf(
     /** Undefined: metrics are served on `port`. */
     metricsPort: e.METRICS_PORT,
     webhooks: { urls: e.WEBHOOK_URLS, secret: e.WEBHOOK_SECRET },
-    /** Without a trailing slash; undefined: this machine's own address. */
+    /** Without a trailing slash. */
     publicUrl: e.PUBLIC_URL,
-    /** Fingerprints of passkeys that may vouch for others; empty: nothing can be signed. */
+    /** Fingerprints of the passkeys at the root of trust. Empty: signing is off. */
     signingRoots: e.SIGNING_ROOTS,
     service: {
-      /** Undefined: the bot only watches. */
+      /** Undefined: watch-only. */
       jsonUrl: e.SERVICE_JSON_URL,
       xmlUrl: e.SERVICE_XML_URL,
       headerPrefix: e.SERVICE_HEADER_PREFIX,
@@ -609,32 +588,27 @@ function configOf(
       replyTo: e.SERVICE_REPLY_TO,
       defaultContext: e.SERVICE_DEFAULT_CONTEXT,
     },
-    /** Undefined: a key in `dataDir`, with the embedded database. */
+    /** Undefined: a key file in `dataDir`, with the embedded database. */
     credentialsKeys: e.CREDENTIALS_KEYS,
-    /** Signs seals; undefined: the bot makes one. */
+    /** Signs seals. Undefined: the bot creates one. */
     ledgerKey: e.LEDGER_KEY,
-    /** A service that stamps anchors (RFC 3161); undefined: none. */
+    /** The timestamp service (RFC 3161) for anchors. */
     databaseUrl: e.DATABASE_URL,
     dataDir: e.DATA_DIR,
-    /** Folder of the daily backup; undefined: no backup. */
     backupDir: backupDirOf(e),
     admins: e.ADMINS,
     /** Enterprise Grid: members of the organization's other workspaces. */
     allowOrgMembers: e.ALLOW_ORG_MEMBERS,
-    /** ISO 4217 code. */
     currency: e.CURRENCY,
-    /** Defaults of team settings. No approvers: the workspace's admins. */
+    /** Without approvers, the workspace's admins approve. */
     team: team.approvers.length === 0 ? { ...team, approvers: e.ADMINS } : team,
     rdapBootstrapUrl: e.RDAP_BOOTSTRAP_URL,
-    /** Undefined: WHOIS is off. */
     whoisServers: e.WHOIS === 'off' ? undefined : e.WHOIS_SERVERS,
-    /** Undefined: the operating system's. */
     dnsServers: e.DNS_SERVERS,
-    /** Before a certificate's end, highest first. */
+    /** Days before a certificate expires, highest first. */
     certificateDays: e.CERTIFICATE_DAYS,
     lookUpPrivateAddresses: e.LOOKUP_PRIVATE_ADDRESSES,
     logLevel: e.LOG_LEVEL,
-    /** `pretty`: readable lines instead of JSON. */
     logFormat: e.LOG_FORMAT,
   };
 }
@@ -644,7 +618,7 @@ export interface DatabaseSettings {
   readonly dataDir: string;
 }
 
-/** For commands that run where the bot's other settings are unknown. */
+/** For commands that don't need the bot's other settings. */
 export function readDatabaseSettings(env: Environment): DatabaseSettings {
   const shape = environment.pick({ DATABASE_URL: true, DATA_DIR: true });
   const { given, problems } = givenVariables(env, Object.keys(shape.shape));
@@ -661,11 +635,11 @@ export function variablesWith(env: Environment, person: string): readonly string
   return VARIABLE_NAMES.filter((name) => list(env[name] ?? '').includes(person));
 }
 
-/** Reads `.env` if present; the environment wins. @throws {ConfigError} when the file can't be read */
+/** The environment overrides `.env`. @throws {ConfigError} when the file can't be read */
 export function loadEnvironment(): Environment {
   if (!existsSync('.env')) return process.env;
   try {
-    // Node reports any unreadable file as missing.
+    // `process.loadEnvFile` reports any unreadable file as missing.
     readFileSync('.env');
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

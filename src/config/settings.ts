@@ -4,7 +4,6 @@ import { type NamedSettings, namedSettings, type TeamSettings, teamSettingsOf } 
 
 export type SettingName = keyof NamedSettings;
 
-/** Each may be empty. */
 export const CHANNEL_SETTINGS = [
   'approval_channel',
   'alert_channel',
@@ -13,7 +12,6 @@ export const CHANNEL_SETTINGS = [
 ] as const;
 export type ChannelSetting = (typeof CHANNEL_SETTINGS)[number];
 
-/** In the order of the form. */
 export const SETTING_NAMES: readonly SettingName[] = namedSettings.keyof().options;
 
 export interface SettingChange {
@@ -24,11 +22,10 @@ export interface SettingChange {
 
 export interface SettingsStore {
   all(): Promise<Readonly<Record<string, unknown>>>;
-  /** Changes and their audit log entries, all or nothing. */
+  /** Saves changes and their audit log entries in one transaction. */
   save(changes: readonly SettingChange[], by: string, at: Date): Promise<void>;
 }
 
-/** As texts, like in the environment. */
 export function settingsAsText(settings: TeamSettings): Readonly<Record<SettingName, string>> {
   return {
     approvers: settings.approvers.join(','),
@@ -55,8 +52,8 @@ export const teamSettings = namedSettings.transform((named) => teamSettingsOf((n
 const PARSERS: { readonly [Name in SettingName]: z.ZodType<NamedSettings[Name]> } = namedSettings.shape;
 
 /**
- * Saved values win over the defaults. A saved text that no longer parses is ignored. A channel saved as empty is
- * unset, whatever the environment says.
+ * Saved values override the defaults; invalid ones are ignored. A channel saved as empty is unset, even if the
+ * environment sets it.
  */
 export function withSaved(start: NamedSettings, saved: Readonly<Record<string, unknown>>): TeamSettings {
   return teamSettingsOf((name) => {

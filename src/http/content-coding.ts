@@ -2,7 +2,7 @@ import { brotliDecompressSync, inflateRawSync, unzipSync } from 'node:zlib';
 
 export const ACCEPT_ENCODING = 'gzip, br, deflate';
 
-/** Each costs a decoding, so their number is limited, as in curl. */
+/** A limit against decompression bombs, as in curl. */
 const MAX_CODINGS = 5;
 
 export class TooLargeError extends Error {
@@ -41,7 +41,7 @@ export function decodeContent(
 ): Buffer | undefined {
   const named = [headers['content-encoding'] ?? []].flat().join(',').toLowerCase().split(',');
   const codings = named.map((coding) => coding.trim()).filter((coding) => coding !== '');
-  // A response without a body may still name a coding.
+  // A response without a body can still have the header.
   if (codings.length === 0 || body.length === 0) return body;
   if (codings.length > MAX_CODINGS) return undefined;
   let decoded = body;

@@ -15,27 +15,25 @@ export interface HttpRequest {
 export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Decoded; undefined when that failed. */
   readonly body: Buffer | undefined;
-  /** As received. */
   readonly rawBody: Buffer;
 }
 
 export interface ExchangeLimits {
   /** For the whole exchange. */
   readonly timeoutMs: number;
-  /** Of the body as received and after decoding. `ignored`: the exchange ends after the headers, the body is empty. */
+  /** Limit before and after decoding. `ignored`: the exchange ends after the headers, with an empty body. */
   readonly maxBytes: number | 'ignored';
   readonly signal?: AbortSignal | undefined;
-  /** Checked before connecting, and right before the first byte is written. */
+  /** Checked before connecting, and again before the first byte is written. */
   readonly leaveBefore?: LeaveDeadline | undefined;
 }
 
-/** The latest time a request may be sent. */
+/** The latest time to send a request. */
 export interface LeaveDeadline {
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** A wall clock: a monotonic clock stops while a virtual machine is frozen. */
+  /** Must be a wall clock: monotonic clocks stop while a virtual machine is suspended. */
   readonly clock: () => number;
 }
 
@@ -43,7 +41,6 @@ export class TooLateError extends Error {
   override readonly name = 'TooLateError';
 }
 
-/** Deadline, byte limit, signal, or connection. */
 export type ExchangeFailure = 'timeout' | 'too_large' | 'aborted' | 'connection';
 
 const FAILURES: Readonly<Record<Exclude<ExchangeFailure, 'connection'>, string>> = {
@@ -57,7 +54,6 @@ export class HttpExchangeError extends Error {
   readonly failure: ExchangeFailure;
   /** `false` proves that no byte was sent; `true` proves nothing. */
   readonly sent: boolean;
-  /** Of a response that is too large. */
   readonly status: number | undefined;
 
   constructor(
@@ -73,10 +69,9 @@ export class HttpExchangeError extends Error {
 }
 
 /**
- * Sends one request and reads its whole response, under one deadline. Never retries, never follows a redirect.
- * undici's `onRequestStart` proves whether anything was sent: it runs right before the first byte is written, after
- * name resolution, connecting and the TLS handshake. A request given up before is stopped there. A second run would
- * send twice: it is stopped too.
+ * Sends one request and reads the whole response under one deadline. Never retries or follows redirects.
+ * undici calls `onRequestStart` right before it writes the first byte, after DNS, TCP and TLS: this proves whether
+ * anything was sent. Expired requests are stopped there, and so is a second call, which would send the request twice.
  * @throws {HttpExchangeError | TooLateError}
  */
 export function exchange(
@@ -94,7 +89,7 @@ export function exchange(
         method: request.method,
         headers: [...request.headers, 'accept-encoding', ACCEPT_ENCODING],
         body: request.body ?? null,
-        // The exchange's own deadline is the only timer.
+        // The exchange has its own timer.
         headersTimeout: 0,
         bodyTimeout: 0,
       },
@@ -103,7 +98,6 @@ export function exchange(
   });
 }
 
-/** The state of one exchange, as undici reports its progress. It is settled once. */
 class RunningExchange implements Dispatcher.DispatchHandler {
   readonly #limits: ExchangeLimits;
   readonly #resolve: (response: HttpResponse) => void;
@@ -128,11 +122,11 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     this.#reject = reject;
   }
 
-  /** Starts the deadline. @returns whether to dispatch the request; if not, the exchange has ended */
+  /** @returns whether to dispatch the request; if not, the exchange has ended */
   start(): boolean {
     const { timeoutMs, signal } = this.#limits;
     this.#timer = setTimeout(() => this.#failBy('timeout'), timeoutMs);
-    // Before the deadline: a suspended process missed both, and must report the suspension.
+    // Checked before the deadline: a suspended process misses both and must report the suspension.
     if (!this.#mayLeave()) return false;
     if (signal?.aborted) this.#onAbort();
     else if (timeoutMs <= 0) this.#fail('timeout', 'there was no time left to send it');
@@ -144,7 +138,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     if (this.#settled || this.#sent) {
       controller.abort(new Error('this request is over'));
       this.#fail('connection', 'the connection would have sent it a second time');
-      // Connecting may have taken long, and the process may have been suspended, so this is checked again.
+      // Checked again: connecting takes time, and the process may have been suspended.
     } else if (this.#mayLeave()) {
       this.#sent = true;
       this.#controller = controller;
@@ -194,7 +188,6 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     this.#fail('connection', message, withoutData(error));
   }
 
-  /** False: the exchange has ended. */
   #mayLeave(): boolean {
     const { leaveBefore } = this.#limits;
     const lateMs = leaveBefore === undefined ? 0 : leaveBefore.clock() - leaveBefore.at;
@@ -203,7 +196,6 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     return lateMs <= 0;
   }
 
-  /** @returns false if it was settled before */
   #settle(): boolean {
     if (this.#settled) return false;
     this.#settled = true;
@@ -230,11 +222,11 @@ class RunningExchange implements Dispatcher.DispatchHandler {
 
 const NOTHING = Buffer.alloc(0);
 
-/** One error for all connections: undici would create one with a stack for each. */
+/** Shared: undici would create an error with a stack trace for each connection. */
 const DEADLINE_PASSED = new Error('the exchange is over');
 
 /**
- * A reused connection may be closed by the server while the request goes out, with an unknown outcome. The client
+ * A server may close a reused connection while the request is being sent, which leaves the outcome unknown. The client
  * closes the connection itself, because with `Connection: close` undici creates a slow error for every response.
  */
 export async function exchangeOnFreshConnection(
@@ -251,7 +243,7 @@ export async function exchangeOnFreshConnection(
   }
 }
 
-/** undici's parser errors contain the unreadable bytes, which may echo a secret. */
+/** undici's parser errors contain the unparsed bytes, which may include a secret. */
 function withoutData(error: Error): Error {
   if (!('data' in error)) return error;
   const safe = new Error(error.message);

@@ -1,9 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The host asked for a pause. */
 export class HostBusyError extends Error {
   override readonly name = 'HostBusyError';
-  /** The rest of the pause. */
   readonly retryAfterMs: number;
 
   constructor(retryAfterMs: number) {
@@ -13,14 +11,12 @@ export class HostBusyError extends Error {
 }
 
 export interface HostRateLimiterOptions {
-  /** Concurrent requests. */
   readonly atOnce: number;
-  /** Minimum time between two starts. */
   readonly spacingMs: number;
   readonly now: () => Date;
 }
 
-/** Limits concurrency and rate per host, and pauses when the host asks for it. */
+/** Limits concurrency and rate per host, and pauses on the host's request. */
 export class HostRateLimiter {
   readonly #options: HostRateLimiterOptions;
   readonly #waiting: (() => void)[] = [];
@@ -32,7 +28,7 @@ export class HostRateLimiter {
     this.#options = options;
   }
 
-  /** Waiting requests are paused too. */
+  /** Also delays queued requests. */
   closeFor(ms: number): void {
     this.#closedUntil = Math.max(this.#closedUntil, this.#options.now().getTime() + ms);
   }
@@ -61,7 +57,7 @@ export class HostRateLimiter {
       this.#underWay += 1;
       return;
     }
-    // A finished request hands its slot over, so the slot stays counted.
+    // The finished request passes its slot on, so the count doesn't change.
     await new Promise<void>((resolve, reject) => {
       const enter = () => {
         signal?.removeEventListener('abort', giveUp);

@@ -1,7 +1,7 @@
 import { type LookupAddress, lookup as systemLookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
-/** Never the address of a public server (IANA special-purpose registries, RFC 6890). */
+/** Addresses that no public server has (IANA special-purpose registries, RFC 6890). */
 const special = new BlockList();
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
@@ -45,28 +45,24 @@ export class PrivateAddressError extends Error {
   }
 }
 
-/** All addresses of a name, like `lookup` of `node:dns`. */
+/** Resolves all addresses of a host, like `lookup` of `node:dns`. */
 export type Resolve = (
   host: string,
   options: { readonly all: true },
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/** Decides which hosts may be contacted. */
 export interface AddressGuard {
-  /**
-   * @throws PrivateAddressError when the host is a private address itself; names are checked when they are resolved.
-   */
+  /** @throws PrivateAddressError when the URL contains a private address; names are checked when they are resolved. */
   check(url: URL): void;
-  /** Resolves like the operating system, and refuses a name with any private address. */
+  /** The operating system's resolver, but rejects a host with any private address. */
   readonly lookup: LookupFunction;
 }
 
 /**
- * Keeps requests to servers named by others (a bootstrap file, a redirect) out of the private network.
- * @param trusted set by the operator; its host is allowed anywhere. If it is the loopback, other servers there are
- * allowed too, for a sandbox on one machine.
- * @param resolve the operating system's by default.
+ * Blocks requests to the private network, for URLs from outside (a bootstrap file, a redirect).
+ * @param trusted the operator's URL. Its host is always allowed. If it is a loopback address, all loopback addresses
+ * are allowed, for a sandbox on one machine.
  */
 export function createAddressGuard(trusted: URL, resolve: Resolve = systemLookup): AddressGuard {
   const trustedHost = bareHost(trusted);
@@ -124,7 +120,7 @@ function embeddedAddresses(address: string): readonly string[] {
   const dotted = (high: number, low: number) => [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
   const last = dotted(g, h);
   if (a === 0x2002) return [dotted(b, c)];
-  // The client's address is written with every bit inverted.
+  // Teredo stores the client's address with all bits inverted.
   if (a === 0x2001 && b === 0) return [dotted(c, d), dotted(g ^ 0xffff, h ^ 0xffff)];
   const isNat64 = a === 0x64 && b === 0xff9b && (c | d | e | f) === 0;
   const isIsatap = (e & ~0x0200) === 0 && f === 0x5efe;

@@ -2,9 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { TextDecoder } from 'node:util';
 
 /**
- * Decodes XML in any encoding of `TextDecoder`. Precedence (RFC 7303, section 3): byte order mark, `charset` of the
- * content type, XML declaration.
- * @returns undefined when none of the named encodings is known
+ * Decodes XML in any encoding that `TextDecoder` supports. Precedence (RFC 7303, section 3): byte order mark, `charset`
+ * of the content type, XML declaration.
+ * @returns undefined for unknown encodings
  */
 export function xmlText(body: Buffer, contentType: string | undefined): string | undefined {
   const head = body.toString('latin1', 0, 200);
@@ -12,7 +12,7 @@ export function xmlText(body: Buffer, contentType: string | undefined): string |
   return decodeText(body, [charsetOf(contentType), declared]);
 }
 
-/** JSON is UTF-8 (RFC 8259, section 8.1); a `charset` counts only when the body can't be UTF-8. */
+/** JSON is UTF-8 (RFC 8259, section 8.1). A `charset` is used only for bytes that aren't valid UTF-8. */
 export function jsonText(body: Buffer, contentType: string | undefined): string | undefined {
   return decodeText(body, [isUtf8(body) ? undefined : charsetOf(contentType)]);
 }
@@ -23,7 +23,7 @@ function charsetOf(contentType: string | undefined): string | undefined {
 
 function decodeText(body: Buffer, said: readonly (string | undefined)[]): string | undefined {
   const seen = byteOrderMark(body) ?? wideEncoding(body);
-  // A body that doesn't look like UTF-16 isn't, whatever its `charset`.
+  // UTF-16 was already detected above; a `charset` can't override that.
   const named = said.filter((name) => name !== undefined && !/^utf-?16$/i.test(name));
   const names = seen === undefined ? named : [seen];
   if (names.length === 0) return decodeAs('utf-8', body);
@@ -65,8 +65,8 @@ function wideEncoding([first, second]: Buffer): string | undefined {
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
 /**
- * A number that JavaScript would write with other digits becomes a string with the original digits:
- * `9007199254740993`, `12.10`.
+ * Keeps numbers that JavaScript would print differently as strings with the original digits: `9007199254740993`,
+ * `12.10`.
  * @throws SyntaxError whose message may quote the text
  */
 export function parseJson(text: string): unknown {

@@ -6,17 +6,14 @@ import type { Log } from '../lib/log.ts';
 const remembered = z.object({ n: z.int(), hash: z.string(), at: z.string() });
 export type RememberedAnchor = Readonly<z.output<typeof remembered>>;
 
-/** The newest anchor, kept beside the database: it detects a restored database. */
+/** Keeps the newest anchor outside of the database, to detect a restored database. */
 export interface AnchorMemory {
-  /** Undefined when there is none, or it is unreadable. */
   recall(): Promise<RememberedAnchor | undefined>;
-  /** Never fails: without it, only others' anchors detect a restored database. */
+  /** Never fails: without it, only external anchors detect a restored database. */
   remember(anchor: RememberedAnchor): Promise<void>;
 }
 
-/**
- * The newest anchor of a team's ledger stored in a folder. @returns undefined when there is none, or it is unreadable
- */
+/** @returns undefined when the file is missing or unreadable */
 export async function readAnchorFile(folder: string, teamId: string): Promise<RememberedAnchor | undefined> {
   try {
     return remembered.parse(JSON.parse(await readFile(fileIn(folder, teamId), 'utf8')));

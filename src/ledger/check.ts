@@ -6,27 +6,25 @@ import { hashOfSeal, isSigned, leafOf, type Seal } from './seal.ts';
 import { hexOf, treeHead } from './tree.ts';
 
 /**
- * Checks the bot's own ledger against its rows and its anchors. Detects changes made in the database without the bot.
- * Proves nothing to others: anyone who can change the program can change this too.
+ * Compares the ledger with the event rows and the anchors. Detects changes made in the database without the bot. It
+ * proves nothing to third parties: anyone who can change the program can change this check.
  */
 
 export interface LedgerLook {
   readonly blocks: AsyncIterable<SealedBlock>;
   readonly key: LedgerKey;
-  /** Those in the database, in order. */
+  /** Anchors in the database, oldest first. */
   readonly anchors: readonly SealHash[];
-  /** The newest one remembered outside of the database. */
+  /** The newest anchor kept outside of the database. */
   readonly remembered: SealHash | undefined;
-  /** Number of events that no seal covers and that aren't waiting for one. */
+  /** Events that are neither sealed nor waiting to be sealed. */
   readonly strayEvents: number;
-  /** The events whose deletion is logged. */
   readonly forgotten: ForgottenEvents;
 }
 
-/** Events between yields to other work. */
+/** Events between yields to the event loop. */
 const TURN = 500;
 
-/** Checks the whole ledger. @returns the differences, one code each */
 export async function checkLedger(look: LedgerLook): Promise<readonly LedgerDifference[]> {
   const found = new Map<LedgerDifference['code'], LedgerDifference>();
   const note = (code: LedgerDifference['code'], first?: number) => {
@@ -74,8 +72,8 @@ function checkBlock({ seal, events }: SealedBlock, { key, forgotten }: Measures,
 }
 
 /**
- * Whether the events about keys and charters are as sealed, and no event after the newest of them is missing or
- * changed: it could be a revocation.
+ * Whether the events about keys and charters match their seals, and no later event is missing or changed: it could be a
+ * revocation.
  */
 export async function areSigningEventsSealed(
   { numbers, entries, isAnyGone, blocks }: SigningBlocks,
@@ -106,7 +104,7 @@ function checkEvent({ seq, leaf, line }: SealedEvent, forgotten: ForgottenEvents
     note('event_hidden', seq);
 }
 
-/** @param ranges sorted by their first number */
+/** @param ranges sorted by their lower bound */
 function isInRanges(ranges: ForgottenEvents['seqs'], seq: number): boolean {
   let [low, high] = [0, ranges.length];
   while (low < high) {
@@ -118,9 +116,9 @@ function isInRanges(ranges: ForgottenEvents['seqs'], seq: number): boolean {
 }
 
 /**
- * Compares the ledger with an anchor remembered on this machine.
- * @param newest the number of the ledger's newest seal
- * @param hash of its seal with the anchor's number
+ * Compares the ledger with the anchor kept on this machine.
+ * @param newest number of the ledger's newest seal
+ * @param hash hash of the ledger's seal with the anchor's number
  * @returns undefined when it matches
  */
 export function historyDifference(

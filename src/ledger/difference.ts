@@ -1,13 +1,12 @@
 /**
- * Differences the bot finds in its own ledger.
- * - `event_changed`, `event_gone`: a row of the log differs from what was sealed, or is missing.
- * - `event_unsealed`: a row of the log bypassed the trigger.
- * - `event_hidden`: the content of a row was removed, and no event logs its deletion.
- * - `seal_changed`, `seal_gone`: a seal, or the list of its events, differs from what was sealed, or is missing.
+ * - `event_changed`, `event_gone`: an event row was changed or deleted after sealing.
+ * - `event_unsealed`: an event row bypassed the trigger.
+ * - `event_hidden`: an event's content was removed, but no event logs the deletion.
+ * - `seal_changed`, `seal_gone`: a seal or its list of events was changed or deleted.
  * - `other_key`: the signing key has changed.
- * - `anchor_differs`: a seal differs from the database's own anchor of it.
- * - `put_back`: a seal anchored on this machine isn't in the database yet: an earlier state was restored.
- * - `other_history`: an anchored seal was replaced by another: the database was restored and continued, or rewritten.
+ * - `anchor_differs`: a seal differs from its anchor in the database.
+ * - `put_back`: a seal anchored on this machine is missing: an older state was restored.
+ * - `other_history`: an anchored seal was replaced: the database was restored and continued, or rewritten.
  */
 export const LEDGER_DIFFERENCES = [
   'event_changed',
@@ -24,8 +23,7 @@ export const LEDGER_DIFFERENCES = [
 
 export interface LedgerDifference {
   readonly code: (typeof LEDGER_DIFFERENCES)[number];
-  /** Number of occurrences. */
   readonly count: number;
-  /** The number of the first seal or event concerned; omitted if it has none. */
+  /** The number of the first affected seal or event. */
   readonly first?: number;
 }

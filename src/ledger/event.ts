@@ -1,18 +1,16 @@
 import { z } from 'zod';
 
-/** Shared parts of the events' schemas, which are declared beside their subjects. */
-
 export const texts = z.array(z.string()).readonly();
 export const at = z.coerce.date();
 /** Slack user id, `system`, or `evidence` for public records. */
 export const actor = z.string();
 export const amount = z.object({ currency: z.string(), minor: z.int() });
-/** The second person, if a change is confirmed. */
+/** The second person, for changes that need confirmation. */
 export const confirmedBy = z.string().optional();
 const values = z.record(z.string(), z.string()).optional();
 export const changedValues = { before: values, after: values, confirmedBy };
 
-/** An event that isn't about an order. */
+/** The schema of an event without an order. */
 export function event<Subject extends string, Kind extends string, Data extends z.ZodRawShape>(
   subject: Subject,
   kinds: readonly [Kind, ...Kind[]],

@@ -8,7 +8,7 @@ import { policyEvents } from '../policy/policy-events.ts';
 import { LEDGER_DIFFERENCES } from './difference.ts';
 import { changedValues, event } from './event.ts';
 
-/** The audit log. The schemas of its events are declared beside their subjects; the store parses rows with them. */
+/** Event schemas are declared with their subjects; the store parses rows with the union below. */
 
 const ledgerDifference = z.object({
   code: z.enum(LEDGER_DIFFERENCES),
@@ -16,7 +16,6 @@ const ledgerDifference = z.object({
   first: z.int().exactOptional(),
 });
 
-/** An event that isn't about an order. */
 export const teamEvent = z.discriminatedUnion('kind', [
   ...nameEvents,
   ...moneyEvents,
@@ -24,22 +23,21 @@ export const teamEvent = z.discriminatedUnion('kind', [
   ...keyEvents,
   event('preset', ['preset_changed'], changedValues),
   event('account', ['team_account_linked', 'team_account_unlinked'], { application: z.string() }),
-  /** Findings about the ledger itself, and deletions from the log. */
   event('ledger', ['ledger_differs'], { differences: z.array(ledgerDifference).readonly() }),
   event('ledger', ['sealing_stalled'], {}),
-  /** A backup was restored: later events reuse numbers that the ledger had already given. */
+  /** A backup was restored: later events reuse sequence numbers of the ledger. */
   event('ledger', ['database_restored'], { takenAt: z.iso.datetime(), seal: z.int() }),
   event('ledger', ['events_forgotten'], {
     reason: z.enum(['age', 'person']),
     count: z.int(),
-    /** In the ledger, from the first to the last. */
+    /** Ranges of sequence numbers in the ledger, both ends inclusive. */
     seqs: z.array(z.tuple([z.int(), z.int()])).readonly(),
-    /** In hex, of those not sealed yet. */
+    /** Leaf hashes (hex) of deleted events that weren't sealed yet. */
     leaves: z.array(z.string()).readonly(),
   }),
 ]);
 
-/** Kinds of events that notify people: each such event is a subject of notifications. */
+/** Kinds of events that notify people. */
 export const NOTIFIED_KINDS: readonly TeamEvent['kind'][] = [
   'name_snoozed',
   'name_renewed',
@@ -65,17 +63,17 @@ export type TeamEventOf<Kind> = TeamEvent extends infer Event
 export type WatchDecision = Omit<TeamEventOf<'name_watched'>, 'subject'>;
 export type IncidentDecision = Pick<TeamEventOf<'incident_ours'>, 'kind' | 'actor' | 'reason'>;
 
-/** An event of an order, with the order as it is now and its events of {@link DECISION_KINDS}, oldest first. */
+/** An order's event, with the order's current state and its events of {@link DECISION_KINDS}, oldest first. */
 export interface AuditedEvent {
   readonly order: Order;
   readonly entry: OrderLogEntry;
   readonly decisions: readonly OrderLogEntry[];
 }
 
-/** The log. Implemented by the store. */
+/** Implemented by the store. */
 export interface EventLog {
-  /** Every event from `from` until before `to`, oldest first. Drafts are left out until they are confirmed. */
+  /** Events from `from` until before `to`, oldest first, without those of drafts. */
   read(from: Date, to: Date): AsyncIterable<AuditedEvent | { readonly event: TeamEvent }>;
-  /** An event that isn't about an order. @param seq its number in the log */
+  /** Finds an event without an order. @param seq its number in the log */
   find(seq: string): Promise<TeamEvent | undefined>;
 }

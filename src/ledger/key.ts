@@ -8,18 +8,17 @@ import {
 import { Secret } from '../service/secret.ts';
 import { sha256 } from './tree.ts';
 
-/** The key that signs seals. */
 export interface LedgerKey {
-  /** `SHA256:` and the unpadded base64url of the SHA-256 over its SPKI. */
+  /** `SHA256:` and the unpadded base64url of the SPKI's SHA-256. */
   readonly fingerprint: string;
-  /** Its SPKI in base64. */
+  /** SPKI in base64. */
   readonly publicKey: string;
-  /** @returns Ed25519 over a text, in base64 */
+  /** @returns an Ed25519 signature in base64 */
   sign(text: string): string;
   verify(text: string, signature: string): boolean;
 }
 
-/** @param pkcs8 PKCS #8 in base64 @throws unless it is an Ed25519 key */
+/** @param pkcs8 PKCS #8 in base64 @throws for any other key type than Ed25519 */
 export function readLedgerKey(pkcs8: Secret): LedgerKey {
   const privateKey = createPrivateKey({
     key: Buffer.from(pkcs8.reveal(), 'base64'),
@@ -38,7 +37,7 @@ export function readLedgerKey(pkcs8: Secret): LedgerKey {
   };
 }
 
-/** A new key: PKCS #8 in base64. */
+/** @returns PKCS #8 in base64 */
 export function createLedgerKey(): Secret {
   const { privateKey } = generateKeyPairSync('ed25519');
   return new Secret(privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64'));

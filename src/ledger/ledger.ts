@@ -27,18 +27,17 @@ export interface LedgerState {
 
 export type Ledger = ReturnType<typeof createLedger>;
 
-/** Events per seal: a receipt reads the leaves of the seals it names. */
+/** Events per seal: a receipt contains all leaf hashes of its seals. */
 const MAX_SEAL_EVENTS = 1_024;
 const CHECK_MS = HOUR_MS;
-/** Unsealed events older than this are alerted. */
+/** Unsealed events older than this cause an alert. */
 export const OVERDUE_SECONDS = 60;
 
-/** The existing seals were signed by another key. */
+/** The existing seals were signed with another key. */
 class OtherLedgerKeyError extends Error {
   override readonly name = 'OtherLedgerKeyError';
 }
 
-/** Seals over the log, and proofs made with them. */
 export function createLedger({ store, key, memory, now, log }: LedgerContext) {
   let isRefused = false;
   let isForkLookedFor = false;
@@ -68,8 +67,8 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
   }
 
   /**
-   * Detects, before anything is sealed, whether its numbers were used before: then the first seal of the new history
-   * logs it, and people are notified.
+   * Before the first seal, checks whether sequence numbers were used before. If so, the first new seal logs it, and
+   * people are notified.
    */
   async function lookForFork(): Promise<void> {
     const left = await memory.recall();
@@ -101,7 +100,7 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
   }
 
   async function anchor(): Promise<void> {
-    // The remembered anchor is checked before it is replaced.
+    // The remembered anchor must be checked before it is replaced.
     if (checkedAt === undefined) return;
     const seal = await store.newestSeal();
     const at = now();
@@ -110,10 +109,7 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
   }
 
   return {
-    /**
-     * Seals waiting events. Once an hour, after the first check, the newest seal is anchored, even when sealing
-     * fails.
-     */
+    /** Seals waiting events, and anchors the newest seal once an hour, even if sealing fails. */
     async sealAndAnchor(): Promise<void> {
       try {
         if (key !== undefined && !isForkLookedFor) await lookForFork();
@@ -127,7 +123,7 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
       if ((await store.waitingSeconds()) > OVERDUE_SECONDS) await store.noteStalled(now());
     },
 
-    /** At start, then hourly: compares the ledger with the log's rows and the anchors, and reports differences. */
+    /** Runs at start, then hourly. Reports differences between the ledger, the events and the anchors. */
     async checkIfDue(): Promise<void> {
       const at = now();
       if (checkedAt !== undefined && Math.abs(at.getTime() - checkedAt.getTime()) < CHECK_MS) return;
@@ -135,7 +131,7 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
       checkedAt = at;
     },
 
-    /** Whether the events about keys and charters are as sealed. False without a key. */
+    /** Whether the events about keys and charters match their seals. False without a key. */
     async areSigningEventsSealed(): Promise<boolean> {
       if (key === undefined) return false;
       const [blocks, forgotten] = await Promise.all([store.signingBlocks(), store.forgottenEvents()]);
@@ -156,11 +152,11 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
       };
     },
 
-    /** @param sealed time range of sealing; omitted: all. Undefined without a key */
+    /** @param sealed limits the seals by time. @returns undefined without a key */
     file: (sealed?: { readonly from: Date; readonly to: Date }): AsyncIterable<FileLine> | undefined =>
       key && fileLines(store, key, sealed),
 
-    /** @param statement by the order's current rows. Undefined without a key */
+    /** @param statement rebuilt from the order's current rows. @returns undefined without a key */
     receipt: async (order: ProvedOrder, statement: Statement | undefined) =>
       key && receiptLines(store, key, order, statement),
   };
@@ -183,8 +179,8 @@ function isOtherKey(error: unknown): boolean {
 }
 
 /**
- * The configured key, else this ledger's own, which is created when missing. Encrypted with the credentials' keys,
- * again when these have changed.
+ * Opens the configured key, or else the ledger's own, which is created if missing. It is encrypted with the credentials
+ * keys, and encrypted again when these change.
  * @throws {VaultError} when it can't be decrypted
  */
 export async function openLedgerKey(

@@ -6,7 +6,7 @@ import type { Hash } from './tree.ts';
 /** An unsealed event, or the hash of one whose content was deleted. */
 export type UnsealedEvent = LoggedEvent | { readonly leaf: Hash };
 
-/** A new entry of the ledger: a seal, and the leaves of its events, in order. */
+/** A seal and its leaf hashes, in order. */
 export interface NewSeal {
   readonly seal: Seal;
   readonly leaves: readonly Hash[];
@@ -15,29 +15,28 @@ export interface NewSeal {
 export interface SealedEvent {
   readonly seq: number;
   readonly leaf: Hash;
-  /** Its current row; undefined when the row is gone. */
+  /** Undefined when the row is gone. */
   readonly line: EventLine | ForgottenLine | undefined;
 }
 
-/** A seal with its events, as far as they exist. */
 export interface SealedBlock {
   readonly seal: Seal;
   readonly events: readonly SealedEvent[];
 }
 
-/** For checking that the events about keys and charters are as sealed. */
+/** Used to check the events about keys and charters. */
 export interface SigningBlocks {
-  /** Their sequence numbers in the ledger, oldest first; null while an event isn't sealed. */
+  /** Sequence numbers in the ledger, oldest first; null for unsealed events. */
   readonly numbers: readonly (number | null)[];
   /** The highest sequence number in the ledger. */
   readonly entries: number;
-  /** An unsealed event is gone. */
+  /** Whether an unsealed event is gone. */
   readonly isAnyGone: boolean;
-  /** The blocks with these events, and every block after the newest one. */
+  /** Blocks that contain these events, and every block after the newest one. */
   readonly blocks: AsyncIterable<SealedBlock>;
 }
 
-/** A seal's number and the hash of its canonical form. */
+/** A seal's number, and the hash of its canonical form. */
 export interface SealHash {
   readonly n: number;
   readonly hash: string;
@@ -47,20 +46,19 @@ export interface Anchor extends SealHash {
   readonly at: Date;
 }
 
-/** Events whose content was deleted. */
 export interface ForgottenEvents {
-  /** Ranges of their sequence numbers, both ends inclusive, disjoint and sorted. */
+  /** Ranges of sequence numbers, both ends inclusive, disjoint and sorted. */
   readonly seqs: readonly (readonly [number, number])[];
-  /** In hex, of those not sealed yet. */
+  /** Leaf hashes (hex) of unsealed events. */
   readonly leaves: ReadonlySet<string>;
 }
 
-/** The ledger of a team. Implemented by the store. */
+/** Implemented by the store. */
 export interface LedgerStore {
   /**
-   * Seals unsealed events, at most `limit`, unless another process is sealing.
-   * @param make makes the seal after the last one
-   * @returns how many were sealed
+   * Seals at most `limit` unsealed events, unless another process is sealing.
+   * @param make makes the seal that follows the last one
+   * @returns the number of sealed events
    */
   seal(
     limit: number,
@@ -69,7 +67,7 @@ export interface LedgerStore {
   newestSeal(): Promise<Seal | undefined>;
   /** Age of the oldest unsealed event, by the database's clock. */
   waitingSeconds(): Promise<number>;
-  /** Seals with their events, in order. @param sealed time range of sealing; omitted: all */
+  /** Seals with their events, in order. @param sealed limits the seals by time */
   read(sealed?: { readonly from: Date; readonly to: Date }): AsyncIterable<SealedBlock>;
   signingBlocks(): Promise<SigningBlocks>;
   ofOrder(orderId: string): Promise<readonly SealedEvent[]>;
@@ -77,33 +75,31 @@ export interface LedgerStore {
   revocationsOf(keys: readonly string[]): Promise<readonly SealedEvent[]>;
   seals(from: number, to: number): Promise<readonly Seal[]>;
   sealOf(seq: number): Promise<Seal | undefined>;
-  /** In the order of its events. */
   leavesOf(seal: Seal): Promise<readonly Hash[]>;
-  /** Number of events that no seal covers and that aren't waiting for one: they bypassed the trigger. */
+  /** The number of events that bypassed the trigger: neither sealed nor waiting to be sealed. */
   strayEvents(): Promise<number>;
-  /** Deletions declared by the log's events. */
   forgottenEvents(): Promise<ForgottenEvents>;
-  /** Anchors a seal, once an hour: saves its hash, and queues the notification. @returns whether it was anchored now */
+  /** Saves the seal's hash and queues the notification, once an hour. @returns whether it was anchored now */
   anchor(seal: Seal, at: Date): Promise<boolean>;
-  /** In order. */
+  /** Oldest first. */
   anchors(): Promise<readonly Anchor[]>;
   newestAnchor(): Promise<Anchor | undefined>;
   anchorsBetween(from: Date, to: Date): Promise<readonly Anchor[]>;
-  /** The first anchor of this seal or a later one. */
+  /** The first anchor for this seal or a later one. */
   anchorFrom(n: number): Promise<Anchor | undefined>;
-  /** Logs differences in the ledger and notifies people, unless they are the same as last time. */
+  /** Logs differences and notifies people, unless nothing has changed since the last time. */
   noteDifferences(differences: readonly LedgerDifference[], at: Date): Promise<void>;
   /** Logs that a backup was restored, and notifies people. @returns the backup's newest seal */
   noteRestored(takenAt: Date, at: Date): Promise<Seal | undefined>;
-  /** Logs and notifies that events wait too long for a seal, once until they are sealed. */
+  /** Logs that events wait too long for a seal, and notifies people, once until they are sealed. */
   noteStalled(at: Date): Promise<void>;
 }
 
-/** Storage of the key that the bot created itself. Implemented by the store. */
+/** Stores the key that the bot created itself. Implemented by the store. */
 export interface LedgerKeyStore {
   find(): Promise<Sealed | undefined>;
-  /** Adds a key, unless there is one. */
+  /** Adds a key if none exists. */
   add(sealed: Sealed): Promise<void>;
-  /** Replaces a key that was encrypted again. */
+  /** Replaces the key after it was encrypted again. */
   replace(sealed: Sealed): Promise<void>;
 }

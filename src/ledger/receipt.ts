@@ -6,7 +6,7 @@ import type { Anchor, LedgerStore, SealedEvent } from './ports.ts';
 import type { EventLine, ForgottenLine, Seal } from './seal.ts';
 import { auditPath, type Hash, hexOf } from './tree.ts';
 
-/** The audit path of an event to the root of its seal. */
+/** The audit path of an event to its seal's root. */
 interface PathLine {
   readonly type: 'path';
   readonly seq: number;
@@ -40,13 +40,13 @@ export type FileLine =
   | PathLine
   | AnchorLine;
 
-/** The first line of a file. @param order omitted: of a ledger */
+/** The first line of a file. @param order the order of a receipt */
 export function headerLine({ fingerprint, publicKey }: LedgerKey, order?: string): FileLine {
   const common = { version: 1, key: fingerprint, public: publicKey } as const;
   return order === undefined ? { type: 'ledger', ...common } : { type: 'receipt', ...common, order };
 }
 
-/** Seals between an event and the next anchor; with more, the receipt would be a ledger. */
+/** If the next anchor is further away, the receipt doesn't include it. */
 const MAX_SEALS_TO_ANCHOR = 2_000;
 
 export interface ProvedOrder {
@@ -54,16 +54,17 @@ export interface ProvedOrder {
   readonly statementHash: string;
 }
 
-/** The keys behind a signed approval: its own, and those of its vouchers. */
+/** The fingerprints of a signed approval: the approver's key and those that vouched for it. */
 const signedData = z.object({
   signature: z.object({ key: z.string() }),
   chain: z.array(z.object({ key: z.string() })).default([]),
 });
 
 /**
- * The receipt of an order: its statement and its sealed events, the revocations of the keys that signed them, their
- * audit paths in the ledger, and the seals up to the next anchor.
- * @param statement by the order's current rows. It may differ: the requester was forgotten, or the service has moved
+ * The receipt has the order's statement and sealed events, the revocations of the keys that signed them, the audit
+ * paths, and the seals up to the next anchor.
+ * @param statement rebuilt from the order's current rows. It may differ if the requester was deleted or the service's
+ * address has changed
  */
 export async function receiptLines(
   store: LedgerStore,
@@ -107,7 +108,6 @@ function keysOf(line: EventLine | ForgottenLine): string[] {
   return signed === undefined ? [] : [signed.signature, ...signed.chain].map(({ key }) => key);
 }
 
-/** Adds a seal and its successors up to the next anchor, so that the anchor covers it. */
 async function addSeals(
   store: LedgerStore,
   seal: Seal,

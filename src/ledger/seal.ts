@@ -2,7 +2,7 @@ import { canonicalJson } from '../lib/canonical-json.ts';
 import type { LedgerKey } from './key.ts';
 import { type Hash, hexOf, leafHash, sha256, treeHead } from './tree.ts';
 
-/** Sealed content and its seals: the lines of the ledger's file. Pure. */
+/** Sealed events and their seals: the lines of a ledger file. Pure. */
 
 export interface LoggedEvent {
   readonly at: Date;
@@ -31,18 +31,17 @@ export interface ForgottenLine {
   readonly leaf: string;
 }
 
-/** A seal over the events `from` to `to`. */
 export interface Seal {
   readonly type: 'seal';
   readonly n: number;
   readonly from: number;
   readonly to: number;
-  /** RFC 6962's tree head over the events, in hex. */
+  /** Merkle tree head (RFC 6962) of the events, in hex. */
   readonly root: string;
-  /** SHA-256 of the previous seal in canonical form, in hex; of nothing for the first. */
+  /** SHA-256 (hex) of the previous seal's canonical form. First seal: the hash of nothing. */
   readonly prev: string;
   readonly at: string;
-  /** Ed25519 over the canonical form without it, in base64. */
+  /** Ed25519 signature (base64) of the canonical form without this field. */
   readonly signature: string;
 }
 
@@ -58,12 +57,11 @@ export function leafOf(line: EventLine): Hash {
   return leafHash(canonicalJson(line));
 }
 
-/** SHA-256 of a seal in canonical form, in hex: the next one's `prev`, and the anchor's hash. */
+/** SHA-256 (hex) of a seal's canonical form. */
 export function hashOfSeal(seal: Seal | undefined): string {
   return hexOf(seal === undefined ? sha256() : sha256(canonicalJson(seal)));
 }
 
-/** The seal that follows another one. */
 export function sealAfter(last: Seal | undefined, leaves: readonly Hash[], key: LedgerKey, at: Date): Seal {
   const from = (last?.to ?? 0) + 1;
   const unsigned = {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/* The hashing of RFC 6962, section 2.1. */
+/* Merkle trees of RFC 6962, section 2.1. */
 
 export type Hash = Uint8Array;
 
@@ -21,7 +21,7 @@ export function leafHash(entry: string): Hash {
   return sha256(LEAF, entry);
 }
 
-/** The levels of the tree over leaves, the head last. A node without a sibling moves up unchanged. */
+/** From the leaves to the root. A node without a sibling moves up unchanged. */
 function levelsOf(leaves: readonly Hash[]): readonly (readonly Hash[])[] {
   const levels: (readonly Hash[])[] = [leaves];
   for (let level = leaves; level.length > 1; ) {
@@ -41,7 +41,7 @@ export function treeHead(leaves: readonly Hash[]): Hash {
   return levelsOf(leaves).at(-1)?.[0] ?? sha256();
 }
 
-/** The sibling hashes from a leaf up to the head, lowest first. */
+/** The sibling hashes from a leaf to the root, lowest first. */
 export function auditPath(index: number, leaves: readonly Hash[]): Hash[] {
   return levelsOf(leaves).flatMap((level, height) => level[(index >> height) ^ 1] ?? []);
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * Canonical JSON (RFC 8785). Undefined members are left out.
- * @throws {TypeError} for what JSON can't hold, such as invalid Unicode
+ * Canonical JSON (RFC 8785). Undefined members are omitted.
+ * @throws {TypeError} for values that JSON can't represent, such as invalid Unicode
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
@@ -22,7 +22,7 @@ export function canonicalJson(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** SHA-256 of the canonical form, in hex. */
+/** SHA-256 (hex) of the canonical JSON. */
 export function hashOf(value: unknown): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }

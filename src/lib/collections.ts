@@ -15,7 +15,7 @@ export function groupBy<Value, Key>(
   return groups;
 }
 
-/** Values with the same JSON are equal. */
+/** Compares values by their JSON. */
 export function distinct<Value>(values: Iterable<Value>): Value[] {
   return [...new Map([...values].map((value) => [JSON.stringify(value), value])).values()];
 }
@@ -27,14 +27,13 @@ export function present<Value>(values: readonly Maybe<Value>[]): Value[] {
   return values.filter((value): value is Value => value !== undefined && value !== false);
 }
 
-/** Parts of at most `size` values. */
 export function chunksOf<Value>(values: readonly Value[], size: number): Value[][] {
   return Array.from({ length: Math.ceil(values.length / size) }, (_, index) =>
     values.slice(index * size, (index + 1) * size),
   );
 }
 
-/** Takes a few milliseconds. */
+/** Processing a slice takes a few milliseconds. */
 const SLICE = 500;
 
 /** Yields to the event loop between slices. */
@@ -45,7 +44,7 @@ export async function* slicesOf<Value>(values: readonly Value[]): AsyncGenerator
   }
 }
 
-/** In turn. A failure doesn't stop the others. */
+/** Runs sequentially. A failure doesn't stop the others. */
 export async function settleEach<Item, Result>(
   items: Iterable<Item>,
   work: (item: Item) => Promise<Result>,
@@ -62,7 +61,7 @@ export async function settleEach<Item, Result>(
   return { results, errors };
 }
 
-/** @throws {AggregateError} if there are any */
+/** @throws {AggregateError} unless `errors` is empty */
 export function throwAny(errors: readonly unknown[]): void {
   if (errors.length > 0) throw new AggregateError(errors, `${errors.length} failed`);
 }

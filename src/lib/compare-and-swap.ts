@@ -1,9 +1,9 @@
-/** More conflicts than this mean a fault. */
+/** More conflicts indicate a bug. */
 const MAX_ATTEMPTS = 50;
 
 /**
- * Reads a row, decides, commits; starts over after a conflict.
- * @param what names the change, for the error
+ * Reads a row, decides and commits. After a conflict, starts over.
+ * @param what names the change in the error
  * @param read gets the number of earlier attempts
  * @param attempt commits by compare-and-swap on the row's version; undefined on a conflict
  * @throws after too many conflicts

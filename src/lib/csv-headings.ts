@@ -1,7 +1,7 @@
 import { cleanText } from './typed-text.ts';
 
 /**
- * Column headings of spreadsheets and registrars, in several languages. Case, accents, blanks and punctuation are
+ * Column headings of spreadsheets and registrars, in several languages. Case, accents, spaces and punctuation are
  * ignored.
  */
 
@@ -46,7 +46,7 @@ const HEADINGS = {
 
 export type ListColumn = keyof typeof HEADINGS;
 
-/** Known headings that no list uses. Its dates are no expiry dates. */
+/** Known headings of unused columns. The dates among them are not expiry dates. */
 const UNUSED = `created, create date, created at, created on, creation date, creation time, date created,
   registered, registered at, registered on, registered since, registration date, reg date, purchased, purchase date,
   start date, Erstellt, erstellt am, Erstellungsdatum, angelegt am, Anlagedatum, registriert am, registriert seit,
@@ -79,7 +79,7 @@ export function isHeading(cell: string): boolean {
   return COLUMNS.has(keyOf(cell));
 }
 
-/** @returns empty for a known heading that no list uses; an unknown heading itself, in lower case */
+/** @returns an empty text for an unused column; an unknown heading itself, in lower case */
 export function columnOf(heading: string): string {
   return COLUMNS.get(keyOf(heading)) ?? heading.toLowerCase();
 }

@@ -4,36 +4,33 @@ import { CsvError, parse } from 'csv-parse';
 import { isHeading } from './csv-headings.ts';
 import { cleanText } from './typed-text.ts';
 
-/** CSV files from spreadsheets of any country. A hostile file doesn't block other work. */
+/** Reads CSV files of spreadsheets from any country. A malicious file can't block the event loop. */
 
-/** Bytes per file. */
 export const MAX_CSV_BYTES = 4_000_000;
-/** Per line. Files have a dozen columns at most. */
+/** Real files have a dozen. */
 const MAX_COLUMNS = 100;
-/** Characters per cell. */
+/** In characters. */
 const MAX_CELL_LENGTH = 10_000;
-/** Bytes parsed before yielding: a few milliseconds. */
 const CHUNK_BYTES = 16_384;
-/** Row work yields after this time. */
+/** Time between yields to the event loop. */
 const TURN_MS = 10;
 
-/** Spreadsheets name the separator in this line. */
+/** Some spreadsheets declare the separator in the first line. */
 export const SEPARATOR_LINE = /^\s*"?sep=([,;|\t])"?[,;\s]*$/i;
 
 export interface CsvRecord {
-  /** Its first line in the text. */
+  /** The number of its first line. */
   readonly line: number;
   readonly cells: readonly string[];
-  /** Cells as written, with their formula guard. */
+  /** Cells including their formula guard. */
   readonly raw: readonly string[];
 }
 
-/** Why a file can't be read as CSV. */
 export type CsvIssue =
-  /** Not CSV from this line on, for example an unclosed quote. */
+  /** The text stops being CSV at this line, for example after an unclosed quote. */
   | { readonly line: number; readonly code: 'not_csv' }
   | { readonly line: number; readonly code: 'repeated_column'; readonly column: string }
-  /** A second list starts here, perhaps with other columns. */
+  /** Another list starts here, maybe with other columns. */
   | { readonly line: number; readonly code: 'second_header' }
   | {
       readonly line: number;
@@ -41,28 +38,26 @@ export type CsvIssue =
       readonly limit: number;
     };
 
-/** Reasons that don't depend on the file's content. */
 export type UnreadableFile =
   | { readonly code: 'not_text'; readonly line: number }
   | { readonly code: 'too_large'; readonly maxBytes: number };
 
-/** Non-blank lines. */
 export type ReadCsv =
   | { readonly ok: true; readonly header: CsvRecord | undefined; readonly rows: readonly CsvRecord[] }
   | { readonly ok: false; readonly issue: CsvIssue };
 
 export interface CsvOptions {
-  /** Rows below the header, blank ones included. */
+  /** Rows below the header, including blank ones. */
   readonly maxRows: number;
   readonly columnOf: (heading: string) => string;
 }
 
-/** The row is longer than its header: a comma inside a value split it. */
+/** Usually an unquoted comma inside a value. */
 export function hasMoreCells(cells: readonly string[], columns: readonly string[]): boolean {
   return cells.slice(columns.length).some((cell) => cell !== '');
 }
 
-/** Ends parsing at the first refused line. */
+/** Stops the parser at the first refused line. */
 class CsvRefusal extends Error {
   override readonly name = 'CsvRefusal';
   readonly issue: CsvIssue;
@@ -73,10 +68,10 @@ class CsvRefusal extends Error {
   }
 }
 
-/** This prefix keeps spreadsheets from reading a cell as a formula. It isn't part of the value. */
+/** A prefix that keeps spreadsheets from reading a cell as a formula. It isn't part of the value. */
 const FORMULA_GUARD = /^'(?=[\s\u00a0]*[=+\-@\uff1d\uff0b\uff0d\uff20])/;
 
-/** UTF-8, or UTF-16 in either byte order, with or without a mark. */
+/** UTF-8 or UTF-16 in either byte order, with or without a byte order mark. */
 export function decodeFile(
   bytes: Uint8Array,
 ): { readonly ok: true; readonly text: string } | { readonly ok: false; readonly issue: UnreadableFile } {
@@ -94,7 +89,7 @@ export function decodeFile(
   }
 }
 
-/** By the byte order mark; without one, every other byte of ASCII in UTF-16 is zero. */
+/** Without a byte order mark, every other byte of ASCII in UTF-16 is zero. */
 function encodingOf(bytes: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16be' {
   const start = Buffer.from(bytes.subarray(0, 4)).toString('hex');
   if (/^fffe|^(?!00)..00(?!00)..00$/.test(start)) return 'utf-16le';
@@ -113,15 +108,15 @@ function readableStart(bytes: Uint8Array): string {
 }
 
 /**
- * Columns separated by comma, semicolon, tab or bar, with any line ends, even mixed. Yields to other work, and reads
- * nothing beyond the first line over a limit.
+ * Columns may be separated by commas, semicolons, tabs or bars; line endings may be mixed. Stops at the first line over
+ * a limit.
  */
 export async function readCsv(text: string, options: CsvOptions): Promise<ReadCsv> {
   if (Buffer.byteLength(text) > MAX_CSV_BYTES)
     return { ok: false, issue: { line: 1, code: 'too_many_bytes', limit: MAX_CSV_BYTES } };
   const { content, header: first, delimiter } = layoutOf(text);
   const bytes = Buffer.from(content);
-  // Parsing a header of many columns would be slow.
+  // Parsing a header with many columns would be slow.
   if (first.split(delimiter, MAX_COLUMNS + 1).length > MAX_COLUMNS)
     return { ok: false, issue: { line: 1, code: 'too_many_columns', limit: MAX_COLUMNS } };
   const records: CsvRecord[] = [];
@@ -141,7 +136,7 @@ export async function readCsv(text: string, options: CsvOptions): Promise<ReadCs
       const filled = cells.filter((cell) => cell !== '');
       if (records.length > 0 && filled.length > 1 && filled.every(isHeading))
         throw new CsvRefusal({ line, code: 'second_header' });
-      // Spreadsheets leave rows of empty cells.
+      // Spreadsheets write rows of empty cells.
       if (filled.length > 0) records.push({ line, cells, raw });
       return null;
     },
@@ -155,14 +150,14 @@ export async function readCsv(text: string, options: CsvOptions): Promise<ReadCs
     return { ok: false, issue: { line: typeof lines === 'number' ? lines : 1, code: 'not_csv' } };
   }
   const [top, ...rows] = records;
-  // Spreadsheets leave columns of empty cells, too.
+  // Spreadsheets also write columns of empty cells.
   const columns = (top?.cells.findLastIndex((cell) => cell !== '') ?? 0) + 1;
   const header = top && { ...top, cells: top.cells.slice(0, columns) };
   const repeated = header && repeatedColumn(header, options.columnOf);
   return repeated === undefined ? { ok: true, header, rows } : { ok: false, issue: repeated };
 }
 
-/** @param before the number of lines before this one */
+/** @param before number of lines before this one */
 function limitIssue(
   cells: readonly string[],
   line: number,
@@ -182,7 +177,7 @@ function repeatedColumn({ line, cells }: CsvRecord, columnOf: CsvOptions['column
   return repeated === undefined ? undefined : { line, code: 'repeated_column', column: repeated };
 }
 
-/** Normalized line ends, the first non-blank line, and the separator. */
+/** Normalizes line endings, and finds the first non-blank line and the separator. */
 function layoutOf(text: string): {
   readonly content: string;
   readonly header: string;
@@ -191,7 +186,7 @@ function layoutOf(text: string): {
   const even = text.replace(/^\ufeff/, '').replace(/\r\n?/g, '\n');
   const [first = ''] = FILLED_LINE.exec(even) ?? [];
   const [, named] = SEPARATOR_LINE.exec(first) ?? [];
-  // The line is blanked, so the others keep their numbers.
+  // Blanked instead of removed, to keep line numbers.
   const content = named === undefined ? even : even.replace(first, '');
   const [header = ''] = named === undefined ? [first] : (FILLED_LINE.exec(content) ?? []);
   const bare = header.replace(/"[^"]*"/g, '');
@@ -199,7 +194,6 @@ function layoutOf(text: string): {
   return { content, header, delimiter: named ?? likely };
 }
 
-/** The first non-blank line. */
 const FILLED_LINE = /^.*\S.*$/m;
 
 async function* chunksOf(bytes: Buffer): AsyncGenerator<Buffer> {

@@ -4,7 +4,6 @@ export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 export const WEEK_MS = 7 * DAY_MS;
 
-/** In milliseconds, longest first. */
 const UNITS = [
   ['d', DAY_MS],
   ['h', HOUR_MS],
@@ -16,7 +15,7 @@ const UNITS = [
 const LONGEST_MS = 3_650 * DAY_MS;
 
 /**
- * Reads `90s`, `15m`, `72h`, `7d`.
+ * Parses `90s`, `15m`, `72h` or `7d`.
  * @returns milliseconds; undefined when malformed or not positive
  */
 export function parseDuration(text: string): number | undefined {
@@ -26,7 +25,7 @@ export function parseDuration(text: string): number | undefined {
   return ms > 0 && ms <= LONGEST_MS ? ms : undefined;
 }
 
-/** In the largest unit without a remainder: the inverse of {@link parseDuration}. */
+/** The inverse of {@link parseDuration}, in the largest unit that leaves no remainder. */
 export function formatDuration(ms: number): string {
   for (const [unit, unitMs] of UNITS) {
     if (ms >= unitMs && ms % unitMs === 0) return `${ms / unitMs}${unit}`;

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import pretty from 'pino-pretty';
 
-/** No child loggers: a child's bindings would not be masked. */
+/** No child loggers: their bindings wouldn't be masked. */
 export type Log = Pick<Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error'>;
 
 /**
- * JSON lines. Secrets are kept out by their type (`Secret` prints `[secret]`). Values under certain names are masked
- * too, because libraries pass secrets as plain text.
+ * Writes JSON lines. `Secret` prints `[secret]`. Fields with certain names are masked as well, because libraries pass
+ * secrets as plain text.
  * @param level pino level
  * @param destination standard output by default
  */
@@ -25,11 +25,11 @@ export function createLog(level: string, destination?: DestinationStream): Log {
 
 /** Readable lines instead of JSON. */
 export function prettyOutput(): DestinationStream {
-  // Synchronous, so the last lines before an exit are written.
+  // Synchronous, so that the last lines before an exit are written.
   return pretty({ sync: true, ignore: 'pid,hostname', colorize: process.stdout.isTTY });
 }
 
-/** As libraries spell them. */
+/** In all spellings that libraries use. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([
   'password',
   'token',
@@ -37,10 +37,10 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
   'authorization',
   'totpSecret',
 ]);
-/** Ends the walk over circular values. */
+/** Stops at circular values. */
 const MAX_DEPTH = 8;
 
-/** The same object when nothing is masked. */
+/** Returns the same object if nothing is masked. */
 function masked(values: Readonly<Record<string, unknown>>, depth = 0): Record<string, unknown> {
   let copy: Record<string, unknown> | undefined;
   for (const name of Object.keys(values)) {
@@ -56,7 +56,7 @@ function masked(values: Readonly<Record<string, unknown>>, depth = 0): Record<st
 
 function maskedWithin(value: unknown, depth: number): unknown {
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value;
-  // `describeError` formats errors, and a value with `toJSON` formats itself.
+  // Errors are formatted by `describeError`, and values with `toJSON` by themselves.
   if (value instanceof Error || 'toJSON' in value) return value;
   if (Array.isArray(value)) return value.map((part) => maskedWithin(part, depth + 1));
   const parts: Record<string, unknown> = { ...value };
@@ -78,12 +78,12 @@ function describeError(error: unknown, depth = 0): DescribedError {
     return { type: typeof error, message: 'a value that is no Error was thrown' };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
   const fromPrisma = error.name.startsWith('PrismaClient');
-  // The message may contain a line like a stack frame, so it is cut off first.
+  // The message is removed first: it may contain a line that looks like a stack frame.
   const frames = error.stack
     ?.replace(error.message, '')
     .split('\n')
     .filter((line) => /^\s+at /.test(line));
-  // A connection tried at several addresses fails with several errors; the first explains it.
+  // A connection that fails at several addresses has several errors; the first one explains it.
   const cause: unknown = error.cause ?? (error instanceof AggregateError ? error.errors[0] : undefined);
   return {
     type: error.name,
@@ -94,7 +94,7 @@ function describeError(error: unknown, depth = 0): DescribedError {
   };
 }
 
-/** Shown to the person and logged with the error. */
+/** Shown to the user and logged with the error. */
 export function newReference(): string {
   return randomBytes(4).toString('hex');
 }

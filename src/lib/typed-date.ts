@@ -14,7 +14,7 @@ type TypedDate =
 const FIRST_YEAR = 1985;
 const LAST_YEAR = 2200;
 
-/** Full and short, as spreadsheets write them. */
+/** Full and short month names, as in spreadsheets. */
 const MONTHS = new Map<string, string>(
   ['en', 'de', 'de-AT', 'fr', 'es', 'it', 'nl', 'pt', 'sv', 'da', 'pl'].flatMap((locale) =>
     (['long', 'short'] as const).flatMap((month) => {
@@ -38,9 +38,9 @@ const TIME = /[T ]+(\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(Z|[+-]\d{2}:?\d{2}
 const MAX_DATE = 60;
 
 /**
- * Reads `2027-03-01`, `01.03.2027`, `1 March 2027`, `46447` (a spreadsheet's day), or a timestamp such as
- * `2027-03-01T12:00:00Z` (without an offset: UTC). Ambiguous dates are refused.
- * @returns the moment, midnight UTC for a day; or the issue.
+ * Parses `2027-03-01`, `01.03.2027`, `1 March 2027`, `46447` (a spreadsheet's date number), or a timestamp such as
+ * `2027-03-01T12:00:00Z` (UTC by default). Rejects ambiguous dates.
+ * @returns the time, midnight UTC for a date; or the issue.
  */
 export function parseTypedDate(text: string): TypedDate {
   const trimmed = cleanText(text).trim();
@@ -60,7 +60,7 @@ export function parseTypedDate(text: string): TypedDate {
   return dateIssue(/^\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}$/.test(date) ? 'ambiguous_date' : 'not_a_date', trimmed);
 }
 
-/** Year, month and day of a date whose month is a word, in any order. */
+/** Splits a date with a month name into year, month and day. */
 function wordedDate(date: string): (string | undefined)[] {
   const parts = date
     .toLowerCase()

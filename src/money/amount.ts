@@ -1,16 +1,16 @@
-/** Amounts are integers of the currency's minor unit, read and written digit by digit to avoid floating point. */
+/** Amounts are integers in the currency's minor unit, parsed and formatted digit by digit to avoid floating point. */
 
-/** An amount in the smallest unit of its currency: `{ currency: 'EUR', minor: 1250 }` is €12.50. */
+/** `{ currency: 'EUR', minor: 1250 }` is €12.50. */
 export interface Amount {
   /** ISO 4217 code. */
   readonly currency: string;
   readonly minor: number;
 }
 
-/** In minor units. A sum of 9,000 of them is still a safe integer. */
+/** In minor units. The sum of 9,000 of them is still a safe integer. */
 const MAX_MINOR = 1_000_000_000_000;
 
-/** ISO 4217 currencies whose minor unit is not a hundredth. */
+/** ISO 4217 currencies without two decimals. */
 const EXPONENTS = new Map<string, number>([
   ...['BIF', 'CLP', 'DJF', 'GNF', 'ISK', 'JPY', 'KMF', 'KRW', 'PYG', 'RWF', 'UGX', 'UYI', 'VND', 'VUV', 'XAF']
     .concat('XOF', 'XPF')
@@ -21,7 +21,7 @@ const EXPONENTS = new Map<string, number>([
 
 const CODES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
 
-/** Decimal digits of a currency; undefined for an unknown currency. */
+/** Number of decimals; undefined for an unknown currency. */
 export function exponentOf(currency: string): number | undefined {
   return CODES.has(currency) ? (EXPONENTS.get(currency) ?? 2) : undefined;
 }
@@ -56,10 +56,7 @@ export function formatDecimal({ currency, minor }: Amount): string {
   return exponent === 0 ? sign + digits : `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
 }
 
-/**
- * Amounts of different currencies are never added.
- * @returns one sum per currency, in order of first appearance
- */
+/** @returns one sum per currency, in order of first appearance */
 export function sumByCurrency(amounts: Iterable<Amount>): Amount[] {
   const sums = new Map<string, number>();
   for (const { currency, minor } of amounts) {
@@ -71,8 +68,8 @@ export function sumByCurrency(amounts: Iterable<Amount>): Amount[] {
 }
 
 /**
- * Formats as `€36.00` or `36,00 €`. `Intl` gets only the whole part; decimals are appended, so nothing is rounded.
- * Digits follow ISO 4217, which `Intl` does not for every currency.
+ * Formats as `€36.00` or `36,00 €`. `Intl` formats only the integer part; decimals are appended, so nothing is rounded.
+ * The number of decimals follows ISO 4217, which `Intl` doesn't for every currency.
  * @param locale BCP 47 tag, such as `de-DE`
  */
 export function formatAmount({ currency, minor }: Amount, locale: string): string {
@@ -85,7 +82,7 @@ export function formatAmount({ currency, minor }: Amount, locale: string): strin
   return minor < 0 ? `\u2212${text}` : text;
 }
 
-/** For charts, which take plain numbers. */
+/** For charts, which accept only plain numbers. */
 export function wholeUnits({ currency, minor }: Amount): number {
   return Number(BigInt(minor) / 10n ** BigInt(exponentOf(currency) ?? 2));
 }

@@ -19,13 +19,13 @@ export interface BudgetComparison {
 export interface BudgetedItems {
   /** Names in ASCII. */
   readonly items: readonly { readonly n: number; readonly name: string }[];
-  /** Id of an order that resumes: its reservations for unsent items are renewed. */
+  /** Id of an order that is resumed: its reservations for unsent items are renewed. */
   readonly resumed: string | undefined;
 }
 
 /**
  * Compares an order's cost with the current budgets.
- * @param cost may be a promise: budgets are read meanwhile
+ * @param cost may be a promise: budgets are read in parallel
  * @returns undefined for an order without a price
  */
 export type CompareBudgets = (

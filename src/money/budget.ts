@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Amount } from './amount.ts';
 import type { OrderCost } from './prices.ts';
 
-/** Pure arithmetic on minor units. Sums are bigints, so nothing is rounded. */
+/** Pure arithmetic in minor units. Sums are bigints, so nothing is rounded. */
 
 export const BUDGET_SPANS = ['month', 'year'] as const;
 export type BudgetSpan = (typeof BUDGET_SPANS)[number];
@@ -21,20 +21,20 @@ export function periodOf(span: BudgetSpan, day: string): string {
 
 export interface ReservedItem {
   readonly n: number;
-  /** Undefined: price unknown, not counted. */
+  /** Undefined: unknown price, not reserved. */
   readonly amount: Amount | undefined;
   readonly tags: readonly string[];
 }
 
-/** Reserved from an order's last approval on. */
+/** Amounts reserved at an order's last approval. */
 export interface Reservation {
   readonly teamId: string;
-  /** YYYY-MM-DD in UTC. Decides in which month and year the order counts. */
+  /** YYYY-MM-DD in UTC. Decides which month and year the order belongs to. */
   readonly day: string;
   readonly items: readonly ReservedItem[];
-  /** The excess an admin approved; nothing beyond it is reserved. */
+  /** The excess that an admin approved. Nothing beyond it is reserved. */
   readonly agreedExcess: readonly MissingAmount[];
-  /** A budget covers some of it, so budgets are compared again under a lock. */
+  /** A budget applies to some of it, so budgets are compared again under a lock. */
   readonly isLimited: boolean;
 }
 
@@ -53,7 +53,7 @@ export function reservationOf(
   return { teamId, day, items, agreedExcess: [], isLimited: true };
 }
 
-/** Other currencies don't count against a budget. */
+/** Amounts in other currencies don't use up a budget. */
 export function takenFrom({ tag, amount: { currency } }: Budget, { items }: Reservation): bigint {
   return items.reduce((sum, { amount, tags }) => {
     const counts = amount?.currency === currency && (tag === undefined || tags.includes(tag));
@@ -80,7 +80,7 @@ export function sharesOf(standings: readonly BudgetStatus[], reservation: Reserv
     .filter(({ takes }) => takes > 0n);
 }
 
-/** Before the order takes its share; negative when already exceeded. */
+/** Before the order's own share. Negative when the budget is already exceeded. */
 export function leftOf({ budget, booked, reserved }: BudgetStatus): bigint {
   return BigInt(budget.amount.minor) - booked - reserved;
 }
@@ -97,7 +97,7 @@ export const storedMissingAmount = z.object({
 /** How far an order exceeds a budget, as stored with the order. */
 export type MissingAmount = Readonly<z.output<typeof storedMissingAmount>>;
 
-/** True if an admin agreed to the same budgets and amounts, or more. */
+/** Whether an admin approved the same excess of the same budgets, or more. */
 export function isAgreedTo(over: readonly MissingAmount[], agreed: readonly MissingAmount[]): boolean {
   return over.every((excess) =>
     agreed.some(

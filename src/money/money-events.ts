@@ -3,7 +3,7 @@ import { amount, confirmedBy, event } from '../ledger/event.ts';
 import { BUDGET_SPANS } from './budget.ts';
 import { PRICED_TASKS } from './prices.ts';
 
-/** As logged, and in a pending change. */
+/** Used in the log and in proposals. */
 export const loggedPrice = z.object({
   zone: z.string(),
   task: z.enum(PRICED_TASKS),

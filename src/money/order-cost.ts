@@ -9,7 +9,7 @@ export interface PricedOrder {
   /** In ASCII. */
   readonly names: readonly string[];
   readonly input: unknown;
-  /** The prices of this day apply, if it is later than today. */
+  /** A later day than today, whose prices apply. */
   readonly sendAfter?: Date | undefined;
 }
 
@@ -19,7 +19,7 @@ const periodOf = z
   .catch({});
 
 /**
- * The cost on the day (UTC) on which it is sent, which is today without a chosen time.
+ * The cost on the day (UTC) on which the order is sent.
  * @returns undefined for a task without prices, or one that may be free and isn't listed
  */
 export type PriceOrder = (order: PricedOrder) => Promise<OrderCost | undefined>;
@@ -43,7 +43,7 @@ export function createOrderPricer({
   };
 }
 
-/** For policy rules with amounts; names with unknown prices are left out. */
+/** For policy rules with amounts. Names with unknown prices are omitted. */
 export function amountsByName(cost: OrderCost | undefined): ReadonlyMap<string, Amount> {
   const amounts = new Map<string, Amount>();
   for (const { name, quote } of cost?.names ?? []) if (quote !== undefined) amounts.set(name, quote.amount);

@@ -25,8 +25,8 @@ export interface BudgetStore {
   list(): Promise<readonly Budget[]>;
   standings(day: string): Promise<readonly BudgetStatus[]>;
   /**
-   * Includes the tags that names touch, read in the same statement.
-   * @param without an order whose reservations for unsent items are left out
+   * Includes the tags of the affected names, read in the same statement.
+   * @param without an order whose reservations for unsent items are omitted
    */
   statusesFor(
     names: readonly string[],
@@ -36,7 +36,7 @@ export interface BudgetStore {
     readonly standings: readonly BudgetStatus[];
     readonly tags: ReadonlyMap<string, readonly string[]>;
   }>;
-  /** @returns `taken` when one with the same tag and span exists */
+  /** @returns `taken` when a budget with the same tag and span exists */
   add(budget: Omit<Budget, 'id'>, by: string, at: Date): Promise<'saved' | 'taken'>;
   /** Keeps the currency. */
   setAmount(id: string, minor: number, by: string, at: Date): Promise<'saved' | 'same' | 'gone'>;
@@ -49,18 +49,16 @@ export interface SpendStore {
   purchases(from: Date, to: Date): Promise<readonly Purchase[]>;
   /** Names sent in that time with an unknown outcome. */
   unknownOutcomes(from: Date, to: Date): Promise<number>;
-  /** Names that expire in [from, until), without those that lapse. */
+  /** Names that expire in [from, until), except those that lapse. */
   renewals(from: Date, until: Date, timeZone: string): Promise<readonly RenewalCount[]>;
   /**
-   * Names without website and mail, without lapsing and deleted ones. A name that could not be looked up is not
-   * counted.
+   * Names without website and mail, except those that lapse or were deleted. Names whose lookups failed are omitted.
    */
   unused(): Promise<readonly ZoneCount[]>;
 }
 
-/** How often a person approved or denied, and how fast. */
+/** A person's decisions and how fast they were. */
 export interface Decision {
-  /** Slack user id. */
   readonly by: string;
   readonly kind: 'approved' | 'denied';
   readonly count: number;
@@ -70,7 +68,7 @@ export interface Decision {
 
 /** Implemented by the store. */
 export interface MoneyReportStore {
-  /** Names decided to lapse in [from, to). */
+  /** Names that people decided to let lapse in [from, to). */
   lapsed(from: Date, to: Date): Promise<readonly string[]>;
   decisions(from: Date, to: Date): Promise<readonly Decision[]>;
 }

@@ -7,17 +7,17 @@ import { type Amount, sumByCurrency } from './amount.ts';
 
 /** Tasks that cost money in every zone. */
 export const CHARGED_TASKS = ['create', 'transfer', 'renew', 'restore'] as const;
-/** Also tasks whose cost the service's document doesn't state. */
+/** Also tasks whose cost the service API doesn't document. */
 export const PRICED_TASKS = [...CHARGED_TASKS, 'owner-change', 'authcode'] as const;
 export type PricedTask = (typeof PRICED_TASKS)[number];
 
-/** Tasks priced per number of years. Others are kept with period 1. */
+/** Tasks priced by years. Others have period 1. */
 const TASKS_WITH_PERIOD: ReadonlySet<PricedTask> = new Set<PricedTask>(['create', 'renew']);
 /** Tasks that include a registration or renewal: premium names cost more. */
 const PREMIUM_TASKS: ReadonlySet<PricedTask> = new Set<PricedTask>(['create', 'transfer', 'renew']);
 
 export interface Price {
-  /** In ASCII without a dot in front: `rest`, `co.uk`. */
+  /** In ASCII without a leading dot: `rest`, `co.uk`. */
   readonly zone: string;
   readonly task: PricedTask;
   /** Years; 1 for tasks without a period. */
@@ -35,7 +35,7 @@ const quote = z.object({
   amount,
   validFrom: z.string(),
   source: z.string(),
-  /** How often the one-year price was added up when the list has none for the whole period. */
+  /** How often the one-year price was added, when the list has no price for the whole period. */
   times: z.int(),
 });
 export type Quote = Readonly<z.output<typeof quote>>;
@@ -53,11 +53,11 @@ export const storedCost = z.object({
     .readonly(),
   /** Sum of known prices per currency. */
   sums: z.array(amount).readonly(),
-  /** Names without a known price; in no sum. */
+  /** Number of names without a known price, not included in sums. */
   unknown: z.int(),
   /** A name may be premium, so the sum may be too low. */
   mayCostMore: z.boolean(),
-  /** Days since which the prices are valid, latest first. */
+  /** First days of the prices used, latest first. */
   days: texts,
   sources: texts,
 });
@@ -67,7 +67,7 @@ export function isPricedTask(task: string): task is PricedTask {
   return PRICED_TASKS.some((each) => each === task);
 }
 
-/** For other tasks a missing price isn't mentioned. */
+/** For other tasks, a missing price isn't mentioned. */
 export function isCharged(task: PricedTask): boolean {
   return CHARGED_TASKS.some((each) => each === task);
 }
@@ -82,7 +82,7 @@ function productKey({ zone, task, period }: Product): string {
   return `${zone} ${task} ${period}`;
 }
 
-/** Prices with the same key would contradict each other. */
+/** Prices with the same key replace each other. */
 export function priceKey(price: Omit<Price, 'amount' | 'source'>): string {
   return `${productKey(price)} ${price.validFrom}`;
 }
@@ -102,7 +102,7 @@ export function isSamePrice(a: Price, b: Price): boolean {
   );
 }
 
-/** A price of the same zone, task, period and day replaces the former. */
+/** A price with the same zone, task, period and day replaces the previous one. */
 export function priceEdits(list: readonly Price[], prices: readonly Price[]): readonly PriceEdit[] {
   const listed = new Map(list.map((price) => [priceKey(price), price]));
   return prices
@@ -110,7 +110,7 @@ export function priceEdits(list: readonly Price[], prices: readonly Price[]): re
     .filter(({ before, after }) => before === undefined || !isSamePrice(before, after));
 }
 
-/** Everything behind the first label. The price of `de` doesn't count for `com.de`, which another registry sells. */
+/** Everything after the first label. The price of `de` doesn't apply to `com.de`, which another registry sells. */
 export function zoneOf(name: string): string {
   return name.slice(name.indexOf('.') + 1);
 }
@@ -124,7 +124,7 @@ export interface PriceQuestion {
 }
 
 /**
- * Uses the price that became valid last. Without a price for several years, the one-year price counts for each year.
+ * Uses the newest valid price. Without a price for several years, multiplies the one-year price.
  * @param day YYYY-MM-DD
  * @returns undefined when unlisted
  */
@@ -139,7 +139,7 @@ export function quoteOn(list: readonly Price[], question: PriceQuestion, day: st
 }
 
 /**
- * The price that became valid last.
+ * The newest price that is valid on a day.
  * @param day YYYY-MM-DD
  */
 export function priceOn(
@@ -151,7 +151,7 @@ export function priceOn(
   return found && { amount: found.amount, validFrom: found.validFrom, source: found.source };
 }
 
-/** Sorted once per list: a year's tens of thousands of purchases are looked up in it. */
+/** Sorted once per list: reports look up tens of thousands of purchases. */
 const sortedLists = new WeakMap<readonly Price[], ReadonlyMap<string, readonly Price[]>>();
 
 function pricesOf(list: readonly Price[], product: Product): readonly Price[] {
@@ -170,7 +170,7 @@ function times({ currency, minor }: Amount, factor: number): Amount {
   return { currency, minor: minor * factor };
 }
 
-/** The zone has premium names, or that is unknown. */
+/** The zone has premium names, or this is unknown. */
 function mayCostMore(name: string, task: PricedTask): boolean {
   const zone = zoneFor(name);
   return PREMIUM_TASKS.has(task) && (zone.premiumNames !== undefined || !zone.documented);
@@ -183,7 +183,7 @@ export function costOf(
     readonly task: PricedTask;
     readonly names: readonly string[];
     readonly period?: number | undefined;
-    /** By name, where names have their own period. */
+    /** By name, for orders with a period per name. */
     readonly periods?: Readonly<Record<string, number>>;
   },
   day: string,
@@ -204,7 +204,7 @@ export function costOf(
   };
 }
 
-/** Same price per name, or equally unknown. */
+/** The same price per name, or the same unknown prices. */
 export function isSameCost(a: OrderCost, b: OrderCost): boolean {
   const said = ({ names }: OrderCost) =>
     names.map(({ name, quote }) => `${name} ${quote?.amount.minor} ${quote?.amount.currency}`).join();

@@ -6,10 +6,10 @@ import { parseZone } from '../zones/names.ts';
 import { type AmountIssue, formatDecimal, parseAmount } from './amount.ts';
 import { hasPeriod, isPricedTask, type Price, priceKey } from './prices.ts';
 
-/** Inputs of the form and columns of the CSV. */
+/** Inputs of the form and columns of the CSV file. */
 export const PRICE_FIELDS = ['zone', 'task', 'period', 'amount', 'valid_from', 'source'] as const;
 export type PriceField = (typeof PRICE_FIELDS)[number];
-/** Exports name the currency; imports may leave it out. */
+/** Exports include the currency; imports may omit it. */
 export const PRICE_COLUMNS = [...PRICE_FIELDS, 'currency'] as const;
 
 const MAX_SOURCE = 200;

@@ -3,7 +3,7 @@ import { utcDay } from '../zones/calendar-day.ts';
 import { type Amount, sumByCurrency } from './amount.ts';
 import { isCharged, type Price, type PricedTask, type Quote, quoteOn, zoneOf } from './prices.ts';
 
-/** By the price list, because the service's answers state no amounts. */
+/** Calculated from the price list, because the service's responses contain no amounts. */
 
 export interface Purchase {
   /** In ASCII. */
@@ -11,10 +11,9 @@ export interface Purchase {
   readonly task: PricedTask;
   /** Years; undefined for tasks without a period. */
   readonly period: number | undefined;
-  /** Slack user id. */
   readonly requesterId: string;
   readonly at: Date;
-  /** Undefined when a person asked. */
+  /** Undefined for a person's request. */
   readonly mandate?: string | undefined;
   /** Requesters who may see a private order; undefined when everyone may. */
   readonly privateTo?: readonly string[] | undefined;
@@ -25,7 +24,7 @@ export const CONCEALED = '';
 
 export interface SpendSum {
   readonly names: number;
-  /** Names without a known price; in no sum. */
+  /** Number of names without a known price, not included in sums. */
   readonly unknown: number;
   readonly sums: readonly Amount[];
 }
@@ -34,26 +33,25 @@ export interface SpendLine extends SpendSum {
   readonly key: string;
 }
 
-/** Each name counts once in every list except `byTag`. */
+/** Each name is in one line per list, except in `byTag`. */
 export interface Spend {
   readonly total: SpendSum;
   /** YYYY-MM, in UTC. */
   readonly byMonth: readonly SpendLine[];
   readonly byTask: readonly SpendLine[];
   readonly byZone: readonly SpendLine[];
-  /** By requester. */
   readonly byPerson: readonly SpendLine[];
-  /** A name with several tags is in each tag's line. Untagged and concealed names are left out. */
+  /** A name with several tags is in each tag's line. Untagged and concealed names are omitted. */
   readonly byTag: readonly SpendLine[];
   /** Renewals by mandates only. */
   readonly byMandate: readonly SpendLine[];
 }
 
 /**
- * Priced by the list of the day each order succeeded.
+ * Uses the prices of the day on which each order succeeded.
  * @param tags current tags by name
- * @param isConcealed purchases the reader may not see. They count in every sum, but a person's, tag's or small zone's
- * line would reveal them
+ * @param isConcealed purchases the reader may not see. They are in every sum, but not in lines for a person, tag or
+ * small zone, which would reveal them
  */
 export function spendOf(
   list: readonly Price[],
@@ -88,7 +86,6 @@ export function spendOf(
   };
 }
 
-/** Sums two spends. */
 export function addSpend(a: Spend, b: Spend): Spend {
   const lines = (of: (spend: Spend) => readonly SpendLine[]): SpendLine[] =>
     [...groupBy([...of(a), ...of(b)], ({ key }) => key)]
@@ -146,7 +143,7 @@ export function renewalsAhead(
   }));
 }
 
-/** For counts of names: one price per zone. @param day YYYY-MM-DD */
+/** @param day YYYY-MM-DD */
 export function renewalsByZone(list: readonly Price[], counts: readonly ZoneCount[], day: string): SpendSum {
   return totalOf(
     counts.map(({ zone, count }) => {
@@ -172,13 +169,12 @@ export function renewalsOf(list: readonly Price[], names: readonly string[], day
 }
 
 export interface SpendSpan {
-  /** `2026` or `2026-11`. */
   readonly text: string;
   readonly from: Date;
   readonly to: Date;
 }
 
-/** Reads `2026` or `2026-11`. */
+/** Accepts `2026` or `2026-11`. */
 export function readSpan(text: string): SpendSpan | undefined {
   const [matched, year = '', month] = /^(20\d\d)(?:-(0[1-9]|1[0-2]))?$/.exec(text) ?? [];
   if (matched === undefined) return undefined;

@@ -4,10 +4,10 @@ import { zoneFor } from '../zones/rules.ts';
 import type { Amount } from './amount.ts';
 import { type Price, type Quote, quoteOn } from './prices.ts';
 
-/** Cost of waiting, from a zone's dates and the price list. */
+/** The cost of waiting, from a zone's dates and the price list. */
 
 export type WaitingStep =
-  /** No end when the zone's periods aren't documented. */
+  /** `until` is undefined when the zone's periods aren't documented. */
   | { readonly kind: 'renew'; readonly until: string | undefined; readonly renewal: Quote | undefined }
   /** Expired: a renewal may still work, but the name can be deleted any day. */
   | { readonly kind: 'at_own_risk'; readonly until: string; readonly renewal: Quote | undefined }
@@ -21,10 +21,10 @@ export type WaitingStep =
   /** Can't be recovered. */
   | { readonly kind: 'lost' };
 
-/** The reader's moment and time zone. */
+/** The reader's time and time zone. */
 export interface Viewpoint {
   readonly now: Date;
-  /** IANA name, for the days. */
+  /** IANA name. */
   readonly timeZone: string;
 }
 
@@ -70,7 +70,7 @@ export function costOfWaiting(
 }
 
 /**
- * The highest cost before the name is lost: restore plus renewal, else the renewal.
+ * The highest cost before the name is lost: restore plus renewal, or else the renewal.
  * @returns undefined when unlisted, or in two currencies
  */
 export function costAtRisk(steps: readonly WaitingStep[]): Amount | undefined {

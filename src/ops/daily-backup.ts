@@ -15,9 +15,9 @@ export interface DailyBackups {
 }
 
 /**
- * Takes the daily backup (UTC) unless it exists, and deletes those older than {@link KEPT_DAYS} days. Replicas that
- * share a folder may take one at the same moment: the later one replaces the other.
- * @returns the path of the backup; undefined when it already existed
+ * Takes the daily backup (UTC) unless it exists, and deletes those older than {@link KEPT_DAYS} days. If two replicas
+ * that share a folder take one at the same time, the later one replaces the other.
+ * @returns the backup's path; undefined when it already existed
  */
 export async function takeDailyBackup(
   { folder, take }: DailyBackups,
@@ -31,7 +31,7 @@ export async function takeDailyBackup(
   const oldest = now.getTime() - KEPT_DAYS * DAY_MS;
   for (const file of files) {
     const day = DAILY.exec(file)?.[1];
-    // It may have been taken in the last moment of its day.
+    // A backup may have been taken at the end of its day.
     const isOld = day !== undefined && Date.parse(day) + DAY_MS <= oldest;
     if (isOld || (PARTIAL.test(file) && (await modifiedAt(join(folder, file))) < now.getTime() - DAY_MS))
       await rm(join(folder, file), { force: true });
@@ -39,7 +39,7 @@ export async function takeDailyBackup(
   return path;
 }
 
-/** When the newest backup in the folder was completed, by any process; undefined if none. */
+/** When any process completed the newest backup in the folder; undefined if none. */
 export async function lastBackupAt(folder: string): Promise<Date | undefined> {
   const files = await readdir(folder).catch(() => []);
   const times = await Promise.all(

@@ -3,7 +3,7 @@ import { diffPolicies, type PolicyChange } from './diff.ts';
 import type { PolicyRule } from './policy.ts';
 import { RULE_FIELDS, ruleToText } from './rule-text.ts';
 
-/** Rule changes as the audit log stores them: texts that stay readable when rules change in later releases. */
+/** Rule changes as texts for the audit log: they stay readable when rules change in later releases. */
 
 const texts = z.array(z.string()).readonly();
 
@@ -22,7 +22,6 @@ export type LoggedChange = z.output<typeof loggedChange>;
 /** Amounts are stored with their currency, because `CURRENCY` may change. */
 const NO_CURRENCY = '';
 
-/** In their stored form. */
 export function loggedChanges(
   before: readonly PolicyRule[],
   after: readonly PolicyRule[],

@@ -1,11 +1,11 @@
 import type { PolicyRule } from './policy.ts';
 import { RULE_FIELDS, type RuleField, ruleToText } from './rule-text.ts';
 
-/** Differences between two policy versions, as data. Rules are identified by their unique names. */
+/** Differences between two policy versions. Rules are identified by their unique names. */
 
 export interface FieldChange {
   readonly field: RuleField;
-  /** As in a file; empty when it was absent. */
+  /** As in a file; empty when absent. */
   readonly before: readonly string[];
   readonly after: readonly string[];
 }

@@ -2,17 +2,17 @@ import type { Policy, PolicyRule } from './policy.ts';
 import type { PolicyDraft } from './ports.ts';
 
 /**
- * Edits of a list of rules. A rule is identified by its name, and by its position where that matters, so a click on
- * an outdated list, or a redelivered one, changes nothing else.
+ * Edits a list of rules. A rule is identified by its name, and by its position where that matters, so that a click on
+ * an outdated list, or a redelivered click, changes nothing else.
  */
 
 export interface DraftBase {
-  /** A change is saved only on the base it was made on. */
+  /** A change is saved only if this revision is still the current one. */
   readonly revision: string;
   readonly rules: readonly PolicyRule[];
 }
 
-/** The draft, or the version in force. */
+/** The draft, or else the current version. */
 export function draftBase(current: Policy, draft: PolicyDraft | undefined): DraftBase {
   return draft ?? { revision: `version ${current.version}`, rules: current.rules };
 }

@@ -7,18 +7,18 @@ import type { storedRequirement, storedRequirements } from './stored-requirement
 import { type NameKind, type Subject, subjectOf, tagsTouched } from './subject.ts';
 
 /**
- * An order's requirements by one policy version. Pure.
- * Names are evaluated one by one; the order needs everything that its names need. Unknown facts count against the order: a `free` rule doesn't match then, a `refuse` rule does. An `approve` rule matches too, but may
- * not be the deciding one, so the rules below it are evaluated as well and the order needs both. An unknown price
- * counts as above any amount, so it leaves no such doubt.
+ * Evaluates an order's requirements by one policy version. Pure.
+ * Names are evaluated one by one; the order needs everything that its names need. Unknown facts make it stricter: a
+ * `free` rule doesn't match, a `refuse` rule does. An `approve` rule matches too, but the rules below it are evaluated
+ * as well, and the order needs both. An unknown price is treated as above any amount.
  */
 
-/** Apply behind every policy. */
+/** Apply after the rules of every policy. */
 export interface PolicySettings {
   readonly approvalTasks: readonly string[];
   /** Ids of people and groups. */
   readonly approvers: readonly string[];
-  /** They count as well, and are never called. */
+  /** Approvers who are never notified. */
   readonly silentApprovers: readonly string[];
   readonly approvalsRequired: number;
   readonly ttlMs: number;
@@ -32,23 +32,22 @@ export interface PolicySettings {
 export interface PolicyOrder {
   readonly task: string;
   readonly names: readonly string[];
-  /** Slack user id. */
   readonly requester: string;
   /** Only approved orders may use the team's account. */
   readonly usesTeamAccount: boolean;
 }
 
-/** Facts at evaluation. A missing entry is unknown. */
+/** Facts at evaluation. Missing entries are unknown. */
 export interface PolicyFacts {
   readonly task: {
     readonly effect: 'read' | 'write' | 'charge';
     readonly risk: 'none' | 'loses_name' | 'takes_down';
     readonly nameKind: NameKind;
   };
-  /** By host that the order touches. */
+  /** By affected host. */
   readonly tags: ReadonlyMap<string, readonly string[]>;
   readonly groups: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Per name; zero when known to be free. */
+  /** By name; zero when known to be free. */
   readonly prices: ReadonlyMap<string, Amount>;
 }
 
@@ -63,7 +62,7 @@ export type Unknown =
 export const CONDITIONS = ['tasks', 'by', 'over', 'names'] as const;
 export type Condition = (typeof CONDITIONS)[number];
 
-/** A rule that didn't decide about a name. */
+/** A rule that didn't apply to a name. */
 export interface SkippedRule {
   readonly rule: RuleReference;
   /** The first condition that failed. `unknown`: the rule may match, and would have made the order free. */
@@ -73,7 +72,7 @@ export interface SkippedRule {
 
 export interface DecidingRule {
   readonly rule: RuleReference;
-  /** Unknown facts that counted against the order. */
+  /** Unknown facts that made the result stricter. */
   readonly unknowns: readonly Unknown[];
 }
 
@@ -86,7 +85,7 @@ export interface NameEvaluation {
 }
 
 export type Requirements = Readonly<z.output<typeof storedRequirements>>;
-/** `needed` approvals of these people. All requirements of an order must be met. */
+/** `needed` approvals of these people. An order must meet all its requirements. */
 export type Requirement = Readonly<z.output<typeof storedRequirement>>;
 
 export interface Evaluation {
@@ -96,7 +95,7 @@ export interface Evaluation {
   readonly unknowns: readonly Unknown[];
 }
 
-/** A list: unknown, for these reasons. */
+/** A list: unknown because of these facts. */
 type Fit = 'yes' | 'no' | readonly Unknown[];
 
 /** A rule with the conditions shared by all names. */
@@ -108,7 +107,7 @@ interface Candidate {
   readonly by: Fit;
   readonly over: Fit;
   readonly names: NamePatterns;
-  /** Shared by all names that it doesn't match. */
+  /** Shared by all names that the rule doesn't match. */
   readonly otherName: SkippedRule;
 }
 
@@ -128,7 +127,7 @@ interface Approval {
 interface Collected {
   readonly approvals: Map<Approval['rule'], Approval>;
   readonly refusals: Map<PolicyRule, RuleReference>;
-  /** The order needs an approval whatever the unknown facts are. */
+  /** The order needs an approval, regardless of unknown facts. */
   isCertain: boolean;
 }
 
@@ -138,7 +137,7 @@ export function evaluate(
   order: PolicyOrder,
   facts: PolicyFacts,
 ): Evaluation {
-  // Without a name, rules that match every name decide. Otherwise the order would need nothing.
+  // Without names, rules that match every name apply. Otherwise the order would need no approval.
   const names = order.names.length === 0 ? [''] : [...new Set(order.names)];
   const totals = new Map<string, Total>();
   const totalIn = (currency: string): Total => {
@@ -222,7 +221,7 @@ function decideName(candidates: readonly Candidate[], name: SeenName, collected:
     decidedBy.push({ rule: reference, unknowns });
     if (rule.decision === 'approve') addApproval(collected, rule, reference, name.name);
     if (rule.decision === 'refuse') collected.refusals.set(rule, reference);
-    // A refusal outweighs the rules below.
+    // A refusal overrides the rules below.
     if (rule.decision === 'refuse') return { decidedBy, skipped, isOpen: false };
     if (doubts.length > 0) continue;
     if (rule.decision === 'approve') collected.isCertain ||= !mayBeFree(skipped);
@@ -253,7 +252,7 @@ function candidateOf(rule: PolicyRule, reference: RuleReference, fit: OrderFit):
   };
 }
 
-/** Task properties that rules look at. */
+/** Task properties that rules use. */
 export type TaskRisk = Pick<PolicyFacts['task'], 'effect' | 'risk'>;
 
 export function fitsTask(rule: PolicyRule, task: string, { effect, risk }: TaskRisk): boolean {
@@ -307,7 +306,7 @@ function totalOf(names: readonly string[], prices: PolicyFacts['prices'], curren
   return { known, unknowns };
 }
 
-/** `APPROVERS` and `APPROVALS_REQUIRED`: who approves, and how many, where no rule says so. */
+/** `APPROVERS` and `APPROVALS_REQUIRED` apply where no rule does. */
 export function settingsApproval({
   approvers,
   silentApprovers,
@@ -347,17 +346,14 @@ function demandOf({ approvals, refusals }: Collected, settings: PolicySettings):
   return allOf([...refusals.values()], asking, [settings]);
 }
 
-/**
- * The union of two requirements, without duplicates. For an order requested under one policy version and pending
- * under another.
- */
+/** The union of two requirements, for an order requested under one policy version and pending under another. */
 export function stricter(a: Requirements, b: Requirements): Requirements {
   const asking = [a, b].filter(({ outcome }) => outcome === 'approve');
   const both = allOf([...a.refusedBy, ...b.refusedBy], asking, [a, b]);
   return { ...both, requirements: mergeRequirements(both.requirements) };
 }
 
-/** Keeps the strongest of the requirements that ask the same people. */
+/** Keeps the strictest requirement for the same people. */
 export function mergeRequirements(requirements: readonly Requirement[]): readonly Requirement[] {
   const strongest = new Map<string, Requirement>();
   for (const requirement of requirements) {
@@ -375,7 +371,7 @@ export function mergeRequirements(requirements: readonly Requirement[]): readonl
 
 type Moments = Pick<Requirements, 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs'>;
 
-/** @param behind the times used when none sets one */
+/** @param behind the default durations */
 function allOf(
   refusedBy: Requirements['refusedBy'],
   all: readonly Omit<Requirements, 'outcome' | 'refusedBy'>[],
@@ -398,7 +394,7 @@ function allOf(
   };
 }
 
-/** Equal for the same number of the same people, signed or not. */
+/** The same for requirements that need the same number of the same people, signed or not. */
 export function requirementKey({
   needed,
   approvers,

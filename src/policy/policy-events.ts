@@ -2,14 +2,12 @@ import { z } from 'zod';
 import { at, confirmedBy, event } from '../ledger/event.ts';
 import { loggedChange } from './change-log.ts';
 
-/** Events of rules, settings and stand-ins. */
-
 export const policyEvents = [
   event('setting', ['setting_changed'], { before: z.string(), after: z.string(), confirmedBy }),
-  /** The person is away; without a stand-in they are back. */
+  /** The person is away; without a stand-in, the person is back. */
   event('person', ['stand_in_changed'], {
     standIn: z.object({ userId: z.string(), until: at }).optional(),
-    /** The former stand-in. */
+    /** The previous stand-in. */
     replaced: z.string().optional(),
   }),
   event(

@@ -4,8 +4,8 @@ import type { Amount } from '../money/amount.ts';
 import type { storedRule } from './stored-requirements.ts';
 
 /**
- * A policy is an ordered list of rules. `evaluate.ts` evaluates it; `rule-text.ts` reads and writes rules with
- * people's field names.
+ * A policy is an ordered list of rules. `evaluate.ts` evaluates it; `rule-text.ts` parses and formats rules with the
+ * field names of the form.
  */
 
 export const DECISIONS = ['free', 'approve', 'refuse'] as const;
@@ -14,7 +14,7 @@ export type Decision = (typeof DECISIONS)[number];
 /** Values of `tasks` besides task names. */
 export const TASK_SELECTORS = ['charge', 'risk', 'all'] as const;
 
-/** Matches a name when all of `tasks`, `names`, `by` and `over` do. */
+/** Matches a name when all of `tasks`, `names`, `by` and `over` match. */
 export interface PolicyRule {
   readonly name: string;
   /** Task names, or `charge`, `risk`, `all`. */
@@ -28,10 +28,10 @@ export interface PolicyRule {
   readonly decision: Decision;
   /** People and groups; empty unless the decision is `approve`. */
   readonly approvers: readonly string[];
-  /** People and groups who count as well, and are never called. */
+  /** Approvers (people and groups) who are never notified. */
   readonly silent: readonly string[];
   readonly needed: number;
-  /** Undefined: the setting, as for the next three. */
+  /** For this and the next three: undefined means the setting. */
   readonly ttlMs: number | undefined;
   readonly remindAfterMs: number | undefined;
   readonly escalateAfterMs: number | undefined;
@@ -43,7 +43,7 @@ export interface PolicyRule {
   readonly signed: boolean;
 }
 
-/** Immutable; an order stores the number of the version that decided it. */
+/** Immutable; an order stores the version number that applied. */
 export interface Policy {
   readonly version: number;
   readonly rules: readonly PolicyRule[];
@@ -71,9 +71,8 @@ export interface PolicyInForce extends Policy {
 
 /** The people and groups of a requirement. */
 export interface Asked {
-  /** Everyone who counts. */
   readonly approvers: readonly string[];
-  /** Those of them who are never mentioned, messaged or reminded; undefined: none. */
+  /** Approvers who are never mentioned, messaged or reminded. */
   readonly silent?: readonly string[];
 }
 
@@ -81,7 +80,7 @@ export function askedOf(approvers: readonly string[], silent: readonly string[])
   return silent.length === 0 ? { approvers } : { approvers: [...new Set([...approvers, ...silent])], silent };
 }
 
-/** The people and groups whom at least one requirement calls. */
+/** The people and groups whom at least one requirement notifies. */
 export function calledOf(requirements: readonly Asked[]): readonly string[] {
   const called = requirements.flatMap(({ approvers, silent }) =>
     approvers.filter((id) => silent?.includes(id) !== true),
@@ -89,21 +88,21 @@ export function calledOf(requirements: readonly Asked[]): readonly string[] {
   return [...new Set(called)];
 }
 
-/** The people and groups who may approve without being called. */
+/** The people and groups who may approve without being notified. */
 export function silentOf(requirements: readonly Asked[]): readonly string[] {
   const called = calledOf(requirements);
   return [...new Set(requirements.flatMap(({ silent = [] }) => silent))].filter((id) => !called.includes(id));
 }
 
 /**
- * The policy version that approvals are signed for; 0 while no charter is valid, so that earlier approvals are signed
- * again.
+ * The policy version that approvals are signed for; 0 while no charter is valid, so that earlier approvals must be
+ * repeated.
  */
 export function versionToSign({ version, lapsed }: PolicyInForce): number {
   return lapsed === undefined ? version : 0;
 }
 
-/** The rules that decided at the request, by the log. */
+/** The rules that applied at the request, from the log. */
 export function loggedRules(history: readonly Decided[]): readonly RuleReference[] {
   const decided = history.findLast(({ decidedBy }) => decidedBy !== undefined);
   return decided?.decidedBy ?? [];
@@ -124,7 +123,7 @@ export function dropUnknownRules(
   return rules.filter((rule) => rule.kind !== 'rule' || keys.has(keyOf(rule)));
 }
 
-/** The vocabulary for reading a rule. */
+/** Used to parse a rule. */
 export interface PolicyVocabulary {
   readonly tasks: readonly string[];
   /** ISO 4217 code for amounts without one. */
@@ -133,7 +132,6 @@ export interface PolicyVocabulary {
 
 export type RuleReference = Readonly<z.output<typeof storedRule>>;
 
-/** Whether an order needs signed approvals. */
 export function needsSignatures({
   requirements,
 }: {
@@ -142,7 +140,7 @@ export function needsSignatures({
   return requirements.some(({ signed }) => signed);
 }
 
-/** Whether a click can give a part of what an order needs. */
+/** Whether at least one requirement accepts unsigned approvals. */
 export function takesClicks({ requirements }: Parameters<typeof needsSignatures>[0]): boolean {
   return requirements.length === 0 || requirements.some(({ signed }) => !signed);
 }
@@ -152,10 +150,9 @@ export function isGroup(id: string): boolean {
   return id.startsWith('S');
 }
 
-/** The prefix of a tag pattern. */
 const TAG = 'tag:';
 
-/** The tag in a pattern of a rule's names; undefined for a pattern of names. */
+/** @returns undefined for a pattern of names */
 export function tagOfPattern(pattern: string): string | undefined {
   return pattern.startsWith(TAG) ? pattern.slice(TAG.length) : undefined;
 }

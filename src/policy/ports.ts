@@ -2,13 +2,11 @@ import type { StandIn } from '../approvals/progress.ts';
 import type { ProposalOf } from '../approvals/proposals/proposal.ts';
 import type { Policy, PolicyInForce, PolicyRule } from './policy.ts';
 
-/** Reads the policy that was published last. Implemented by the store. */
 export interface PolicySource {
-  /** The version that was published last; version 0, without rules, before the first. */
+  /** The last published version; before the first, version 0 without rules. */
   current(): Promise<Policy>;
 }
 
-/** Reads the policy that decides about orders. */
 export interface DecidingPolicy {
   current(): Promise<PolicyInForce>;
 }
@@ -19,17 +17,16 @@ export interface StandInSource {
   current(now: Date): Promise<ReadonlyMap<string, StandIn>>;
 }
 
-/** Implemented by the store. Every change is written to the audit log, and the people concerned are notified. */
+/** Implemented by the store. Every change is in the audit log, and the people concerned are notified. */
 export interface StandInStore extends StandInSource {
-  /** A person is away. */
+  /** The person is away. */
   begin(userId: string, standIn: StandIn, at: Date): Promise<void>;
-  /** The person is back. @returns the former stand-in, if any */
+  /** The person is back. @returns the previous stand-in, if any */
   end(userId: string, at: Date): Promise<StandIn | undefined>;
 }
 
-/** A version with who brought it into force. */
+/** A version and who published it. */
 export interface PublishedPolicy extends Policy {
-  /** Slack user id. */
   readonly publishedBy: string;
   readonly confirmedBy: string;
   readonly confirmedAt: Date;
@@ -42,30 +39,30 @@ export interface PolicyDraft {
   readonly rules: readonly PolicyRule[];
   readonly changedBy: string;
   readonly changedAt: Date;
-  /** Open while it waits for the confirmation of another admin. Any change of the draft withdraws it. */
+  /** Open while it waits for another admin to confirm. Any change of the draft withdraws it. */
   readonly proposal: ProposalOf<'policy'> | undefined;
 }
 
 export type PublishOutcome =
   | { readonly kind: 'published'; readonly proposal: ProposalOf<'policy'> }
-  /** It waits for a confirmation already. */
+  /** It already waits for confirmation. */
   | { readonly kind: 'published_already'; readonly by: string }
-  /** The draft is the same as the version in force. */
+  /** The draft is the same as the current version. */
   | { readonly kind: 'no_difference' }
-  /** A rule asks for signatures, and nothing can be signed. */
+  /** A rule requires signatures, but signing is off. */
   | { readonly kind: 'cannot_sign' }
   /** The draft has changed since the person saw it. */
   | { readonly kind: 'stale' };
 
-/** Every change is written to the audit log in the same transaction. */
+/** Every change is in the audit log, in the same transaction. */
 export interface PolicyStore extends PolicySource {
-  /** The version in force with who published it; undefined before the first. */
+  /** The current version and who published it; undefined before the first. */
   published(): Promise<PublishedPolicy | undefined>;
   draft(): Promise<PolicyDraft | undefined>;
   /**
    * Replaces the draft's rules.
-   * @param expected the revision that was edited, see `draftBase`
-   * @returns undefined, without saving, if the draft was changed meanwhile
+   * @param expected the edited revision, see `draftBase`
+   * @returns undefined, without saving, if someone else changed the draft
    */
   saveDraft(
     rules: readonly PolicyRule[],

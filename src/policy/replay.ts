@@ -1,9 +1,6 @@
 import { type PolicyFacts, type PolicyOrder, type Requirements, requirementKey } from './evaluate.ts';
 
-/*
- * Past orders' requirements under a draft. Pure: the caller provides the orders with today's facts, or with
- * those of their time if stored.
- */
+/* Evaluates past orders under a draft. Pure: the caller provides the orders with today's facts, or with stored ones. */
 
 export interface PastOrder<Asked extends PolicyOrder = PolicyOrder> {
   readonly orderId: string;
@@ -26,13 +23,13 @@ export interface Replay {
   readonly total: number;
   readonly unchanged: number;
   readonly counts: Readonly<Record<ReplayChange, number>>;
-  /** How many orders went from one outcome to another, as `approve→free`. Outcomes that stayed are not counted. */
+  /** How many orders changed from one outcome to another, such as `approve→free`. */
   readonly outcomes: Readonly<Record<string, number>>;
-  /** The orders that would have been decided otherwise, in the order in which they came. */
+  /** Orders with another result, in their original order. */
   readonly changed: readonly ReplayedOrder[];
 }
 
-/** Compares what past orders needed with what they would need. @param demandOf what an order would need */
+/** Compares past orders' requirements with those of a draft. @param demandOf evaluates an order under the draft */
 export function replay<Past extends PastOrder>(
   demandOf: (order: Past) => Requirements,
   past: readonly Past[],
@@ -54,7 +51,7 @@ export function replay<Past extends PastOrder>(
   return { total: past.length, unchanged: past.length - changed.length, counts, outcomes, changed };
 }
 
-/** How two demands differ; undefined when they ask for the same, whichever rule says so. */
+/** Undefined when both ask for the same, even if by other rules. */
 function changeBetween(before: Requirements, after: Requirements): ReplayChange | undefined {
   const isStricter = asksForAllOf(after, before);
   const isLooser = asksForAllOf(before, after);
@@ -62,7 +59,7 @@ function changeBetween(before: Requirements, after: Requirements): ReplayChange 
   return isStricter ? 'stricter' : isLooser ? 'looser' : 'other';
 }
 
-/** Whether everything that meets one demand meets the other too. */
+/** Whether everything that meets one also meets the other. */
 function asksForAllOf(demand: Requirements, other: Requirements): boolean {
   if (demand.outcome === 'refuse' || other.outcome === 'refuse') return demand.outcome === 'refuse';
   return other.requirements.every((wanted) =>

@@ -3,20 +3,20 @@ import type { PolicyFacts, PolicyOrder } from './evaluate.ts';
 import { isGroup, type PolicyRule, tagOfPattern } from './policy.ts';
 import { subjectOf } from './subject.ts';
 
-/* Reads the facts that an order's evaluation needs, and only those. */
+/* Reads only the facts that an order's evaluation needs. */
 
-/** A source leaves out unknown facts, and the evaluation counts that against the order. */
+/** Sources omit unknown facts, which makes the result stricter. */
 export interface FactSources<Task extends string = string> {
   readonly directory: {
-    /** Undefined while Slack doesn't return it. */
+    /** Undefined if Slack doesn't return it. */
     membersOf(groupId: string): Promise<readonly string[] | undefined>;
   };
   readonly ruleFacts: {
     /** For the amount of zero of free tasks. */
     readonly currency: string;
-    /** Known prices per name. */
+    /** Known prices by name. */
     pricesOf(order: FactOrder<Task>): Promise<PolicyFacts['prices']>;
-    /** The tags of hosts themselves, without their parents; without an entry they are unknown. */
+    /** The tags of the hosts, without their parents' tags. Missing entries are unknown. */
     tagsOf(hosts: readonly string[]): Promise<PolicyFacts['tags']>;
   };
 }

@@ -21,19 +21,18 @@ export interface PersonPart {
   readonly id: string;
 }
 
-/** A rule whose lists are parts of its sentence. */
 export interface RuleDescription
   extends Omit<PolicyRule, 'tasks' | 'names' | 'by' | 'approvers' | 'silent' | 'escalateTo'> {
   readonly tasks: readonly TaskPart[];
   readonly names: readonly NamePart[];
-  /** Empty: everybody. */
+  /** Empty: everyone. */
   readonly by: readonly PersonPart[];
   readonly approvers: readonly PersonPart[];
   readonly silent: readonly PersonPart[];
   readonly escalateTo: readonly PersonPart[];
 }
 
-/** The parts of a rule's sentence. Parts that add nothing are left out: `all` besides tasks, `*` besides names. */
+/** Omits parts that add nothing: `all` with other tasks, `*` with other names. */
 export function describeRule(rule: PolicyRule): RuleDescription {
   return {
     ...rule,

@@ -13,12 +13,11 @@ import {
 } from './policy.ts';
 
 /*
- * Rules as people write them: texts and lists of texts, with the field names of the form. A YAML file, a submitted form
- * and a stored version are all read here. All issues are returned at once, each with the rule, the field and what to
- * write instead.
+ * Parses and formats rules with the field names of the form: a YAML file, a submitted form or a stored version. All
+ * issues are returned together, each with the rule, the field and a suggestion.
  */
 
-/** The fields of a rule, in the order of a file. */
+/** In the order of a file. */
 export const RULE_FIELDS = [
   'rule_name',
   'tasks',
@@ -38,7 +37,7 @@ export const RULE_FIELDS = [
 ] as const;
 export type RuleField = (typeof RULE_FIELDS)[number];
 
-/** A rule as text. A field that is left out has no entry. */
+/** A rule as text. Absent fields have no entry. */
 export type RuleText = Readonly<Partial<Record<RuleField, string | readonly string[]>>>;
 
 export const MAX_RULES = 500;
@@ -71,14 +70,13 @@ export type PolicyIssueCode =
   | 'not_true_or_false'
   | 'not_with_signed';
 
-/** Something that is wrong with a rule. */
 export interface PolicyIssue {
   readonly code: PolicyIssueCode;
-  /** Where it is: the rule's index, the field, the item of a list. Empty: the policy as a whole. */
+  /** The rule's index, the field, the index in a list. Empty: the policy as a whole. */
   readonly path: readonly (string | number)[];
   readonly ruleName: string | undefined;
   readonly field: string | undefined;
-  /** What was written. */
+  /** The original text. */
   readonly given: string | undefined;
   readonly instead: readonly string[];
 }
@@ -90,10 +88,7 @@ export type ReadRules =
 const ruleShape = z.record(z.string(), z.union([z.string(), z.array(z.string())]));
 const rulesShape = z.array(z.unknown());
 
-/**
- * Reads a list of rules.
- * @param input a list of objects like {@link RuleText}, from outside.
- */
+/** @param input an untrusted list of objects like {@link RuleText}. */
 export function parseRules(input: unknown, vocabulary: PolicyVocabulary): ReadRules {
   const list = rulesShape.safeParse(input);
   const whole = { path: [], ruleName: undefined, field: undefined, given: undefined };
@@ -118,7 +113,7 @@ export function parseRules(input: unknown, vocabulary: PolicyVocabulary): ReadRu
   return issues.length === 0 ? { ok: true, rules } : { ok: false, issues };
 }
 
-/** Reads one rule and collects its issues. Unreadable parts are left out of the rule. */
+/** Reads one rule and collects its issues. Invalid parts are omitted from the rule. */
 class RuleReader {
   readonly #fields: Readonly<Record<string, string | readonly string[]>>;
   readonly #isReadable: boolean;
@@ -195,7 +190,7 @@ class RuleReader {
     }
   }
 
-  /** A field of one value; undefined when it is left out or empty. */
+  /** Undefined when absent or empty. */
   #text(field: RuleField): string | undefined {
     const value = this.#fields[field];
     const [first, ...more] = value === undefined || typeof value === 'string' ? [value] : value;
@@ -204,7 +199,7 @@ class RuleReader {
     return text === '' ? undefined : text;
   }
 
-  /** A list, or a text with commas or blanks between its items. */
+  /** A list, or a text with commas or spaces between its items. */
   #list(field: RuleField, read: (text: string) => string | PolicyIssueCode): string[] {
     const value = this.#fields[field] ?? [];
     const isText = typeof value === 'string';
@@ -298,7 +293,7 @@ class RuleReader {
     return text === 'true';
   }
 
-  /** The fields of a rule that asks for approvers and that contradict each other. */
+  /** Contradicting fields of a rule that requires approval. */
   #agreement(rule: PolicyRule) {
     const { needed, ttlMs, remindAfterMs, escalateAfterMs, breakGlass, signed } = rule;
     const { approvers } = askedOf(rule.approvers, rule.silent);
@@ -317,7 +312,7 @@ class RuleReader {
     }
   }
 
-  /** Fields about approvals in a rule that asks for none. */
+  /** Fields about approvals in a rule that requires none. */
   #leftovers(decision: Decision) {
     const approvalOnly = RULE_FIELDS.slice(RULE_FIELDS.indexOf('approvers'));
     for (const field of approvalOnly) {
@@ -334,13 +329,13 @@ function isItemIssue(text: string): text is ItemIssue {
   return text === 'unknown_task' || text === 'unreadable_pattern' || text === 'not_an_id';
 }
 
-/** A Slack id, or a mention of one as it is pasted: `<@U0CFO|anna>`, `<!subteam^S0LEGAL|@legal>`. */
+/** A Slack id, or a pasted mention of one: `<@U0CFO|anna>`, `<!subteam^S0LEGAL|@legal>`. */
 function readId(text: string): string {
   const [, id] = /^(?:<@|<!subteam\^)?([UWS][A-Z0-9]{2,})(?:\|[^<>]*)?>?$/.exec(text) ?? [];
   return id ?? 'not_an_id';
 }
 
-/** Writes a rule with the fields that it needs: what {@link parseRules} reads back as the same rule. */
+/** The inverse of {@link parseRules}, with only the necessary fields. */
 export function ruleToText(rule: PolicyRule, currency: string): RuleText {
   const { over } = rule;
   const duration = (ms: number | undefined) => (ms === undefined ? undefined : formatDuration(ms));

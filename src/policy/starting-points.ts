@@ -1,10 +1,8 @@
 import type { RuleText } from './rule-text.ts';
 
-/*
- * Policies to start from. Their people are placeholders, which the admin who picks one replaces by people and groups.
- */
+/* Policies to start from. Their people are placeholders, which the admin replaces with people and groups. */
 
-/** Placeholders in a starting policy until an admin picks people and groups. */
+/** Placeholders until an admin picks people and groups. */
 export const ROLES = ['managers', 'finance', 'legal', 'brand_owners', 'security'] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -21,7 +19,7 @@ interface StartingRule extends Omit<RuleText, 'by' | 'approvers' | 'escalate_to'
 
 export interface StartingPoint {
   readonly name: StartingPointName;
-  /** Every role that its rules name. */
+  /** All roles in its rules. */
   readonly roles: readonly Role[];
   readonly rules: readonly StartingRule[];
 }
@@ -166,9 +164,9 @@ export function startingPoint(name: StartingPointName): StartingPoint {
 }
 
 /**
- * Replaces roles by people and groups. An empty role stays an empty list, which the rule parser reports as missing.
+ * Replaces roles with people and groups. An empty role becomes an empty list, which the rule parser reports as missing.
  * @param people ids of people and groups by role
- * @param options.canSign keys are in use: rules that ask for signatures do
+ * @param options.canSign whether rules that suggest signatures require them
  */
 export function fillStartingPoint(
   { rules }: StartingPoint,

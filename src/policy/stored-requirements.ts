@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
-/* An order's requirements, as stored with it. Its JSON is read here only. */
+/* The only parser for requirements stored with an order. */
 
 const texts = z.array(z.string()).readonly();
 
 /**
- * A rule as an order's requirements and events name it. Kinds other than `rule` apply after the rules of every policy and
- * can't be removed.
+ * A rule in an order's requirements and events. Kinds other than `rule` apply after the rules of every policy and can't
+ * be removed.
  */
 export const storedRule = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('rule'), version: z.int(), index: z.int(), name: z.string() }),
@@ -14,7 +14,7 @@ export const storedRule = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('approval_tasks') }),
   /** Everything else is free. */
   z.object({ kind: z.literal('rest') }),
-  /** An order that would be free needs an approval when it uses the team's account. */
+  /** A free order needs approval if it uses the team's account. */
   z.object({ kind: z.literal('team_account') }),
   /** A mandate, and an order that its mandate doesn't cover, always needs an approver other than the requester. */
   z.object({ kind: z.literal('mandate') }),
@@ -28,9 +28,9 @@ export const storedRequirement = z.object({
   needed: z.int().min(1),
   /** Ids of people and groups. */
   approvers: texts,
-  /** Those of them who are never called. */
+  /** Approvers who are never notified. */
   silent: texts.exactOptional(),
-  /** The approvals are signatures of passkeys. */
+  /** Approvals must be passkey signatures. */
   signed: z.boolean(),
 });
 
@@ -40,13 +40,13 @@ export const storedRequirements = z.object({
   requirements: z.array(storedRequirement).readonly(),
   /** Empty unless the outcome is `refuse`. */
   refusedBy: z.array(storedRule).readonly(),
-  /** The shortest of all rules that ask for approvers. The next two are their earliest. */
+  /** The shortest of all applied rules. The next two are the earliest. */
   ttlMs: z.number(),
   remindAfterMs: z.number(),
   escalateAfterMs: z.number(),
   /** Ids of people and groups. */
   escalateTo: texts,
   escalateToAdmins: z.boolean(),
-  /** Every rule that asks for approvers allows it. */
+  /** All applied rules allow it. */
   breakGlass: z.boolean(),
 });

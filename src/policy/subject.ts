@@ -1,6 +1,6 @@
-/* The hosts that an order affects under each of its names. Rules, budgets and tags are compared only with this. Pure. */
+/* The hosts that an order affects. Rules, budgets and tags are matched only with these. Pure. */
 
-/** The kind of a task's names. An id of a contact or a user affects no host, even if it looks like one. */
+/** The kind of a task's names. A contact's or user's id affects no host, even if it looks like one. */
 export type NameKind = 'host' | 'id';
 
 export interface Subject {
@@ -10,7 +10,7 @@ export interface Subject {
   readonly hosts: readonly string[];
 }
 
-/** @param name as read from a form: a host, a host with a path, or an email address */
+/** @param name from a form: a host, a host with a path, or an email address */
 export function subjectOf(name: string, kind: NameKind): Subject {
   if (kind === 'id') return { name, hosts: [] };
   const [authority = ''] = name.split('/');
@@ -22,7 +22,7 @@ export function subjectOf(name: string, kind: NameKind): Subject {
   return { name, hosts: labels.slice(0, -1).map((_, index) => labels.slice(index).join('.')) };
 }
 
-/** The tags of watched names, by host; a host without an entry has unknown tags. */
+/** Tags of watched names by host. Hosts without an entry have unknown tags. */
 type TagsByHost = ReadonlyMap<string, readonly string[]>;
 
 /**

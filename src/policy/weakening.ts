@@ -5,7 +5,7 @@ import { fitsTask, type TaskRisk } from './evaluate.ts';
 import { type PolicyRule, tagOfPattern } from './policy.ts';
 import { subjectOf } from './subject.ts';
 
-/** Changes that weaken approval. These wait for a second person; all others apply at once. */
+/** Changes that weaken approval wait for a second person; all others apply immediately. */
 
 /** By the names they are saved under. */
 interface ProtectedSettings {
@@ -17,7 +17,7 @@ interface ProtectedSettings {
 }
 
 const LOOSENS = {
-  // An added approver weakens, regardless of removals.
+  // Any added approver weakens it, regardless of removals.
   approvers: (before, after) => after.approvers.some((id) => !allApprovers(before).includes(id)),
   silent_approvers: (before, after) => after.silentApprovers.some((id) => !allApprovers(before).includes(id)),
   approvals_required: (before, after) => after.approvalsRequired < before.approvalsRequired,
@@ -48,17 +48,17 @@ export function weakenedSettings(before: ProtectedSettings, after: ProtectedSett
 /** Limits for an order's price. */
 export interface PriceConditions {
   readonly rules: readonly PolicyRule[];
-  /** Maximum price per name and year of each mandate in force. */
+  /** Maximum price per name and year of each active mandate. */
   readonly mandates: readonly { readonly names: readonly string[]; readonly maxPrice: Amount }[];
   readonly budgets: readonly { readonly amount: Amount }[];
-  /** Task properties that rules look at. */
+  /** Task properties that rules use. */
   readonly factsOf: (task: Price['task']) => TaskRisk;
   /** YYYY-MM-DD. Earlier prices don't matter. */
   readonly today: string;
 }
 
 /**
- * Price edits that weaken a rule's `over`, a mandate's ceiling or a budget. A missing price counts as over every
+ * Price edits that weaken a rule's `over`, a mandate's limit or a budget. A missing price is treated as above every
  * amount.
  */
 export function weakenedPrices(
@@ -109,7 +109,7 @@ function quoteOf(list: readonly Price[], { zone, task, period }: Price, day: str
   return quoteOn(list, { name: `any.${zone}`, task, period }, day)?.amount;
 }
 
-/** Limits that a product's price is compared with: for a whole order, or per name and year. */
+/** Limits that apply to a price: per order, or per name and year. */
 function limitsFor({ zone, task, period }: Price, { rules, mandates, budgets, factsOf }: PriceConditions) {
   const isAbout = (names: readonly string[]) => names.some((pattern) => mayBeIn(pattern, zone));
   const overs = rules
@@ -123,7 +123,7 @@ function limitsFor({ zone, task, period }: Price, { rules, mandates, budgets, fa
   };
 }
 
-/** Whether a pattern can match a name directly below a zone. Any name can have any tag. */
+/** Whether a pattern can match a direct child of a zone. Any name can have any tag. */
 function mayBeIn(pattern: string, zone: string): boolean {
   if (pattern === '*' || tagOfPattern(pattern) !== undefined) return true;
   return pattern.startsWith('*.')

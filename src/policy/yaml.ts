@@ -4,14 +4,13 @@ import { MAX_RULES, type PolicyIssue, parseRules, ruleToText } from './rule-text
 
 /*
  * The policy as a YAML file. All scalars are read as texts, so `over: 100.00` never becomes a floating-point number.
- *
- * The file is untrusted. The parser builds nested structures recursively, so deep ones could crash the process, and
- * aliases multiply the content. The lexer isn't recursive, so it reads the file first and refuses both.
+ * The file is untrusted. The parser is recursive, so deep nesting could crash the process, and aliases multiply the
+ * content. The lexer isn't recursive: it checks the file first and rejects both.
  */
 
-/** Characters of a file. */
+/** In characters. */
 export const MAX_YAML_LENGTH = 128 * 1_024;
-/** Far more than the largest list of rules has. It limits the time for a hostile file. */
+/** Far more than the largest list of rules has. Limits the time for a malicious file. */
 const MAX_TOKENS = 120 * MAX_RULES;
 const MAX_FLOW_DEPTH = 4;
 const MAX_INDENT = 40;
@@ -30,7 +29,7 @@ export type YamlIssueCode =
   | 'not_yaml';
 
 export type YamlIssue =
-  /** Counted from 1. */
+  /** From 1. */
   | ({ readonly line: number } & PolicyIssue)
   | { readonly line: number; readonly code: YamlIssueCode; readonly given: string | undefined };
 
@@ -38,7 +37,7 @@ export type ReadYaml =
   | { readonly ok: true; readonly rules: readonly PolicyRule[] }
   | { readonly ok: false; readonly issues: readonly YamlIssue[] };
 
-/** Reads a policy from the text of a YAML file. Every issue has its line. */
+/** Every issue has its line. */
 export function policyFromYaml(text: string, vocabulary: PolicyVocabulary): ReadYaml {
   const source = text.replace(/^\uFEFF/, '');
   const forbidden = findForbidden(source);
@@ -69,7 +68,7 @@ export function policyFromYaml(text: string, vocabulary: PolicyVocabulary): Read
   return { ok: false, issues: [...duplicates, ...issues].sort((a, b) => a.line - b.line) };
 }
 
-/** The first construct that a policy never needs and that could do harm. */
+/** The first harmful construct, which a policy never needs. */
 function findForbidden(source: string): YamlIssue | undefined {
   if (source.length > MAX_YAML_LENGTH)
     return { line: 1, code: 'file_too_large', given: String(source.length) };
@@ -114,7 +113,7 @@ const INDICATORS: ReadonlySet<CST.TokenType | null> = new Set([
 
 type LineAt = (offset: number) => number;
 
-/** Duplicate keys of a map, and the first key that isn't a field's name. */
+/** Duplicate keys of a map, and the first key that isn't a field name. */
 function keyIssues(document: Document.Parsed, lineAt: LineAt) {
   let unreadable: YamlIssue | undefined;
   const duplicates: YamlIssue[] = [];
@@ -154,7 +153,7 @@ function startOf(node: unknown): number | undefined {
   return rangeShape(node) ? node.range[0] : undefined;
 }
 
-/** Writes a policy as YAML, which {@link policyFromYaml} reads back as the same rules. */
+/** The inverse of {@link policyFromYaml}. */
 export function policyToYaml(rules: readonly PolicyRule[], currency: string): string {
   if (rules.length === 0) return '[]\n';
   const document = new Document(

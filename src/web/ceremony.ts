@@ -51,8 +51,8 @@ import type { PolicyStore } from '../policy/ports.ts';
 import { hashOfToken } from './links.ts';
 
 /**
- * One person's use of one link: view and sign. The content to sign is computed from the rows when the page is opened
- * and again when the signature arrives. Opening changes nothing; the first signature spends the link.
+ * One person's use of one signing link. The content to sign is computed from the rows when the page is opened, and
+ * again when the signature arrives. Opening changes nothing; the first signature uses up the link.
  */
 
 export interface CeremonyDeps {
@@ -64,12 +64,12 @@ export interface CeremonyDeps {
   readonly proposals: Proposals;
   readonly readSettings: () => Promise<Readonly<Record<string, unknown>>>;
   readonly settingsOf: (saved: Readonly<Record<string, unknown>>) => Rules['settings'];
-  /** The policy or the settings in force have changed. */
+  /** The policy or the settings have changed. */
   readonly decidingChanged: () => void;
   readonly now: () => Date;
 }
 
-/** Why nothing can be signed. Each has a sentence with what to do. */
+/** Why signing isn't possible. Each code has a sentence with what to do. */
 export type Problem =
   | {
       readonly code:
@@ -105,7 +105,7 @@ export type Shown =
   | {
       readonly kind: 'add';
       readonly userId: string;
-      /** No key counts yet: this one may become a root. */
+      /** No key is trusted yet: this one may become a root. */
       readonly isFirst: boolean;
       readonly options: PublicKeyCredentialCreationOptionsJSON;
     };
@@ -137,7 +137,7 @@ const registrationBody = z.object({
   }),
 });
 
-/** The content to sign under a link, and the effect of the signature. */
+/** The content to sign, and the effect of the signature. */
 interface Task {
   readonly what: ToSign;
   readonly challenge: Challenge;
@@ -185,7 +185,7 @@ export function createCeremonies(deps: CeremonyDeps): Ceremonies {
       if (isProblem(task)) return task;
       const assertion = assertionBy(key, task.challenge, read.data);
       const counter = await verifier.verify(assertion);
-      // A person with the link but without the passkey doesn't use it up.
+      // A person with the link but without the passkey must not use it up.
       if (counter === undefined) return problemOf(read.data, task.challenge);
       if (!(await deps.links.spend(link.tokenHash, now()))) return { code: 'link_spent' };
       if (!(await deps.keys.raiseCounter(key.fingerprint, counter))) return { code: 'counter' };
@@ -223,7 +223,7 @@ function assertionBy<Signed extends Challenge>(
 
 const clientData = z.object({ challenge: z.string() });
 
-/** Why a signature wasn't accepted: it is over something else, or isn't one. */
+/** Why a signature wasn't accepted: it is invalid or over something else. */
 function problemOf({ response }: z.output<typeof assertionBody>, challenge: Challenge): Problem {
   try {
     const decoded: unknown = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString());
@@ -234,7 +234,6 @@ function problemOf({ response }: z.output<typeof assertionBody>, challenge: Chal
   }
 }
 
-/** The content to sign under a link, by the current rows. */
 async function taskOf(deps: CeremonyDeps, link: SigningLink, known: KnownKeys): Promise<Task | Problem> {
   switch (link.purpose) {
     case 'order':
@@ -337,7 +336,6 @@ interface KnownKeys {
   readonly charters: readonly LoggedCharter[];
 }
 
-/** The vouching for a key, or its revocation. */
 async function keyTask(
   { keys, orders, now }: CeremonyDeps,
   { subject, userId: by, salt: nonce }: SigningLink,
@@ -368,7 +366,7 @@ async function keyTask(
   return { what, challenge, act };
 }
 
-/** The charter once the pending changes are in force. @param last the newest in the log */
+/** The charter with the pending changes. @param last the newest charter in the log */
 async function charterTask(
   deps: CeremonyDeps,
   link: SigningLink,
@@ -410,7 +408,7 @@ async function charterTask(
 interface ComingCharter {
   readonly rules: Rules;
   readonly publisher: string | undefined;
-  /** Logs the charter together with the changes that take effect under it. */
+  /** Logs the charter together with the changes that it puts into effect. */
   readonly confirm: (signed: SignedCharter) => Promise<Finished | Problem>;
 }
 
@@ -497,7 +495,7 @@ async function add(
   return { kind: 'added', fingerprint };
 }
 
-/** The credential the browser created; undefined if it isn't for this link. */
+/** The credential that the browser created; undefined if it isn't for this link. */
 async function registered(
   registration: z.output<typeof registrationBody>['registration'],
   salt: string,

@@ -3,9 +3,8 @@ import type { RelyingParty } from '../approvals/signing/assertion.ts';
 import type { LinkPurpose, LinkStore } from '../approvals/signing/ports.ts';
 import { MINUTE_MS } from '../lib/duration.ts';
 
-/** Addresses where one person signs one thing. */
+/** One-time links for signing. */
 
-/** Lifetime of a link. */
 const LINK_MS = 10 * MINUTE_MS;
 const TOKEN_BYTES = 32;
 export const TOKEN = /^[A-Za-z0-9_-]{43}$/;
@@ -13,16 +12,14 @@ export const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 /** Purposes whose pages are about keys. */
 const OF_KEYS: ReadonlySet<LinkPurpose> = new Set(['add', 'vouch', 'revoke']);
 
-/** The stored form of a token. */
 export function hashOfToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
 
-/** Creates links for people. */
 export interface Links {
   /**
-   * A link for one person and one thing, valid once and for ten minutes.
-   * @param subject the order, key, draft or change; empty for a new key and for the charter in force
+   * A link for one person and one subject, valid once and for ten minutes.
+   * @param subject the order, key, draft or change; empty for a new key and for the current charter
    * @returns undefined if WebAuthn doesn't work at `PUBLIC_URL`
    */
   open(purpose: LinkPurpose, userId: string, subject: string): Promise<string | undefined>;

@@ -5,7 +5,7 @@ import type { Statement, StatementItem } from '../orders/statement-shape.ts';
 import type { Finished, Problem, Shown, ToSign } from './ceremony.ts';
 import { type Html, html, jsonScript } from './html.ts';
 
-/** The signing pages, with all of their texts. Pure: data in, HTML out. */
+/** The signing pages with all their texts. Pure. */
 
 /** Texts shared with the cards. */
 export interface CardWords {
@@ -14,7 +14,7 @@ export interface CardWords {
     item: StatementItem,
   ) => readonly { readonly label: string; readonly values: readonly string[] }[];
   readonly itemName: (order: Order, name: string) => string;
-  /** Findings about many names at once, one per line. */
+  /** Findings about many names, one per line. */
   readonly findings: (order: Order) => readonly string[];
   /** A change of protected fields, one name per line. */
   readonly changes: (change: FactsChange) => readonly string[];
@@ -22,7 +22,6 @@ export interface CardWords {
 
 /** Facts about the order to sign, as plain text. */
 export interface OrderFacts {
-  /** The account that the order uses. */
   readonly account: string;
   /** Price, budget and dates. */
   readonly facts: readonly { readonly label: string; readonly lines: readonly string[] }[];
@@ -33,7 +32,6 @@ export interface OrderFacts {
   readonly coverage: readonly string[];
 }
 
-/** People named on a page. */
 export interface PageFacts {
   /** Display names by user id. */
   readonly names: ReadonlyMap<string, string>;
@@ -53,7 +51,7 @@ interface ScriptData {
   readonly texts: typeof SCRIPT_TEXTS;
 }
 
-/** Texts of the script before the bot has answered. */
+/** Texts for the script while it waits for a response. */
 const SCRIPT_TEXTS = {
   waiting: 'Your browser asks for your passkey …',
   stopped:
@@ -65,7 +63,7 @@ const SCRIPT_TEXTS = {
 };
 
 /**
- * Not in the template below: there, the compiler of the tests would replace the tag by a helper that isn't installed.
+ * Outside of the template below: there, the tests' compiler would replace the tag with a helper that isn't installed.
  */
 const SCRIPT: Html = { markup: '<script src="page.js" defer></script>' };
 
@@ -109,7 +107,7 @@ ${jsonScript('data', data)}`,
   };
 }
 
-/** Shown when nothing can be signed. */
+/** Shown when signing isn't possible. */
 export function problemPage(code: Problem['code'], sentence: string): Page {
   const isGone = code === 'link_over' || code === 'link_spent' || code === 'gone';
   const status = code === 'unknown_link' ? 404 : isGone ? 410 : 403;
@@ -139,7 +137,7 @@ function signParts(what: ToSign, words: CardWords, facts: PageFacts): Parts {
   }
 }
 
-/** A time that the script shows in the reader's time zone. */
+/** The script shows the time in the reader's time zone. */
 function moment(at: Date): Html {
   return html`<time datetime="${at.toISOString()}">${at.toISOString().slice(0, 16).replace('T', ' ')} UTC</time>`;
 }
@@ -190,7 +188,7 @@ const FILTERED_FROM = 8;
 
 /** Every request, the outliers first. */
 function rows(order: Order, { items }: Statement, words: CardWords): Html {
-  // A finding about most of the names makes none of them an outlier.
+  // A finding about most names doesn't make a name an outlier.
   const findings = order.bulk?.findings.filter(({ count }) => count * 2 <= items.length);
   const outliers = new Set(findings?.flatMap(({ names }) => names));
   const first = items.filter(({ name }) => outliers.has(name));
@@ -295,7 +293,7 @@ ${isFirst ? html`<p>No passkey is valid yet. Put the first one’s fingerprint i
   };
 }
 
-/** Shown after the bot has accepted a signature. */
+/** Shown after a signature was accepted. */
 export function finishedText(finished: Finished): { readonly title: string; readonly text: string } {
   switch (finished.kind) {
     case 'signed':

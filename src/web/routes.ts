@@ -16,18 +16,17 @@ import {
   shownPage,
 } from './page.view.ts';
 
-/** The signing pages at `PUBLIC_URL`, over HTTP. */
+/** Serves the signing pages at `PUBLIC_URL`. */
 
 export interface PageDeps {
   readonly ceremonies: Ceremonies;
   readonly words: CardWords;
   readonly refusalText: (refusal: Refusal) => Promise<string>;
-  /** A person's display name. */
   readonly nameOf: (userId: string) => Promise<string>;
   readonly fileOf: (rules: readonly PolicyRule[]) => string;
   /** Facts about an order for its approver. */
   readonly orderFacts: (order: Order) => Promise<OrderFacts>;
-  /** The pages' origin: requests that sign must come from it. */
+  /** The pages' origin: signing requests must come from it. */
   readonly origin: string;
 }
 
@@ -37,7 +36,7 @@ export interface Pages {
 }
 
 const PATH = /^\/(?:sign|keys)\/([^/]+)$/;
-/** Larger than any answer of an authenticator. */
+/** Larger than any response of an authenticator. */
 const MAX_BODY_BYTES = 64_000;
 
 const HEADERS = {
@@ -133,7 +132,7 @@ function answer(response: ServerResponse, status: number, body: object): void {
   response.end(JSON.stringify(body));
 }
 
-/** A body as JSON; undefined if it isn't JSON, or larger than any that a page sends. */
+/** @returns undefined if the body isn't JSON or is too large */
 async function readJson(request: IncomingMessage): Promise<unknown> {
   const parts: Buffer[] = [];
   let bytes = 0;

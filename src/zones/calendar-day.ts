@@ -1,7 +1,7 @@
 import { DAY_MS } from '../lib/duration.ts';
 
 /**
- * Calendar days as YYYY-MM-DD in any time zone. `Intl` is slow and lists need several days per name, so offsets and
+ * Calendar days as YYYY-MM-DD in any time zone. `Intl` is slow, and lists need several days per name, so offsets and
  * days are cached.
  */
 
@@ -16,7 +16,6 @@ const zones = new Map<string, TimeZone>();
 
 /**
  * @param timeZone IANA name, for example `Europe/Berlin`.
- * @returns YYYY-MM-DD.
  * @throws RangeError for an unknown time zone.
  */
 export function calendarDay(moment: Date, timeZone: string): string {
@@ -24,21 +23,20 @@ export function calendarDay(moment: Date, timeZone: string): string {
 }
 
 /**
- * The first moment at which local clocks show `time` or later: the first of a repeated hour, the end of a skipped
- * one.
- * @param time the local time, written as UTC
+ * The first time when local clocks show `time` or later: the first of a repeated hour, the end of a skipped one.
+ * @param time local time as if it were UTC
  * @throws RangeError for an unknown time zone.
  */
 export function firstMomentOf(time: Date, timeZone: string): Date {
   return new Date(zoneNamed(timeZone).firstMomentOf(time.getTime()));
 }
 
-/** The latest local time shown in the day before a moment, written as UTC. */
+/** The latest local time shown within the 24 hours before a time, as if it were UTC. */
 export function latestTimeShown(moment: Date, timeZone: string): Date {
   return new Date(zoneNamed(timeZone).latestTimeShown(moment.getTime()));
 }
 
-/** The local time at a moment, written as UTC. @throws RangeError for an unknown time zone. */
+/** Local time as if it were UTC. @throws RangeError for an unknown time zone. */
 export function localTime(moment: Date, timeZone: string): Date {
   return new Date(zoneNamed(timeZone).localTime(moment.getTime()));
 }
@@ -52,7 +50,7 @@ export function utcDay(at: Date): string {
 }
 
 /**
- * @param number whole days since 1 January 1970.
+ * @param number days since 1 January 1970.
  * @returns YYYY-MM-DD.
  */
 export function numberedDay(number: number): string {
@@ -61,13 +59,13 @@ export function numberedDay(number: number): string {
 
 /**
  * @param day YYYY-MM-DD.
- * @returns whole days since 1 January 1970.
+ * @returns days since 1 January 1970.
  */
 export function dayNumber(day: string): number {
   return remembered(numbers, day, () => Date.parse(day) / DAY_MS);
 }
 
-/** YYYY-MM-DD, and a day that exists. */
+/** Whether the text is YYYY-MM-DD and the day exists. */
 export function isCalendarDay(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const at = Date.parse(`${text}T00:00:00Z`);
@@ -76,7 +74,7 @@ export function isCalendarDay(text: string): boolean {
 
 class TimeZone {
   readonly #format: Intl.DateTimeFormat;
-  /** Milliseconds, by the UTC day at whose start they apply. */
+  /** Milliseconds at the start of each UTC day. */
   readonly #offsets = new Map<number, number>();
 
   constructor(timeZone: string) {
@@ -103,7 +101,7 @@ class TimeZone {
   }
 
   firstMomentOf(time: number): number {
-    // No offset is a day long, and no zone changes its clocks twice within these days.
+    // Offsets are shorter than a day, and no zone changes its clocks twice within these days.
     const utcDay = Math.floor(time / DAY_MS);
     const [before, after] = [this.#offsetAt(utcDay - 1), this.#offsetAt(utcDay + 2)];
     if (before === after) return time - before;

@@ -3,14 +3,13 @@ import { calendarDay, dayNumber, numberedDay } from './calendar-day.ts';
 import type { LifecycleProfile, ZoneProfile } from './zone.ts';
 
 /**
- * A name's phase.
  * - `registered`: before its expiry.
  * - `auto_renew_grace`: expired; it can be renewed, but the registrar may delete it.
  * - `redemption`: deleted; only a paid restore recovers it.
  * - `pending_delete`: can't be recovered.
  * - `released`: available to anyone.
  * - `expired`: past its expiry in a zone without documented periods.
- * - `deleted`: deleted in such a zone; how long it can be restored is unknown.
+ * - `deleted`: deleted in such a zone; the restore period is unknown.
  */
 export type LifePhase =
   | 'registered'
@@ -23,39 +22,36 @@ export type LifePhase =
 
 export interface LifeStage {
   readonly phase: LifePhase;
-  /** Undefined: no beginning. */
   readonly from: Date | undefined;
   /** Exclusive. Undefined: no end. */
   readonly until: Date | undefined;
-  /** Last calendar day (YYYY-MM-DD, in the given time zone) wholly before `until`. */
+  /** The last calendar day (YYYY-MM-DD, in the given time zone) that ends before `until`. */
   readonly lastSafeDay: string | undefined;
 }
 
 export interface Lifecycle {
   readonly current: LifeStage;
-  /** In order. */
   readonly stages: readonly LifeStage[];
-  /** False: the deletion is assumed for the end of the auto-renew grace. */
+  /** False: assumed at the end of the auto-renew grace period. */
   readonly deletionKnown: boolean;
 }
 
-/** As registries show it. */
+/** As published by registries. */
 export type DeletionPhase = Extract<LifePhase, 'redemption' | 'pending_delete'>;
 
-/** Known dates of a name's end. */
 export interface LifeDates {
   readonly expiresAt: Date;
   /** Undefined: not deleted, or unknown. */
   readonly deletedAt?: Date | undefined;
-  /** The registry's phase. It wins over the dates. */
+  /** The registry's phase. It overrides the dates. */
   readonly deletionPhase?: DeletionPhase | undefined;
 }
 
 /**
- * A name's life (service API, Domain lifecycle). Days are 24 hours after the expiry or deletion.
- * An unknown deletion is assumed for the end of the auto-renew grace, the latest possible moment; dates that follow
- * from it are the latest possible ones.
- * @param zone without documented periods only `registered`, `expired` and `deleted` are told apart.
+ * The lifecycle of a name (service API, Domain lifecycle). Days are 24 hours, counted from the expiry or deletion. An
+ * unknown deletion is assumed at the end of the auto-renew grace period, the latest possible time; later dates follow
+ * from it.
+ * @param zone without documented periods, the phases are only `registered`, `expired` and `deleted`.
  * @param timeZone IANA name for the last safe days.
  */
 export function lifecycleAt(zone: ZoneProfile, dates: LifeDates, now: Date, timeZone = 'UTC'): Lifecycle {
@@ -75,11 +71,11 @@ export function lifecycleAt(zone: ZoneProfile, dates: LifeDates, now: Date, time
   const deletionKnown = dates.deletedAt !== undefined;
   const current = shownStage(zone, dates, byDates);
   if (current === undefined) return { current: byDates, stages, deletionKnown };
-  // Its end is unknown.
+  // The registry's phase has an unknown end.
   return { current, stages: [...stages.slice(0, stages.indexOf(byDates)), current], deletionKnown };
 }
 
-/** Undefined when it equals the stage that follows from the dates. */
+/** @returns undefined when it equals the stage calculated from the dates. */
 function shownStage(
   zone: ZoneProfile,
   { deletedAt, deletionPhase }: LifeDates,
@@ -94,8 +90,8 @@ function shownStage(
 }
 
 /**
- * A name whose grace is over counts as deleted, to be safe, unless a deletion date is known. By the document it
- * renewed itself (service API, Domain lifecycle).
+ * After the grace period, a name is treated as deleted, to be safe, unless its deletion date is known. The service API
+ * documents that it was renewed.
  */
 export function isDeletionAssumed({ current: { phase }, deletionKnown }: Lifecycle): boolean {
   return !deletionKnown && (phase === 'redemption' || phase === 'pending_delete' || phase === 'released');
@@ -123,7 +119,7 @@ function phaseStarts(periods: LifecycleProfile, { expiresAt, deletedAt }: LifeDa
     ['pending_delete', pendingDelete],
     ['released', released],
   ];
-  // A name deleted before its expiry skips the grace.
+  // A name deleted before its expiry has no grace period.
   return deletion <= expiresAt ? later : [['auto_renew_grace', expiresAt], ...later];
 }
 

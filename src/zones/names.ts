@@ -5,7 +5,7 @@ import type { NameIssue } from './zone-issue.ts';
 
 /** A valid host name (RFC 1123, UTS 46). It may not be registrable: nameservers have such names too. */
 export interface DomainName {
-  /** Lower case, `xn--…` where needed, no trailing dot: sent and compared. */
+  /** Lower case, with `xn--…` labels, without a trailing dot. */
   readonly ascii: string;
   readonly unicode: string;
   /** The last label in ASCII, for example `rest`. */
@@ -21,21 +21,21 @@ const MAX_NAME = 253;
 const SHOWN_INPUT = 80;
 const LDH_LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 const SLACK_LINK = /^<([^<>|]*)(?:\|([^<>|]*))?>$/;
-/** ASCII that no host name has, blanks, control characters and bidi controls. */
+/** ASCII that isn't allowed in host names, spaces, control characters and bidi controls. */
 const NEVER_IN_NAMES = /[\p{Cc}\p{Cs}\p{Co}\p{Zs}\p{Zl}\p{Zp}\p{Bidi_Control}!-,/:-@[-`{-~]/u;
-/** Invisible characters, bidi controls included. */
+/** Invisible characters, including bidi controls. */
 const UNSEEN = /^[\p{C}\p{Zl}\p{Zp}]$/u;
 const EVERY_UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
-/** Letters, marks and digits beyond ASCII, and the signs that IDNA allows inside words (RFC 5892). */
+/** Letters, marks and digits beyond ASCII, and characters that IDNA allows inside words (RFC 5892). */
 const IDN_CHARACTERS = /^[\p{L}\p{M}\p{Nd}\p{Join_Control}\u00b7\u0375\u05f3\u05f4\u30fb.-]*$/u;
-/** A last label that URLs read as part of an IPv4 address, such as `0x7f.1`. */
+/** A last label that URLs parse as part of an IPv4 address, such as `0x7f.1`. */
 const NUMBER_LABEL = /\.(?:\d+|0x[0-9a-f]*)$/;
 
 /**
- * Accepts names as people type and paste them: surrounding blanks, capitals, a trailing dot, a web address, or
- * Slack's link (`<http://cafe.rest|cafe.rest>`).
+ * Accepts typed and pasted names: surrounding spaces, capitals, a trailing dot, a URL, or a Slack link
+ * (`<http://cafe.rest|cafe.rest>`).
  * @returns the name, or the issue. A name has at least two labels of 1–63 ASCII characters, at most 253 in all.
- * `checkName` has the zone's rules.
+ * `checkName` checks the zone's rules.
  */
 export function parseDomainName(text: string): Parsed<DomainName> {
   const trimmed = cleanText(text).trim();
@@ -57,8 +57,8 @@ export function parseDomainName(text: string): Parsed<DomainName> {
 }
 
 /**
- * The zone of an invalid name, from its ending: `rest` of `under_score.rest`. The request's other fields are checked
- * against that zone's rules, so all issues are reported at once.
+ * The zone of an invalid name, such as `rest` for `under_score.rest`. The other fields are checked with this zone's
+ * rules, so that all issues are reported together.
  */
 export function zoneOfUnreadable(text: string): string | undefined {
   return /\.([a-z0-9-]+)\.?>?$/i.exec(text.trim())?.[1]?.toLowerCase();
@@ -66,7 +66,7 @@ export function zoneOfUnreadable(text: string): string | undefined {
 
 /**
  * Accepts `rest`, `.rest` or `co.uk`.
- * @returns the ASCII form; undefined when it can't be a zone.
+ * @returns the ASCII form; undefined when invalid.
  */
 export function parseZone(text: string): string | undefined {
   const parsed = parseDomainName(`name.${text.replace(/^\./, '')}`);
@@ -74,8 +74,7 @@ export function parseZone(text: string): string | undefined {
 }
 
 /**
- * With the ASCII form beside it when the two differ, because similar letters mislead.
- * @param ascii the name in its ASCII form.
+ * Adds the ASCII form to a Unicode name, because similar letters are misleading.
  * @returns for example `cafe.rest` or `münchen.rest (xn--mnchen-3ya.rest)`.
  */
 export function displayName(ascii: string): string {
@@ -83,7 +82,7 @@ export function displayName(ascii: string): string {
   return unicode === '' || unicode === ascii ? ascii : `${unicode} (${ascii})`;
 }
 
-/** The host of a pasted web address; other text unchanged. */
+/** The host of a pasted URL; other text unchanged. */
 function hostPart(text: string): string {
   const address = /^https?:\/\/([^/?#]*)/i.exec(text.trim());
   return (address?.[1] ?? text.trim()).replace(/:\d+$/, '');
@@ -97,7 +96,7 @@ function decodePercent(text: string): string {
   }
 }
 
-/** A host name only: no link, scheme, user, port or path. */
+/** Accepts only a host name: no link, scheme, user, port or path. */
 export function parseBareHost(text: string): Parsed<DomainName> {
   // Asian keyboards type these; IDNA treats them as dots (UTS 46).
   const name = text
@@ -110,7 +109,7 @@ export function parseBareHost(text: string): Parsed<DomainName> {
 
   const ascii = /^[\x21-\x7e]+$/.test(name) ? name.toLowerCase() : domainToASCII(name);
   const decoded = domainToUnicode(ascii);
-  // Without a profile only DNS's rules apply, so a name that UTS 46 refuses is shown in its ASCII form.
+  // Zones without a profile have only the rules of DNS, so a name that UTS 46 rejects is shown in its ASCII form.
   const isLenient = ascii !== '' && !zoneFor(ascii).documented;
   const unicode = isLenient && domainToASCII(decoded) !== ascii ? ascii : decoded;
   const encoded = formIssue({ shown, ascii, unicode, isLenient });
@@ -120,9 +119,7 @@ export function parseBareHost(text: string): Parsed<DomainName> {
 
 interface TypedName {
   readonly text: string;
-  /** As shown in issues. */
   readonly shown: string;
-  /** Normalized. */
   readonly name: string;
 }
 
@@ -143,9 +140,9 @@ function shapeIssue({ text, shown, name }: TypedName): NameIssue | undefined {
 
 interface EncodedName {
   readonly shown: string;
-  /** Empty when IDNA refused the name. */
+  /** Empty when IDNA rejects the name. */
   readonly ascii: string;
-  /** Empty when IDNA refused the name. */
+  /** Empty when IDNA rejects the name. */
   readonly unicode: string;
   /** Its zone has no profile. */
   readonly isLenient: boolean;
@@ -176,7 +173,7 @@ function formIssue({ shown, ascii, unicode, isLenient }: EncodedName): NameIssue
   return undefined;
 }
 
-/** A full name that the label may have meant. */
+/** The full name that a single label may mean. */
 function exampleOf(label: string): string {
   return LDH_LABEL.test(label) && label.length <= 30 ? `${label}.rest` : 'cafe.rest';
 }

@@ -6,14 +6,13 @@ const PROFILES: readonly ZoneProfile[] = [rest];
 
 /**
  * @param asciiName a name or a zone in ASCII, such as `cafe.rest`, `.rest` or `rest`.
- * @returns the zone's profile, or the general rules.
+ * @returns the zone's profile, or else the general rules.
  */
 export function zoneFor(asciiName: string): ZoneProfile {
   const name = `.${asciiName.toLowerCase().replace(/\.$/, '')}`;
   return PROFILES.find((profile) => name.endsWith(`.${profile.zone}`)) ?? general;
 }
 
-/** For `/domain rules`. */
 export function documentedZones(): readonly ZoneProfile[] {
   return PROFILES;
 }

@@ -10,7 +10,6 @@ export { documentedZones, zoneFor } from './profiles.ts';
 /** Letters of ISO 8859-1 that IDNA allows; the middle dot only between two l, as in Catalan (RFC 5892). */
 const LATIN_1_LABEL = /^(?:[a-z0-9-]|[\u00df-\u00f6\u00f8-\u00ff]|(?<=l)\u00b7(?=l))+$/;
 
-/** @returns empty when the profile has no objection. */
 export function checkName(name: DomainName): ZoneIssue[] {
   const { zone, names } = zoneFor(name.ascii);
   const issues: ZoneIssue[] = [];
@@ -38,7 +37,7 @@ export function checkName(name: DomainName): ZoneIssue[] {
 }
 
 /**
- * Issues that keep a name from being registered, watched or renewed: the zone's, or that it is a host below a
+ * Checks whether a name can be registered, watched or renewed: the zone's rules, and that it isn't a host below a
  * registrable domain or a public suffix such as `co.uk`. A direct child of a private suffix such as `uk.com` is
  * registrable.
  */

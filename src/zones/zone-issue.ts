@@ -1,15 +1,15 @@
 import { z } from 'zod';
 
 /**
- * Issues as codes with their data. Stored with orders, so a released code stays. The data holds the input, cut and
- * without invisible characters.
+ * Codes and data. Stored with orders, so released codes must stay. The data contains the input, truncated and without
+ * invisible characters.
  */
 
 const typed = z.object({ text: z.string() });
 
 const NAME_ISSUES = [
   z.object({ code: z.literal('name_missing') }),
-  /** A Slack link whose label is another name than its target. */
+  /** A Slack link with another name as its label. */
   z.object({ code: z.literal('link_mismatch'), shown: z.string(), target: z.string() }),
   typed.extend({
     code: z.enum([
@@ -23,7 +23,7 @@ const NAME_ISSUES = [
     ]),
   }),
   typed.extend({ code: z.literal('character_not_allowed'), character: z.string() }),
-  /** One label alone; `example` is a full name to suggest. */
+  /** A single label; `example` is a full name to suggest. */
   typed.extend({ code: z.literal('no_ending'), example: z.string() }),
   z.object({ code: z.literal('hyphen_at_edge'), label: z.string() }),
   z.object({
@@ -31,14 +31,13 @@ const NAME_ISSUES = [
     label: z.string(),
     length: z.number(),
     max: z.number(),
-    /** The length is that of the `xn--` form. */
+    /** Whether the length is that of the `xn--` form. */
     encoded: z.boolean(),
   }),
   z.object({ code: z.literal('name_too_long'), length: z.number(), max: z.number() }),
 ] as const;
 const nameIssue = z.discriminatedUnion('code', NAME_ISSUES);
 
-/** Why a text is not a domain or host name. */
 export type NameIssue = z.output<typeof nameIssue>;
 
 export const zoneIssue = z.discriminatedUnion('code', [
@@ -61,7 +60,7 @@ export const zoneIssue = z.discriminatedUnion('code', [
   z.object({ code: z.literal('nameserver_repeated'), host: z.string() }),
   z.object({
     code: z.literal('nameserver_count'),
-    /** Absent when DNS's own rules ask for it. */
+    /** Omitted for a rule of DNS itself. */
     zone: z.string().optional(),
     given: z.number(),
     min: z.number(),
@@ -73,5 +72,4 @@ export const zoneIssue = z.discriminatedUnion('code', [
   z.object({ code: z.literal('task_not_offered'), task: z.string(), zone: z.string() }),
 ]);
 
-/** Issues of a zone, or of DNS itself. */
 export type ZoneIssue = z.output<typeof zoneIssue>;

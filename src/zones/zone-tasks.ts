@@ -1,19 +1,19 @@
 import type { TaskProfile, ZoneProfile } from './zone.ts';
 import type { ZoneIssue } from './zone-issue.ts';
 
-/** A domain task's meaning in zones. A task's row holds it as data. */
+/** How zones treat a domain task. Each task declares this as data. */
 export interface ZoneTask {
   /** Its name in a zone's profile; undefined when no profile lists it. */
   readonly listedAs: string | undefined;
   /** The subject of "… is not possible" in `slack/names/zone-issue.view.ts`. */
   readonly words: string;
-  /** Charged regardless of profiles: an error in a profile must not let a charge go out without approval. */
+  /** Chargeable regardless of profiles: an error in a profile must not send a charge without approval. */
   readonly alwaysChargeable?: true;
-  /** The task's name in texts about the transfer lock that it starts; undefined when it starts none. */
+  /** If the task starts a transfer lock: the task's name in texts about it. */
   readonly locksTransfers?: string;
   /** Premium names cost more. */
   readonly premium?: true;
-  /** Further notes for approvers, from the profile. */
+  /** Additional notes for approvers, from the profile. */
   readonly notes?: (zone: ZoneProfile) => readonly (TaskNote | undefined)[];
 }
 
@@ -50,12 +50,11 @@ export type TaskNote =
       readonly pendingDeleteDays: number;
     };
 
-/** For zones that ask for more than contact ids. */
+/** For zones that require more than contact ids. */
 export function contactsNote({ requiredContactFields }: ZoneProfile): TaskNote | undefined {
   return requiredContactFields.length === 0 ? undefined : { code: 'contacts_need_email' };
 }
 
-/** Undefined when no number of days is documented. */
 export function daysNote(
   code: Extract<TaskNote, { readonly days: number }>['code'],
   days: number | undefined,
@@ -67,10 +66,9 @@ function profileOf(zone: ZoneProfile, { listedAs }: ZoneTask): TaskProfile | und
   return listedAs === undefined ? undefined : zone.tasks?.[listedAs];
 }
 
-/** An undocumented charge is never called free. `assumed`: documented for other zones only. */
+/** An undocumented charge is never called free. `assumed`: documented only for other zones. */
 export type Charge = 'yes' | 'no' | 'assumed' | 'not_stated';
 
-/** Whether a task costs money in a zone. */
 export function chargeOf(zone: ZoneProfile, task: ZoneTask): Charge {
   const documented = profileOf(zone, task)?.chargeable;
   if (task.alwaysChargeable === true && documented === undefined) return 'assumed';
@@ -78,7 +76,7 @@ export function chargeOf(zone: ZoneProfile, task: ZoneTask): Charge {
   return chargeable === undefined ? 'not_stated' : chargeable ? 'yes' : 'no';
 }
 
-/** The transfer lock that a task starts, and the task's name; undefined when it starts none. */
+/** The transfer lock that a task starts, and the task's name; undefined for other tasks. */
 export function transferLockAfter(
   zone: ZoneProfile,
   task: ZoneTask,

@@ -13,13 +13,13 @@ export interface TaskProfile {
   readonly available: boolean;
   readonly chargeable: boolean;
   readonly processing: 'automated' | 'manual';
-  /** The profile's own words. */
+  /** Quoted from the profile. */
   readonly note?: string;
 }
 
 /** In days (service API, Domain lifecycle). */
 export interface LifecycleProfile {
-  /** Names renew automatically at their expiry; the grace follows. */
+  /** Names renew automatically at their expiry; the grace period follows. */
   readonly autoRenews: boolean;
   readonly autoRenewGraceDays: number;
   readonly redemptionDays: number;
@@ -27,10 +27,10 @@ export interface LifecycleProfile {
 }
 
 export interface TransferProfile {
-  /** Required with the order. */
+  /** Required in the order. */
   readonly authCodeRequired: boolean;
   readonly authCodeFormat: 'standard EPP' | undefined;
-  /** Days until the transfer completes without an answer of the losing registrar. */
+  /** Days until the transfer completes without an answer from the losing registrar. */
   readonly autoApproveDays: number | undefined;
   /** The transfer also renews the name. */
   readonly renews: boolean | undefined;
@@ -39,17 +39,17 @@ export interface TransferProfile {
 }
 
 export interface NameProfile {
-  /** Of one label, in its ASCII form. */
+  /** Length of a label in its ASCII form. */
   readonly labelLength: Range;
-  /** Only names of one label below the zone can be registered. */
+  /** Only direct children of the zone can be registered. */
   readonly oneLabelOnly: boolean;
-  /** A character set, or `any` that IDNA allows: the registry decides which. */
+  /** A character set, or `any` if the registry decides. */
   readonly idn: 'ISO_8859_1' | 'any';
   /** Hyphens in positions 3 and 4 are reserved for `xn--` (all generic zones). */
   readonly reservedHyphens: boolean;
 }
 
-/** Shown by `/domain rules`; no check uses it. */
+/** Shown by `/domain rules`; not checked. */
 export interface RegistryProfile {
   readonly registration: string;
   readonly dnssec: boolean;
@@ -63,24 +63,23 @@ export interface RegistryProfile {
   readonly extensions: string;
 }
 
-/** Data only, read by `rules.ts` and `lifecycle.ts`. */
+/** Data only, used by `rules.ts` and `lifecycle.ts`. */
 export interface ZoneProfile {
-  /** In ASCII without a leading dot; `*` for undocumented zones. */
+  /** ASCII without a leading dot; `*` for undocumented zones. */
   readonly zone: string;
   readonly documented: boolean;
   readonly names: NameProfile;
   /** Registration and renewal, in years. */
   readonly periodYears: OpenRange;
-  /** Per domain. */
   readonly nameServers: OpenRange;
   readonly transfer: TransferProfile;
   /** Undefined when undocumented. */
   readonly lifecycle: LifecycleProfile | undefined;
-  /** By the service's task names; undefined when undocumented. */
+  /** Keyed by the service's task names; undefined when undocumented. */
   readonly tasks: Readonly<Record<string, TaskProfile>> | undefined;
   readonly requiredContactFields: readonly string[];
   readonly premiumNames: string | undefined;
   readonly registry: RegistryProfile | undefined;
-  /** Listed by the profile; their meaning is undocumented. */
+  /** Listed in the profile without an explanation. */
   readonly errorCodes: readonly string[];
 }

@@ -6,10 +6,9 @@ import { type DatabaseSettings, type Environment, readDatabaseSettings } from '.
 import { hasTables, withSession } from '../../store/session.ts';
 
 export interface Command {
-  /** Follows its name. */
+  /** Shown after the command's name. */
   readonly usage: string;
   readonly summary: string;
-  /** Notes for operators. */
   readonly details: string;
   readonly options: NonNullable<ParseArgsConfig['options']>;
   /** @returns the exit code, if not 0. @throws {UsageError} for invalid arguments */
@@ -20,21 +19,19 @@ export interface CommandContext {
   readonly args: readonly string[];
   readonly values: Readonly<Record<string, unknown>>;
   readonly env: Environment;
-  /** Writes a line for the operator. */
   readonly print: (line: string) => void;
 }
 
-/** Invalid arguments. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** A command fails. The message is for the operator. */
+/** The message is for the operator. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 
-/** The only argument of a command. @param what its name in the usage */
+/** @param what the argument's name in the usage */
 export function onlyArgument(args: readonly string[], what: string): string {
   const [only, ...more] = args;
   if (only === undefined || only === '') throw new UsageError(`${what} is missing.`);
@@ -45,8 +42,7 @@ export function onlyArgument(args: readonly string[], what: string): string {
 export const DRY_RUN: Command['options'] = { 'dry-run': { type: 'boolean', default: false } };
 
 /**
- * Runs on the configured database. An embedded one is started for that time; if a bot on this machine runs it, it is
- * shared.
+ * Runs on the configured database. An embedded database is started for that time, or shared with a bot on this machine.
  */
 export async function withDatabase<T>(
   settings: DatabaseSettings,
@@ -63,8 +59,8 @@ export async function withDatabase<T>(
 }
 
 /**
- * The same on an existing database of the bot.
- * @throws {CommandError} if there is none: creating one now would only hide a wrong setting
+ * Runs on a bot's existing database.
+ * @throws {CommandError} if there is none: creating one would hide a wrong setting
  */
 export async function withBotDatabase<T>(
   { env, print }: Pick<CommandContext, 'env' | 'print'>,

@@ -4,7 +4,7 @@ import { type Document, parseDocument } from 'yaml';
 import { type Command, CommandError, UsageError } from './command.ts';
 
 const FILE = fileURLToPath(new URL('../../../manifest.yml', import.meta.url));
-/** Addresses that Slack needs over HTTP alone. */
+/** URLs that Slack needs only over HTTP. */
 const URLS = [
   ['features', 'slash_commands', 0, 'url'],
   ['settings', 'event_subscriptions', 'request_url'],
@@ -31,10 +31,10 @@ export const manifestCommand: Command = {
 
 /**
  * @param text `manifest.yml`
- * @param base the bot's public address; undefined in Socket Mode
+ * @param base the bot's public URL; undefined in Socket Mode
  */
 function manifestText(text: string, base: string | undefined): string {
-  // The first comment explains how to fill in the file by hand.
+  // The first comment explains how to edit the file by hand.
   const manifest = parseDocument(text.replace(/^(?:#.*\n)+/, ''));
   for (const path of URLS) {
     if (base === undefined) manifest.deleteIn(path);

@@ -85,7 +85,7 @@ function afterwards({ takenAt, orders, keys }: Manifest): readonly string[] {
   ];
 }
 
-/** @param left the newest anchor, as remembered in `DATA_DIR` */
+/** @param left the newest anchor in `DATA_DIR` */
 function sentenceOfLedger({ seal }: Restored['ledgers'][number], left: RememberedAnchor | undefined): string {
   const newest =
     left === undefined || left.n <= seal

@@ -14,7 +14,6 @@ import { migrateCommand } from './migrate.ts';
 import { purgeCommand } from './purge.ts';
 import { restoreCommand } from './restore.ts';
 
-/** Where lines for the operator go. */
 export interface Output {
   print(line: string): void;
   complain(line: string): void;
@@ -68,7 +67,7 @@ export async function runCommand(
     return (await command.run({ args, values, env: loadEnvironment(), print })) ?? 0;
   } catch (error) {
     if (error instanceof UsageError || isArgumentError(error)) {
-      // Node adds how to pass an argument that starts with a hyphen; no command takes one.
+      // Node explains how to pass an argument that starts with a hyphen; no command takes one.
       const [problem] = error.message.split('. To specify');
       complain(`${problem}\n\n${usageOf(name, command)}`);
       return WRONG_USE;
@@ -78,7 +77,7 @@ export async function runCommand(
   }
 }
 
-/** The message for the operator, with a stack only for unexpected errors. */
+/** The message for the operator, with a stack trace only for unexpected errors. */
 function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const known = FOR_OPERATORS.some((type) => error instanceof type) || 'syscall' in error;

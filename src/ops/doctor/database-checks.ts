@@ -8,7 +8,7 @@ const OLDEST_SERVER = 140_000;
 const CONNECTIONS = 12;
 const MAX_CLOCK_DIFFERENCE_MS = 5_000;
 const MIB = 1024 ** 2;
-/** An embedded database with its log and a backup needs this much to run for a while. */
+/** Enough for an embedded database with its log and a backup. */
 const MIN_FREE_BYTES = 512 * MIB;
 
 export function checkServer(facts: ServerFacts, now: Date): readonly Finding[] {
@@ -45,7 +45,7 @@ export function checkClock(subject: string, theirs: Date, ours: Date): Finding {
   );
 }
 
-/** @param opens whether a value encrypted with the key can be decrypted; undefined without one to try */
+/** @param opens whether a value encrypted with the key can be decrypted; undefined without a value to try */
 export function checkKeys(
   inUse: readonly SealedKey[],
   known: readonly string[],
@@ -72,7 +72,7 @@ export function checkKeys(
   });
 }
 
-/** @param folder on the disk in question; may not exist yet */
+/** @param folder may not exist yet */
 export async function checkDisk(subject: string, folder: string): Promise<Finding> {
   const free = await freeBytes(folder);
   if (free === undefined) return ok(subject, `${folder} is created at the start.`);

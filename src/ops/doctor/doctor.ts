@@ -23,7 +23,7 @@ export interface Examined {
   readonly now: () => Date;
 }
 
-/** Tests every setting for real. Each group of checks yields its findings when done; none of them throws. */
+/** Tries every setting. Each group of checks yields its findings when done; none of them throws. */
 export async function* examine(deps: Examined): AsyncGenerator<Finding> {
   const groups: readonly (readonly [subject: string, look: () => Promise<readonly Finding[]>])[] = [
     ['Settings', async () => examineNames(deps.config)],
@@ -99,7 +99,7 @@ async function examineDatabase({ config, database, vault, now }: Examined): Prom
   return withSession(database.url, async (client): Promise<readonly Finding[]> => {
     const facts = await readServerFacts(client);
     const opened = new Map<string, boolean>();
-    // No key has this id, so the accounts of all keys are found.
+    // No key has this id, so the accounts of all keys are returned.
     for (const { account, sealed } of await database.accounts.sealedWithOtherKey('', MAX_ACCOUNTS)) {
       if (!opened.has(sealed.keyId)) opened.set(sealed.keyId, opensAccount(vault, account, sealed));
     }
@@ -114,7 +114,7 @@ async function examineDatabase({ config, database, vault, now }: Examined): Prom
 /** One account per key is tried. */
 const MAX_ACCOUNTS = 1_000;
 
-/** The key that the bot made, which an operator has to copy. */
+/** The operator has to copy the key that the bot created. */
 async function examineKeyFile(config: Config): Promise<readonly Finding[]> {
   if (config.credentialsKeys !== undefined) return [];
   const file = credentialsKeyFile(config);

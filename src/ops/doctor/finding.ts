@@ -1,11 +1,9 @@
 /** The result of a check. The sentences are for the operator. */
 export interface Finding {
-  /** The subject of the check, in a few words. */
   readonly subject: string;
   /** `warning`: the bot works, but has a problem. `wrong`: something doesn't work. */
   readonly outcome: 'ok' | 'warning' | 'wrong';
   readonly found: string;
-  /** The next step, if any. */
   readonly action?: string;
 }
 
@@ -30,7 +28,7 @@ export function summaryOf(found: readonly Finding[]): string {
   return `${count('wrong')} wrong, ${count('warning')} warning, ${count('ok')} ok.`;
 }
 
-/** The last line: `Ready.`, or the one thing to do first. */
+/** The last line: `Ready.`, or the first thing to do. */
 export function nextStep(found: readonly Finding[]): string {
   const first = found.find(({ outcome }) => outcome === 'wrong');
   return first === undefined ? 'Ready.' : `Next: ${first.subject}: ${first.action ?? first.found}`;

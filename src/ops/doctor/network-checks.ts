@@ -9,10 +9,7 @@ const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 100_000;
 const MIN_CERTIFICATE_DAYS = 14;
 
-/**
- * Connects like a request would, and checks the certificate. Sends nothing: the domain service documents no harmless
- * request.
- */
+/** Connects and checks the certificate. Sends nothing: the service API documents no harmless request. */
 export async function checkReachable(name: string, address: string, now: Date): Promise<Finding> {
   const { protocol, hostname, port, host } = new URL(address);
   const isPlain = protocol === 'http:';
@@ -52,7 +49,7 @@ export async function checkSlackClock(apiUrl: string, now: () => Date): Promise<
     : checkClock('Slack’s clock', said, now());
 }
 
-/** No calendar has this token: only the bot gives the bot's answer. */
+/** No calendar has this token; only the bot responds with the expected answer. */
 const NO_CALENDAR = `/calendar/${'0'.repeat(40)}.ics`;
 
 /** Whether `PUBLIC_URL` leads to a bot, from this machine. */

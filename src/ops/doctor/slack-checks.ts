@@ -8,7 +8,7 @@ import { okResponse, SlackApiError, type SlackWeb } from '../../slack/outbound/w
 import { amount, type Finding, ok, warning, wrong } from './finding.ts';
 
 export interface SlackNames {
-  /** Settings in force: saved ones override the environment. */
+  /** Current settings: saved ones override the environment. */
   readonly settings: TeamSettings;
   readonly admins: readonly string[];
   readonly allowOrgMembers: boolean;
@@ -40,7 +40,7 @@ export async function checkSlack(web: SlackWeb, names: SlackNames): Promise<read
   ];
 }
 
-/** People, groups and channels in the settings that are missing or misconfigured. */
+/** Finds people, groups and channels in the settings that are missing or misconfigured. */
 export async function checkNames(
   web: SlackWeb,
   { settings, admins }: SlackNames,

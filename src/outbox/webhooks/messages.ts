@@ -8,14 +8,14 @@ import { taskNamed } from '../../orders/tasks.ts';
 import type { LifePhase } from '../../zones/lifecycle.ts';
 
 /**
- * Notifications outside Slack, as Standard Webhooks. A body has only codes, names, ids and times, and a sentence made
- * of these: never a typed reason or a secret.
+ * Notifications outside of Slack, as Standard Webhooks. A body contains only codes, names, ids and times, and a
+ * sentence built from them: never a typed reason or a secret.
  */
 
 const name = z.string();
 const values = z.array(z.string()).readonly().exactOptional();
 
-/** Phases of a name's life with last reminders. */
+/** Phases of a name's life with final reminders. */
 const REMINDER_CODES = [
   'registered',
   'auto_renew_grace',
@@ -42,27 +42,27 @@ const DATA = {
     before: values,
     after: values,
   }),
-  /** The team did it, or everything is as before. */
+  /** The team made the change, or it was reverted. */
   'incident.closed': z.strictObject({ name, incident_id: z.string(), code: z.enum(['ours', 'over']) }),
   /** Dangers only. */
   'finding.opened': z.strictObject({ name, code: z.enum(DANGERS) }),
   'finding.closed': z.strictObject({ name, code: z.enum(DANGERS) }),
   'reminder.last': z.strictObject({ name, code: z.enum(REMINDER_CODES), expires: z.iso.date() }),
-  /** `names` is omitted for an order that only some people may see. */
+  /** Private orders omit `names`. */
   'order.unknown': z.strictObject({
     order_id: z.string(),
     code: z.literal('unknown'),
     task: z.enum(ORDER_TASK_NAMES),
     names: values,
   }),
-  /** `order_id` is the ordinary order made instead, if any. */
+  /** `order_id` is the regular order that replaces the renewal, if any. */
   'mandate.held': z.strictObject({
     name,
     order_id: z.string().exactOptional(),
     mandate: z.string(),
     code: heldCode,
   }),
-  /** `anchor` is the verifier's input: the seal's number and the SHA-256 of its canonical form. */
+  /** `anchor` is the input of the verifier: the seal's number and the SHA-256 of its canonical form. */
   'seal.created': z.strictObject({
     code: z.literal('sealed'),
     anchor: z.string().regex(/^\d+:[0-9a-f]{64}$/),
@@ -77,7 +77,6 @@ export type WebhookType = keyof typeof DATA;
 export type WebhookEvent = {
   readonly [Type in WebhookType]: {
     readonly type: Type;
-    /** When it happened. */
     readonly at: Date;
     readonly data: Readonly<z.output<(typeof DATA)[Type]>>;
   };
@@ -163,9 +162,9 @@ const MANDATE_TEXTS: Readonly<Record<HeldCode, string>> = {
   mandate_ended: 'the mandate has ended',
 };
 
-/** `16 Dec 2026`, in UTC: a name's expiry day is the same for everyone. */
+/** For example `16 Dec 2026`. In UTC, because a name's expiry date is the same for everyone. */
 const DAY = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', dateStyle: 'medium' });
-/** `Wed, 25 Nov 2026, 10:00 UTC`: the reader's time zone is unknown. */
+/** For example `Wed, 25 Nov 2026, 10:00 UTC`: the reader's time zone is unknown. */
 const MOMENT = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
   weekday: 'short',
@@ -210,7 +209,7 @@ function textOf(event: WebhookEvent): string {
   }
 }
 
-/** A private order's names are left out. */
+/** Omits the names of a private order. */
 function unknownText({ order_id: id, task, names }: z.output<(typeof DATA)['order.unknown']>): string {
   const settle = `outcome of order ${id} is unknown. An approver has to settle it.`;
   const [first, ...others] = names ?? [];
@@ -219,24 +218,22 @@ function unknownText({ order_id: id, task, names }: z.output<(typeof DATA)['orde
   return `${taskNamed(task).words.verb} ${first}${more}: the ${settle}`;
 }
 
-/** Webhooks of one subject are sent in order, one after the other. */
+/** Webhooks with the same subject are sent in order. */
 function subjectOf(event: WebhookEvent): string {
   if ('name' in event.data) return `name:${event.data.name}`;
   if ('order_id' in event.data) return `order:${event.data.order_id}`;
   return event.type;
 }
 
-/** A webhook, ready to be queued. */
 export interface Webhook {
-  /** The `webhook-id`: the same at every address and in every attempt. */
+  /** The `webhook-id`, the same for all endpoints and attempts. */
   readonly id: string;
   readonly subject: string;
   readonly at: Date;
-  /** The bytes that are signed and sent, in every attempt. */
+  /** The signed bytes, the same in all attempts. */
   readonly body: string;
 }
 
-/** Builds the webhook of an event. @throws for unexpected data */
 export function webhookOf(event: WebhookEvent): Webhook {
   const { type, at, data } = event;
   const sent = webhookBody.parse({

@@ -8,8 +8,8 @@ import type { Secret } from '../../service/secret.ts';
 import type { SlackOutage, WebhookDelivery, WebhookStore } from './ports.ts';
 
 /**
- * Sends webhooks to the operator's endpoints. Each is retried until its endpoint answers 2xx, with the same id and
- * body, for three days. FIFO per subject and endpoint; others don't wait.
+ * Sends webhooks to the operator's endpoints. Each is retried for three days until the endpoint answers 2xx, with the
+ * same id and body. FIFO per subject and endpoint; others don't wait.
  */
 
 export interface WebhooksContext {
@@ -21,30 +21,28 @@ export interface WebhooksContext {
   readonly log: Log;
   /** Aborts requests at shutdown. */
   readonly signal: AbortSignal;
-  /** Timeout of one attempt. */
   readonly timeoutMs: number;
 }
 
 export interface WebhookEndpoint {
-  /** Replaces its address, which may contain a secret. */
+  /** Used instead of the URL, which may contain a secret. */
   readonly id: string;
-  /** The part of its address that people may see. */
+  /** The part of the URL that is safe to show. */
   readonly host: string;
   claimDue(limit: number): Promise<readonly string[]>;
-  /** Sends a claimed delivery and those of its subject that follow, until an attempt fails. */
+  /** Sends a claimed delivery and the next ones of its subject, until an attempt fails. */
   deliver(id: string): Promise<void>;
 }
 
 export type Webhooks = ReturnType<typeof createWebhooks>;
 
-/** Timeout of one attempt. */
 export const WEBHOOK_TIMEOUT_MS = 10_000;
-/** Longer than an attempt may take. */
+/** Longer than an attempt. */
 const LEASE_MS = 3 * WEBHOOK_TIMEOUT_MS;
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = HOUR_MS;
 const KEPT_MS = 3 * DAY_MS;
-/** After this, admins are alerted to an endpoint that accepts nothing, and endpoints to a Slack outage. */
+/** After this time, admins are alerted about a failing endpoint, and endpoints about a Slack outage. */
 const ALERT_AFTER_MS = HOUR_MS;
 
 export function createWebhooks(deps: WebhooksContext) {
@@ -56,7 +54,7 @@ export function createWebhooks(deps: WebhooksContext) {
       : urls.map((url) => createEndpoint(deps, new URL(url), new Signer(secret.reveal())));
   return {
     endpoints,
-    /** Queues events from now on. Runs before any work, then at least hourly. */
+    /** Starts queuing events. Runs before any work, then at least hourly. */
     serve: (): Promise<void> =>
       store.serve(
         endpoints.map(({ id }) => id),
@@ -67,7 +65,7 @@ export function createWebhooks(deps: WebhooksContext) {
     async testMonthly(): Promise<void> {
       if (endpoints.length > 0) await store.testMonthly(now());
     },
-    /** Queues that Slack is unreachable, once per outage. */
+    /** Queues a webhook that Slack is unreachable, once per outage. */
     async noteSlack(outage: SlackOutage | undefined): Promise<void> {
       if (endpoints.length === 0) return;
       await store.noteSlack(outage, new Date(now().getTime() - ALERT_AFTER_MS), now());
@@ -114,13 +112,13 @@ async function deliver(context: EndpointContext, first: string): Promise<void> {
     const pause = Math.max(FIRST_PAUSE_MS * 2 ** attempts, failed.waitMs ?? 0);
     const until = new Date(at + Math.min(pause, LONGEST_PAUSE_MS));
     log.warn({ ...about, until }, 'delivering a webhook failed, will retry');
-    // A failed test is reported at once.
+    // A failed test is reported immediately.
     const alertAt = new Date(type === 'test' ? at : at + ALERT_AFTER_MS);
     return store.postpone(id, delivery.id, { code: failed.code, until, alertAt });
   }
 }
 
-/** @returns why the endpoint refused it; undefined when accepted */
+/** @returns the reason for the failure; undefined when accepted */
 async function attempt(
   { url, signer, signal, timeoutMs }: EndpointContext,
   webhook: WebhookDelivery,
@@ -147,7 +145,7 @@ async function attempt(
     body: webhook.body,
   } as const;
   try {
-    // Only the status counts: a receiver that accepted the webhook may answer with any page.
+    // The status is enough: a receiver may answer with any page.
     const limits = { timeoutMs, maxBytes: 'ignored', signal } as const;
     const answer = await exchangeOnFreshConnection(request, limits);
     if (answer.status >= 200 && answer.status < 300) return undefined;

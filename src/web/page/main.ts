@@ -7,7 +7,7 @@ import {
   WebAuthnError,
 } from '@simplewebauthn/browser';
 
-/** The script of the signing pages: asks for the passkey, and sends the signature. */
+/** The script of the signing pages: asks for the passkey and sends the signature. */
 
 interface PageData {
   readonly action: 'get' | 'create';
@@ -15,7 +15,6 @@ interface PageData {
   readonly texts: Readonly<Record<'waiting' | 'stopped' | 'noWebAuthn' | 'away' | 'taken', string>>;
 }
 
-/** The bot's answer. */
 interface Said {
   readonly done: boolean;
   readonly title: string;
@@ -84,7 +83,6 @@ async function send(body: object): Promise<Said> {
   return response.json();
 }
 
-/** Replaces the page with the result. */
 function show({ title, text }: Said): void {
   const heading = document.createElement('h1');
   heading.textContent = title;
