@@ -21,9 +21,9 @@ import { isWaiting } from './requirements.ts';
 import type { LoggedSignature } from './signing/approval.ts';
 import type { KeyRing } from './signing/key-ring.ts';
 
-/** Everything that decides about an order, read at one moment. */
+/** All inputs of a decision about an order, read together. */
 
-/** A click of a person, with what they could know at that time. */
+/** A person's click, and what the person could know at that time. */
 export interface Click {
   readonly kind: 'approve' | 'resume' | 'break_glass';
   readonly userId: string;
@@ -31,27 +31,25 @@ export interface Click {
   readonly reason: string | undefined;
   /** Undefined without a passkey. */
   readonly signed: LoggedSignature | undefined;
-  /** The budget excess the card showed; undefined until the order was loaded first. */
+  /** The budget excess that the card showed; undefined until the order is loaded. */
   readonly agreedExcess: Order['shownExcess'] | undefined;
-  /** The lookup of this click; undefined before it. */
+  /** The lookup for this click; undefined before it. */
   readonly impact: ImpactAtApproval | undefined;
 }
 
 export interface ApprovalContext extends DecisionContext {
   readonly click: Click & { readonly agreedExcess: Order['shownExcess'] };
   readonly history: readonly OrderLogEntry[];
-  /** People whose earlier signed approvals count. */
+  /** People whose earlier signed approvals are valid. */
   readonly signers: ReadonlySet<string>;
-  /** The click's signature counts. */
   readonly isSigned: boolean;
   readonly budgets: BudgetUse;
-  /** Admins among those who approved, read only if a budget is exceeded. */
+  /** The admins among the approvers, read only if a budget is exceeded. */
   readonly admins: ReadonlySet<string>;
-  /** Earlier approvals don't count: a lookup found something new. */
+  /** Earlier approvals are dropped, because a lookup had a new finding. */
   readonly warnedAt: Date | undefined;
-  /** Undefined while no incident is open. */
   readonly incidents: KnownIncidents | undefined;
-  /** Undefined for an order that isn't waiting. */
+  /** Undefined for an order that isn't pending. */
   readonly preconditions: Preconditions | undefined;
   /** Undefined unless an admin approves alone. */
   readonly emergency: Emergency | undefined;

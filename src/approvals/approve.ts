@@ -21,7 +21,7 @@ export function approveOrder(
   return applyClick(context, orderId, { kind: 'approve', userId, reason, signed: undefined });
 }
 
-/** An approver approves with a signature, which is verified again whenever it counts. */
+/** Approves with a signature, which is verified again at each use. */
 export function approveSigned(
   context: OrdersContext,
   orderId: string,
@@ -31,7 +31,6 @@ export function approveSigned(
   return applyClick(context, orderId, { kind: 'approve', userId, reason: undefined, signed });
 }
 
-/** The requester or an approver resumes a paused order. */
 export function resumeOrder(
   context: OrdersContext,
   orderId: string,
@@ -41,7 +40,7 @@ export function resumeOrder(
   return applyClick(context, orderId, { kind: 'resume', userId, reason: undefined, signed });
 }
 
-/** An admin approves a waiting order alone. Another admin reviews it afterwards. @param reason is required */
+/** An admin approves a pending order alone. Another admin reviews it afterwards. @param reason is required */
 export function approveInEmergency(
   context: OrdersContext,
   orderId: string,
@@ -51,12 +50,12 @@ export function approveInEmergency(
   return applyClick(context, orderId, { kind: 'break_glass', userId, reason, signed: undefined });
 }
 
-/** More attempts than this mean a bug. */
+/** More attempts indicate a bug. */
 const MAX_ATTEMPTS = 50;
 
 /**
- * Starts over with loading if the order changed, if the impact had to be looked up, or if part of the order was stopped
- * because an earlier order already did it.
+ * Starts over if the order changed, if the impact had to be looked up, or if part of the order was stopped because an
+ * earlier order already did it.
  */
 async function applyClick(context: OrdersContext, orderId: string, given: NewClick): Promise<ChangeOutcome> {
   let click: Click = { ...given, at: context.now(), agreedExcess: undefined, impact: undefined };
@@ -79,7 +78,7 @@ async function applyClick(context: OrdersContext, orderId: string, given: NewCli
 }
 
 async function refuse(context: OrdersContext, order: Order, refusal: Refusal): Promise<ChangeOutcome> {
-  // The card may be out of date.
+  // The card may be outdated.
   if (SHOWN_BY_CARD.has(refusal.code)) await context.store.requestNotification(order.id, context.now());
   return { ok: false, refusal, order };
 }
@@ -91,8 +90,8 @@ const SHOWN_BY_CARD: ReadonlySet<Refusal['code']> = new Set([
 ]);
 
 /**
- * Records that a person was shown why their click wasn't accepted. Their next click is accepted, but not the second
- * half of a double click, which was made before they could read it.
+ * Records that a person was shown why their click was refused. Their next click is accepted, but not the second half of
+ * a double click, made before they could read it.
  */
 export async function recordNotified(
   context: OrdersContext,
@@ -104,7 +103,7 @@ export async function recordNotified(
   if (refusal.code === 'impact_changed') await context.impactTold(orderId);
 }
 
-/** Why a person may not approve now, checked before the form for a comment opens. */
+/** Checked before the form for a comment opens. */
 export async function refusalToApprove(
   context: OrdersContext,
   order: Order,
@@ -115,7 +114,7 @@ export async function refusalToApprove(
   return refusalToDecide(order, userId, 'approve', rights);
 }
 
-/** Why a person may not approve an order alone, checked before the form for the reason opens. */
+/** Checked before the form for the reason opens. */
 export async function refusalToBreakGlass(
   context: OrdersContext,
   order: Order,

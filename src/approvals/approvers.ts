@@ -18,42 +18,37 @@ import {
   settingsFor,
 } from './requirements.ts';
 
-/** Decides who may decide about an order. Read again for each decision, and only for the people concerned. */
+/**
+ * Decides who may decide about an order. Rights are read again for each decision, and only for the people concerned.
+ */
 
-/** The people concerned who may approve now. */
 export interface ApprovalPolicy {
-  /** Those of these people who are listed, or in a listed group, and members of the workspace. */
+  /** People who are listed, or in a listed group, and members of the workspace. */
   readonly approvers: ReadonlySet<string>;
   /** Listed people whose membership Slack can't look up. */
   readonly unconfirmed: ReadonlySet<string>;
-  /** Groups whose members Slack can't look up. They count as empty. */
+  /** Groups whose members Slack can't look up. Treated as empty. */
   readonly unreadableGroups: readonly string[];
   readonly allowSelfApproval: boolean;
-  /** Ids of the approvers and groups, for the refusal of others; left out when the settings name them. */
+  /** Ids of the approvers and groups, to show in refusals; omitted when the settings name them. */
   readonly named?: readonly string[];
 }
 
-/**
- * Why a person may not approve or deny an order; undefined when they may.
- * @param decision an approver may deny their own order even if they may not approve it
- */
+/** @param decision an approver may deny their own order even if they may not approve it */
 export function refusalToDecide(
   order: Order,
   userId: string,
   decision: 'approve' | 'deny',
   policy: ApprovalPolicy,
 ): Refusal | undefined {
-  // A person who retries an order counts as a requester, like the first requester.
+  // A person who retries an order is a requester, like the first requester.
   if (isRequester(order, userId) && !policy.allowSelfApproval && decision === 'approve') {
     return { code: 'own_order', isApprover: policy.approvers.has(userId) };
   }
   return refusalOfNonApprover(policy, userId, decision);
 }
 
-/**
- * Why a person isn't an approver of an order; undefined when they are.
- * @param wanted an action reserved for approvers
- */
+/** @param wanted an action reserved for approvers */
 export function refusalOfNonApprover(
   { approvers, unconfirmed, unreadableGroups, named }: ApprovalPolicy,
   userId: string,
@@ -69,7 +64,7 @@ export function refusalOfNonApprover(
 /** People resolved from ids of people and groups. */
 export interface ListedPeople {
   readonly people: readonly string[];
-  /** Groups whose members Slack can't look up. They count as empty. */
+  /** Groups whose members Slack can't look up. Treated as empty. */
   readonly unreadableGroups: readonly string[];
 }
 
@@ -87,7 +82,7 @@ export async function peopleAmong(directory: Directory, ids: readonly string[]):
   };
 }
 
-/** The people who may approve and are never called: silent by their own id, or only in a silent group. */
+/** Approvers who are never notified: silent by their own id, or only in a silent group. */
 export async function silentPeople(
   directory: Directory,
   requirements: readonly Asked[],
@@ -99,7 +94,7 @@ export async function silentPeople(
   return new Set(people.filter((id) => silent.includes(id) || !called.people.includes(id)));
 }
 
-/** The people whom requirements call, with stand-ins. */
+/** The people whom requirements notify, with stand-ins. */
 export async function calledPeople(
   directory: Directory,
   requirements: readonly Asked[],
@@ -121,16 +116,15 @@ export interface KnownPeople {
 /** Sources for deciding who may approve. */
 interface PeopleSource {
   readonly directory: Directory;
-  /** Active stand-ins, by the absent person. */
+  /** Active stand-ins by absent person. */
   readonly away: People['standIns'];
   readonly at: Date;
 }
 
 /**
- * Reads what is needed to decide whether some people may approve. Slack limits calls about groups, so the bot asks
- * Slack only about people who aren't listed themselves.
- *
- * @param options.allGroups ask about all groups, to find unreadable ones
+ * Reads what is needed to decide whether these people may approve. Slack limits calls about groups, so only people who
+ * aren't listed themselves are looked up.
+ * @param options.allGroups looks up all groups, to find unreadable ones
  */
 export async function readPeople(
   { directory, away, at }: PeopleSource,
@@ -150,7 +144,7 @@ export async function readPeople(
   const listed = new Set<string>();
   for (const id of requirements.flatMap(({ approvers }) => approvers)) {
     if (!isGroup(id)) listed.add(id);
-    // All of these people are listed beside the group, so its members make no difference.
+    // All of these people are listed individually, so the group's members make no difference.
     else if (!needed.has(id)) groups.set(id, new Set());
   }
   for (const { id, members } of read) {
@@ -176,7 +170,7 @@ export async function readPeople(
     else unknown.add(userId);
   }
   const unconfirmed = new Set([...unknown].filter((userId) => userIds.includes(userId)));
-  // If Slack can't look up the absent approver, their stand-in can only try again too.
+  // If Slack can't look up the absent approver, the stand-in must try again too.
   for (const [userId, standIn] of standing) if (unknown.has(userId)) unconfirmed.add(standIn.userId);
   return {
     people: { groups, membership, standIns: away },
@@ -185,15 +179,14 @@ export async function readPeople(
   };
 }
 
-/** The question whether some people may decide about an order with these requirements. */
+/** Whether these people may decide about an order with these requirements. */
 export interface ApproverQuestion {
   readonly requirements: readonly Requirement[];
-  /** All requesters of the order. */
   readonly requesters: ReadonlySet<string>;
   readonly userIds: readonly string[];
 }
 
-/** Which people may decide by some requirements, as approvers or as stand-ins. */
+/** Which people may decide by these requirements, as approvers or as stand-ins. */
 export function approvalPolicyOf(
   { requirements, requesters, userIds }: ApproverQuestion,
   { people, unreadableGroups, unconfirmed }: KnownPeople,
@@ -201,7 +194,7 @@ export function approvalPolicyOf(
   now: Date,
 ): ApprovalPolicy {
   const may = (userId: string) => {
-    // An approver may always deny, so `refusalToDecide` checks separately whether a requester may approve.
+    // An approver may always deny. `refusalToDecide` checks whether a requester may approve.
     const context = { requesters, approvals: [userId], people, allowSelfApproval: true, now };
     return requirements.some((requirement) => countedApprovals(requirement, context).length > 0);
   };
@@ -221,7 +214,7 @@ export function requestersOf(order: Order): ReadonlySet<string> {
   return new Set([order.requesterId, ...order.earlierRequesters]);
 }
 
-/** Requirements of an order, and the people concerned. */
+/** An order's requirements and the people concerned. */
 export interface DecisionContext {
   readonly now: Date;
   readonly order: Order;
@@ -229,7 +222,7 @@ export interface DecisionContext {
   readonly people: KnownPeople;
 }
 
-/** @param userIds the people concerned @param also `general`: those named by the settings may decide too */
+/** @param userIds the people concerned @param also `general`: people named in the settings may decide too */
 export async function loadDecisionContext(
   context: OrdersContext,
   order: Order,
@@ -242,14 +235,13 @@ export async function loadDecisionContext(
     context.standIns.current(now),
   ]);
   const deciding = decidersNow(requirements, order, also);
-  // An approver counts as themselves or not at all.
   const areListed = deciding.every(({ approvers }) => userIds.every((userId) => approvers.includes(userId)));
   const away = areListed ? new Map() : standIns;
   const people = await readPeople({ directory: context.directory, away, at: now }, deciding, userIds);
   return { now, order, requirements, people };
 }
 
-/** Which of some people may decide. */
+/** Which of these people may decide. */
 export function rightsOf(
   { now, order, requirements, people }: DecisionContext,
   userIds: readonly string[],
@@ -264,9 +256,8 @@ export function rightsOf(
 }
 
 /**
- * Reads which of some people may approve or deny an order. The same people may retry, stop and settle it.
- *
- * @param also `general`: people named in the settings may do this too, whatever the rules say
+ * Which of these people may approve or deny an order. The same people may retry, stop and settle it.
+ * @param also `general`: people named in the settings may decide too, whatever the rules say
  */
 export async function approversOf(
   context: OrdersContext,
@@ -278,25 +269,24 @@ export async function approversOf(
   return rightsOf(loaded, userIds, also);
 }
 
-/** Current requirements of a waiting order, as shown to its approvers. */
+/** Current requirements of a pending order, as shown to its approvers. */
 export interface PendingDecision extends Omit<CurrentRequirements, 'settings' | 'asked'> {
   readonly standIns: ReadonlyMap<string, StandIn>;
 }
 
-/** Reads a waiting order's requirements and its approvers' stand-ins. */
+/** Reads a pending order's requirements and its approvers' stand-ins. */
 export async function pendingDecision(context: OrdersContext, order: Order): Promise<PendingDecision> {
   const current = await currentRequirements(context, order);
   return { ...current, standIns: await standInsFor(context, order, current.demand) };
 }
 
-/** Stand-ins of an order's approvers, by the absent approver. Silent approvers' are left out. */
+/** Stand-ins of an order's approvers by absent approver, except those of silent approvers. */
 export async function standInsFor(
   { standIns, directory, now }: OrdersContext,
   order: Order,
   { requirements }: Requirements,
 ): Promise<ReadonlyMap<string, StandIn>> {
   const away = await standIns.current(now());
-  // No one is away: Slack isn't asked about groups.
   if (away.size === 0) return away;
   const { people } = await peopleAmong(
     directory,
@@ -317,22 +307,21 @@ export async function standInsFor(
   );
 }
 
-/** Orders waiting for one person. */
+/** Orders that need one person's decision. */
 export interface WaitingFor {
-  /** They are named by the settings or can approve one of the orders. */
+  /** Named by the settings, or can approve one of the orders. */
   readonly isApprover: boolean;
-  /** Orders they can approve. */
+  /** Orders that the person can approve. */
   readonly toDecide: readonly Order[];
-  /** Orders of unknown outcome they can settle. */
+  /** Orders with an unknown outcome that the person can settle. */
   readonly toResolve: readonly Order[];
   /** Unreadable groups that matter to the person. */
   readonly unreadableGroups: readonly string[];
 }
 
 /**
- * Which orders wait for a person, by the requirements at the time of the request; a click evaluates the policy again.
- *
- * @param orders pending orders, and orders whose outcome is unknown
+ * Which orders need a person's decision, by the requirements at the request; a click evaluates the policy again.
+ * @param orders pending orders, and orders with an unknown outcome
  * @param options.allGroups report every unreadable group
  */
 export async function waitingFor(

@@ -18,14 +18,12 @@ import type { Statement } from '../orders/statement-shape.ts';
 import { calledOf } from '../policy/policy.ts';
 import { type PendingDecision, pendingDecision } from './approvers.ts';
 
-/**
- * Facts for approvers, read once for the card and its copies, Details, Home, and the signing page.
- */
+/** Facts for approvers, read once for the card and its copies, Details, Home, and the signing page. */
 
 /** Facts for confirming a draft. */
 export interface DraftBriefing {
   readonly now: Date;
-  /** Undefined if the rows give no request. */
+  /** Undefined if the rows can't be made into a request. */
   readonly statement: Statement | undefined;
   /** The last successful order for the same name, with its cost. */
   readonly last: { readonly order: Order; readonly cost: OrderCost | undefined } | undefined;
@@ -36,21 +34,20 @@ export interface DraftBriefing {
 export interface Briefing extends DraftBriefing {
   /** The order's log: approvals, requests and payments. */
   readonly history: readonly OrderLogEntry[];
-  /** The current requirements of a waiting order. */
   readonly decision: PendingDecision | undefined;
-  /** The people and groups called to approve a waiting order, stand-ins included. */
+  /** The people and groups notified about a pending order, including stand-ins. */
   readonly approvers: readonly string[];
-  /** The price of a waiting order by the current price list; undefined for a task without a price. */
+  /** By the current price list; undefined for a task without a price. */
   readonly cost: OrderCost | undefined;
-  /** The budgets of a waiting order, or of the rest of a paused one. */
+  /** The budgets of a pending order, or of the rest of a paused one. */
   readonly budgets: BudgetComparison | undefined;
-  /** The expiry of the only name of a waiting order. */
+  /** The expiry of a pending order's only name. */
   readonly term: Term | undefined;
-  /** The impact of a waiting order; `none` if the task puts nothing at risk. */
+  /** The impact of a pending order; `none` if the task puts nothing at risk. */
   readonly impact: OrderImpact | 'unseen' | 'none';
-  /** Open incidents of the names of a waiting order. */
+  /** Open incidents of a pending order's names. */
   readonly incidents: readonly ListedIncident[];
-  /** The names a pending mandate would cover. */
+  /** The names that a pending mandate would cover. */
   readonly preview: MandatePreview | undefined;
 }
 
@@ -88,7 +85,7 @@ export async function loadBriefing(
   };
 }
 
-/** The price of an order, or of the unsent part of a paused one, by the current price list. */
+/** The cost of an order, or of the unsent part of a paused one, by the current price list. */
 export function currentCost({ priceOf }: OrdersContext, order: Order): Promise<OrderCost | undefined> {
   const { task, input, sendAfter } = order;
   return priceOf({ task, names: budgetedItems(order).items.map(({ name }) => name), input, sendAfter });
@@ -100,7 +97,7 @@ function calledIn({ demand, standIns }: PendingDecision): readonly string[] {
   ];
 }
 
-/** Reads the last change of the only name of a live order or draft. Leaves out other people's private orders. */
+/** Reads the last change of the only name of a live order or draft. Omits other people's private orders. */
 export async function loadDraftBriefing(
   { store, priceOf, now, servicePlaces }: OrdersContext,
   order: Order,

@@ -12,7 +12,7 @@ export interface CharterWatchDeps {
 
 /**
  * @returns a function that checks whether a charter is valid, and notifies people when that changes. Each process
- * notifies once, also after a restart: if it stored an event about it, that event could be forged
+ * notifies once, also after a restart: a stored event about it could be forged
  */
 export function createCharterWatch({ signing, keys, noted, now, log }: CharterWatchDeps) {
   let seen: string | undefined;

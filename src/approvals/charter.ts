@@ -5,9 +5,9 @@ import type { CharterProblem } from './signing/difference.ts';
 import { type KeyLog, keyRingOf, logAt, signingKey, type Trust } from './signing/key-ring.ts';
 
 /**
- * The charter: the policy and the protected settings, signed together. Otherwise someone who can write to the database
- * could change the rule instead of the order. The newest charter in the log is authoritative; rows that differ from it
- * are ignored.
+ * The charter is the policy and the protected settings, signed together. Without it, someone with write access to the
+ * database could change the rule instead of the order. The newest charter in the log is authoritative; rows that differ
+ * from it are ignored.
  */
 
 export type ProtectedSettings = Pick<
@@ -21,7 +21,7 @@ export interface Rules {
   readonly settings: ProtectedSettings;
 }
 
-/** A policy and settings as signed. @param publisher of the policy or the settings change, if any */
+/** A policy and settings as signed. @param publisher who made the policy or settings change, if any */
 export function charterOf({ policy: { version, rules }, settings }: Rules, publisher: string | undefined) {
   return {
     policy: { version, rules },
@@ -41,7 +41,6 @@ export interface LoggedCharter {
   readonly n: number;
   /** Undefined when its content can't be read. */
   readonly rules: Rules | undefined;
-  /** The hash of its whole content. */
   readonly hash: string;
   readonly publisher: string | undefined;
   readonly signature: Assertion<CharterChallenge>;
@@ -53,12 +52,12 @@ export interface Witness {
   verify(text: string, signature: string): boolean;
 }
 
-/** Signed by the bot if the charter's signer was an admin and not its publisher. */
+/** The bot signs this if the charter's signer was an admin and not its publisher. */
 export function witnessText(challenge: CharterChallenge): string {
   return `charter ${hashOf(challenge)}`;
 }
 
-/** The hash that the next charter names as `previous`. */
+/** The hash for the next charter's `previous`. */
 export function hashOfCharter(last: LoggedCharter | undefined): { readonly previous?: string } {
   return last === undefined ? {} : { previous: hashOf(last.signature.challenge) };
 }
@@ -69,7 +68,7 @@ export type CharterStatus =
   | {
       readonly kind: 'lapsed';
       readonly problem: CharterProblem;
-      /** The last published policy, as far as it can be trusted. */
+      /** The last published policy, as far as it is trustworthy. */
       readonly last: Rules;
     };
 
@@ -79,7 +78,7 @@ export interface SigningLog {
   readonly charters: readonly LoggedCharter[];
 }
 
-/** Compares the rows with the newest charter, and checks whether it counts. @param signed {@link lastSigned} */
+/** Compares the rows with the newest charter, and checks whether it is valid. @param signed {@link lastSigned} */
 export function charterStatus(
   { keys, charters }: SigningLog,
   rows: Rules,
@@ -94,7 +93,7 @@ export function charterStatus(
   return isSame ? { kind: 'counts' } : { kind: 'lapsed', problem: 'rows_differ', last };
 }
 
-/** The last charter that counts by itself. A signature stays valid when its signer leaves or retires the key. */
+/** The last charter that is valid by itself. A signature stays valid when its signer leaves or retires the key. */
 export async function lastSigned(
   { keys, charters }: SigningLog,
   { witness, ...trust }: Omit<Trust, 'left'> & { readonly witness: Witness | undefined },
@@ -116,7 +115,7 @@ export async function lastSigned(
   return undefined;
 }
 
-/** The policy and settings in force. */
+/** The policy and settings that apply. */
 export interface Deciding {
   readonly settings: TeamSettings;
   readonly policy: PolicyInForce;
@@ -126,7 +125,7 @@ export function decidingWithoutKeys(policy: Policy, settings: TeamSettings): Dec
   return { settings, policy: { ...policy, signsSettings: false, tags: tagsOf(policy), lapsed: undefined } };
 }
 
-/** In force while keys are used. @param start the settings of the environment */
+/** Applies while keys are used. @param start the settings of the environment */
 export function decidingWithKeys(
   { policy, settings }: { readonly policy: Policy; readonly settings: TeamSettings },
   start: ProtectedSettings,

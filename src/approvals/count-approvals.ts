@@ -21,7 +21,7 @@ interface CountedClick {
 }
 
 /**
- * @param approvals earlier ones that still count
+ * @param approvals earlier ones that are still valid
  * @param refusal why the person may not approve, unless they accept the budget excess as an admin
  */
 export function countClick(
@@ -41,7 +41,7 @@ export function countClick(
     return { refusal: { code: 'excess_unseen', over } };
   if (refusal !== undefined && !admins.includes(userId)) return { refusal };
   const counted = countApprovals(loaded, given, userId, signersWith(loaded));
-  // A click counts where no signature is needed, and never replaces one.
+  // A click is enough where no signature is needed, and never replaces one.
   const isMissing = !('refusal' in counted || counted.validApprovers.includes(userId));
   if (signed === undefined && needsSignatures(requirements.demand) && isMissing)
     return { refusal: { code: 'signature_needed' } };
@@ -52,7 +52,7 @@ export function countClick(
   return { weight, reservation, isRepeated };
 }
 
-/** An approval would record a rule that only the row names. */
+/** An approval would log a rule that is only in the order's row. */
 function namesUnloggedRules({ order, history, requirements }: ApprovalContext): boolean {
   const { demand, decidedBy } = requirements;
   const rules = demand.requirements.map(({ rule }) => rule);
@@ -77,7 +77,7 @@ export function dropUnwarnedApprovals(
   });
 }
 
-/** Drops the person's earlier approval if its signature no longer counts: they sign again. */
+/** Drops the person's earlier approval if its signature is no longer valid, so that they sign again. */
 export function dropStaleApproval(
   { click, requirements, signers }: ApprovalContext,
   approvals: readonly Approval[],
@@ -115,7 +115,7 @@ export function countApprovals(
     allowSelfApproval,
     now: loaded.now,
   });
-  // While Slack can't look up an earlier approver, no approval is dropped and none is counted.
+  // While Slack can't look up an earlier approver, no approval is dropped or counted.
   const doubtful = givers.find((giver) => giver !== userId && unconfirmed.has(giver));
   if (doubtful !== undefined && !isApproved)
     return { refusal: { code: 'membership_unknown', userId: doubtful } };
@@ -133,8 +133,8 @@ export function countApprovals(
 }
 
 /**
- * Why an order can't be sent: it differs from what was requested; its account, its people or the zone's permission are
- * gone; or an earlier order already did part of it. Undefined for an order that isn't waiting.
+ * Why an order can't be sent: it differs from the request; its account, people or zone permission are gone; or an
+ * earlier order already did part of it. Undefined for an order that isn't pending.
  */
 export function obstacleOf(loaded: ApprovalContext): Decision | undefined {
   const { order, history, preconditions } = loaded;

@@ -9,9 +9,9 @@ import type { ApprovalContext } from './approval-context.ts';
 import { refusalOfNonApprover, refusalToDecide, requestersOf, rightsOf } from './approvers.ts';
 import { countClick, dropStaleApproval, dropUnwarnedApprovals, obstacleOf } from './count-approvals.ts';
 
-/** Decides clicks to approve. Pure: the clock, people and lookups are data. */
+/** Decides about clicks to approve. Pure: time, people and lookups are parameters. */
 
-/** `needs`: the click would count, but the impact has to be looked up first. */
+/** `needs`: the click is valid, but the impact must be looked up first. */
 export type ClickDecision = Decision | { readonly needs: 'impact' };
 
 export function decideClick(loaded: ApprovalContext): ClickDecision {
@@ -25,7 +25,7 @@ export function decideClick(loaded: ApprovalContext): ClickDecision {
   }
 }
 
-/** The last approval needed releases the order, or stops it if a precondition is no longer met. */
+/** The last missing approval sends the order, or stops it if a precondition is no longer met. */
 export function decideApproval(loaded: ApprovalContext): ClickDecision {
   const { click, order } = loaded;
   const { userId, reason } = click;
@@ -49,8 +49,8 @@ export function decideApproval(loaded: ApprovalContext): ClickDecision {
 }
 
 /**
- * The requester or an approver resumes a paused order. Earlier failures don't pause it again. An approval that isn't
- * enough by itself is kept until the others are given.
+ * The requester or an approver resumes a paused order. Earlier failures don't pause it again. If more approvals are
+ * needed, this one is kept.
  */
 export function decideResumption(loaded: ApprovalContext): ClickDecision {
   const { click, order } = loaded;
@@ -108,7 +108,6 @@ export function decideEmergencyApproval(loaded: ApprovalContext): ClickDecision 
   };
 }
 
-/** Why a person may not approve an order alone. */
 export function refusalOfEmergency(
   order: Order,
   userId: string,
@@ -132,7 +131,7 @@ function hasApproved(approvals: Order['approvals'], userId: string): boolean {
   return approvals.some((approval) => approval.userId === userId);
 }
 
-/** Findings and open incidents a person has to see before their click counts. */
+/** Findings and open incidents that a person must see before their click is accepted. */
 function unseenBy(loaded: ApprovalContext): ClickDecision | undefined {
   const { click, order } = loaded;
   if (order.state === 'PENDING' && taskNamed(order.task).risk !== 'none') {
@@ -142,7 +141,7 @@ function unseenBy(loaded: ApprovalContext): ClickDecision | undefined {
   return unseenIncidents(loaded);
 }
 
-/** Each open incident is shown once to each person whose click would count. */
+/** Each open incident is shown once to each person whose click would be accepted. */
 function unseenIncidents({ click, incidents }: ApprovalContext): Decision | undefined {
   const knowsSince = incidents?.informedSince.get(click.userId);
   if (incidents === undefined || (knowsSince !== undefined && knowsSince <= click.at)) return undefined;

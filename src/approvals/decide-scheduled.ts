@@ -10,9 +10,9 @@ import type { DecisionContext } from './approvers.ts';
 import { countApprovals, dropUnwarnedApprovals } from './count-approvals.ts';
 import { approvalsRequiredBy } from './requirements.ts';
 
-/** Decides whether a scheduled order is sent when its time has come. Pure. */
+/** Decides whether a scheduled order is sent at its time. Pure. */
 
-/** Later than this, it needs approval again. */
+/** If it is later than this, it needs approval again. */
 const LATE_MS = HOUR_MS;
 /** Delay while Slack can't look up approvers. */
 const UNCLEAR_MS = 20_000;
@@ -22,7 +22,7 @@ export interface RecheckContext extends DecisionContext {
   readonly history: readonly OrderLogEntry[];
   readonly signers: ReadonlySet<string>;
   readonly budgets: BudgetUse;
-  /** Admins among those who approved. */
+  /** The admins among the approvers. */
   readonly admins: ReadonlySet<string>;
   readonly warnedAt: Date | undefined;
   readonly incidents: KnownIncidents | undefined;
@@ -73,7 +73,7 @@ function changesSinceApproval(loaded: RecheckContext): ReopenReason[] {
   const { over, price } = budgets;
   const isAgreed = over.length === 0 || consentToExcess(order, budgets, admins, approvals).admins.length > 0;
   const budget: ReopenReason[] = isAgreed ? [] : ['budget'];
-  // An order that needed no approval has no approver to inform.
+  // An order without approvals has no approver to inform.
   if (approvals.length === 0) return [...late, ...budget];
   const last = history.findLast(({ kind }) => kind === 'approved' || kind === 'emergency_approved');
   const shown = last !== undefined && 'price' in last ? last.price : undefined;
@@ -89,7 +89,10 @@ function changesSinceApproval(loaded: RecheckContext): ReopenReason[] {
   ];
 }
 
-/** Whether its approvals still suffice. An emergency approval does while the rules and the admin's right last. */
+/**
+ * Whether its approvals are still sufficient. An emergency approval is, unless the rules or the admin's rights have
+ * changed.
+ */
 function hasApprovals(loaded: RecheckContext): boolean | 'unclear' {
   const { order, requirements, signers, admins, people } = loaded;
   const { emergencyApprovedBy, approvals } = order;

@@ -27,7 +27,7 @@ export function decideDenial(loaded: DecisionContext, userId: string, reason: st
   return { event: { type: 'denied', by: userId, reason, progress } };
 }
 
-/** Why a person may not deny now, checked before the form for the reason opens. */
+/** Checked before the form for the reason opens. */
 export async function refusalToDeny(
   context: OrdersContext,
   order: Order,

@@ -34,7 +34,7 @@ import { activeKeys, type KeyLog, type KeyRing, keyRingOf } from './signing/key-
 
 /**
  * Counts an order's signed approvals, and decides whether they allow sending. Rows aren't trusted: everything is
- * computed from `SIGNING_ROOTS` and signatures each time.
+ * verified each time, from `SIGNING_ROOTS` and signatures.
  */
 
 export interface OrderSigningDeps {
@@ -47,7 +47,7 @@ export interface OrderSigningDeps {
   readonly now: () => Date;
 }
 
-/** An approval is bound to these besides the statement. For a paused order: the state that resuming it creates. */
+/** An approval is bound to these besides the statement. For a paused order: the state after it is resumed. */
 function boundOf(order: Order): BoundTo {
   const { id, requesterId, earlierRequesters, account, retryOf, demand, bulk, items } = order;
   const { approvalRound = 0 } = order;
@@ -63,12 +63,11 @@ function boundOf(order: Order): BoundTo {
   };
 }
 
-/** The content of an approval's signature. */
 export function signedSubjectOf(order: Order, policyVersion: number): SignedSubject {
   return { statement: order.statementHash, policy: policyVersion, bound: boundOf(order) };
 }
 
-/** The log of an unchanged database is one object, so what follows from it is computed once. */
+/** As long as the database doesn't change, the log is the same object, so results are cached by it. */
 interface SigningContext extends OrderSigningDeps {
   readonly rings: WeakMap<KeyLog, Map<string, Promise<KeyRing>>>;
   readonly signed: WeakMap<SigningLog, Promise<LoggedCharter | undefined>>;
@@ -124,7 +123,7 @@ async function readKeys(context: SigningContext) {
   return { ...log, log: log.keys, left, unknown, ring: await ringOf(context, log.keys, left) };
 }
 
-/** The settings and policy in force. */
+/** The current settings and policy. */
 async function readDeciding(context: SigningContext) {
   const rows = await context.readRows();
   if (context.use !== undefined) return decidingBy(context, context.use, rows);
@@ -132,7 +131,7 @@ async function readDeciding(context: SigningContext) {
   return { mark: '', status: undefined, ...deciding };
 }
 
-/** `mark` changes with the settings and policy in force. */
+/** `mark` changes with the current settings and policy. */
 async function decidingBy(
   { signed, settingsOf, start }: SigningContext,
   use: KeyUse,
@@ -159,7 +158,7 @@ interface SigningFacts {
   readonly at: Date;
 }
 
-/** @returns undefined when Slack can't say who may sign: it is retried a little later */
+/** @returns undefined when Slack can't look up the signers: it is retried soon */
 async function guardOf(context: SigningContext, order: Order): Promise<SendingGuard | undefined> {
   const { use, directory } = context;
   if (use === undefined) {
@@ -220,7 +219,7 @@ async function ownersOf(directory: Directory, log: KeyLog) {
   return { left: those('left'), unknown: those('unknown') };
 }
 
-/** The approvals whose signatures count, and how the others differ. */
+/** Approvals with valid signatures, and how the others differ. */
 async function verifyAll<Each extends SignedBy>(
   approvals: readonly Each[],
   subject: SignedSubject,

@@ -8,7 +8,6 @@ import { currentRequirements } from './requirements.ts';
 
 /** Changes of a pending order other than its approval. */
 
-/** The requester cancels a pending order. */
 export function cancelOrder(context: OrdersContext, orderId: string, userId: string): Promise<ChangeOutcome> {
   return changeOrder(context, orderId, (order) =>
     order.requesterId === userId
@@ -53,7 +52,7 @@ export function askRequester(
   });
 }
 
-/** Why a person may not ask the requester, checked before the form for the question opens. */
+/** Checked before the form for the question opens. */
 export async function refusalToAsk(
   context: OrdersContext,
   order: Order,

@@ -5,20 +5,18 @@ import { isGroup } from '../policy/policy.ts';
  * Whether the given approvals meet an order's requirements. Groups, members and stand-ins are those at the time of the
  * decision.
  *
- * A requirement has as many slots as approvers. One approval fills at most one slot of a requirement, and each slot is
- * filled once. An approver fills their own slot. Anyone else fills the slot of an absent approver for whom they are the
- * stand-in, so the role of stand-in is never passed on.
+ * A requirement has as many slots as approvers. An approval fills at most one slot per requirement. An approver fills
+ * their own slot. A stand-in fills the slot of an absent approver, and can't pass this on to another stand-in.
  */
 
-/** A stand-in of an absent person. */
+/** A stand-in for an absent person. */
 export interface StandIn {
-  /** Slack user id of the stand-in. */
   readonly userId: string;
-  /** First moment at which it no longer holds. */
+  /** The end, exclusive. */
   readonly until: Date;
 }
 
-/** Facts about people at one moment. People and groups without an entry are unknown. */
+/** Facts about people at one time. Missing entries are unknown. */
 export interface People {
   readonly groups: ReadonlyMap<string, ReadonlySet<string>>;
   /** Whether a person is a full member of the workspace. */
@@ -28,11 +26,11 @@ export interface People {
 }
 
 export interface GivenApprovals {
-  /** All requesters of the order, including those of the orders it retries. */
+  /** All requesters of the order and of the orders it retries. */
   readonly requesters: ReadonlySet<string>;
-  /** The user ids of the approvers, in any order. */
+  /** Approvers' user ids, in any order. */
   readonly approvals: readonly string[];
-  /** Approvers whose signature counts. For a signed requirement no one else does. */
+  /** Approvers with a valid signature. Only they can meet signed requirements. */
   readonly signers: ReadonlySet<string>;
   readonly people: People;
   readonly allowSelfApproval: boolean;
@@ -42,13 +40,13 @@ export interface GivenApprovals {
 /** An approval that fills a slot. */
 export interface Slot {
   readonly userId: string;
-  /** The absent approver whose slot this person takes. */
+  /** The absent approver whose slot this person fills. */
   readonly standsInFor?: string | undefined;
 }
 
 export interface RequirementProgress {
   readonly requirement: Requirement;
-  /** The approvals that count, possibly more than needed. */
+  /** The valid approvals, possibly more than needed. */
   readonly counted: readonly Slot[];
 }
 
@@ -58,7 +56,7 @@ export interface Progress {
   readonly requirements: readonly RequirementProgress[];
 }
 
-/** Whether an order meets its requirements, and which approvals count. */
+/** Whether an order meets its requirements, and which approvals are valid. */
 export function approvalProgress(demand: Requirements, context: GivenApprovals): Progress {
   const requirements = demand.requirements.map((requirement) => ({
     requirement,
@@ -79,13 +77,10 @@ export function approvalProgress(demand: Requirements, context: GivenApprovals):
   };
 }
 
-/**
- * The approvals that are valid for a requirement, signed or not. A click records the stand-ins; it doesn't replace a
- * signature.
- */
+/** Valid approvals for a requirement, signed or not. A click logs the stand-ins; it doesn't replace a signature. */
 export function countedApprovals(requirement: Requirement, context: Omit<GivenApprovals, 'signers'>): Slot[] {
   const { people, approvals, requesters, allowSelfApproval } = context;
-  // A group whose members Slack can't look up counts as empty.
+  // A group whose members Slack can't look up is treated as empty.
   const listed = requirement.approvers.flatMap((id) =>
     isGroup(id) ? [...(people.groups.get(id) ?? [])] : [id],
   );
@@ -110,14 +105,14 @@ function isMember({ membership }: People, userId: string): boolean {
   return membership.get(userId) === 'member';
 }
 
-/** The approver whose slot a stand-in can take; undefined when there is none. */
+/** An absent approver whose slot a stand-in can fill. */
 function freeSeatFor(
   approvers: ReadonlySet<string>,
   taken: ReadonlySet<string>,
   userId: string,
   context: Omit<GivenApprovals, 'signers'>,
 ): string | undefined {
-  // An approver counts as themselves or not at all.
+  // An approver never acts as a stand-in.
   if (approvers.has(userId) || !isMember(context.people, userId)) return undefined;
   return [...approvers].find((away) => !taken.has(away) && standsIn(userId, away, context));
 }

@@ -27,7 +27,7 @@ import {
 import type { DecidingPolicy } from '../policy/ports.ts';
 import { type FactOrder, gatherFacts } from '../policy/rule-facts.ts';
 
-/** Requirements of an order by the policy and the settings, when requested and at each decision. */
+/** An order's requirements by the policy and the settings, at the request and at each decision. */
 
 export interface RequirementSources {
   readonly settings: () => Promise<TeamSettings>;
@@ -56,13 +56,12 @@ export interface DecidedOrder {
   readonly names: readonly string[];
   readonly requesterId: string;
   readonly input: unknown;
-  /** It uses the team's account, which only approved orders may. */
+  /** It uses the team's account, which needs approval. */
   readonly usesTeamAccount: boolean;
-  /** Its mandate doesn't send it, so a person has to approve it. */
+  /** Its mandate doesn't cover it, so a person must approve it. */
   readonly isHeld?: boolean;
 }
 
-/** A saved order as input of the policy. */
 export function decidedOrder({ task, items, requesterId, input, account }: Order): DecidedOrder {
   const names = items.map(({ name }) => name);
   return { task, names, requesterId, input, usesTeamAccount: account.isTeamAccount ?? false };
@@ -75,7 +74,7 @@ export interface EvaluatedOrder {
   readonly decidedBy: readonly RuleReference[];
 }
 
-/** Evaluates an order's current requirements. Slack is asked only about groups that rules name as requesters. */
+/** Evaluates an order's current requirements. Only the groups of rules' requesters are looked up in Slack. */
 export async function evaluateOrder(deps: RequirementSources, order: DecidedOrder): Promise<EvaluatedOrder> {
   const [questions, saved, policy] = await Promise.all([
     questionsOf(deps, order),
@@ -108,10 +107,7 @@ export function settingsFor(
   return task === 'mandate' ? { ...settings, allowSelfApproval: false } : settings;
 }
 
-/**
- * Queries to the policy about an order. A mandate is evaluated as the renewal of each of its names, and as a
- * mandate.
- */
+/** A mandate is evaluated as the renewal of each of its names, and as a mandate. */
 async function questionsOf(
   { ruleFacts }: RequirementSources,
   order: DecidedOrder,
@@ -123,8 +119,8 @@ async function questionsOf(
 }
 
 /**
- * The same requirements, plus at least one approval by the approvers named in the settings. A mandate is never an
- * emergency, and lists its patterns as names.
+ * The same requirements, plus at least one approval by the settings' approvers. A mandate is never an emergency, and
+ * its names are its patterns.
  */
 function decidedByAnother(
   demand: Requirements,
@@ -151,7 +147,7 @@ function decidedByAnother(
     : needed;
 }
 
-/** An order's requirements under a policy, and under the environment's settings while no charter counts. */
+/** An order's requirements under a policy, and under the environment's settings while no charter is valid. */
 export function evaluateUnder(
   policy: PolicyInForce,
   settings: TeamSettings,
@@ -162,10 +158,7 @@ export function evaluateUnder(
   return { ...evaluation, demand: withEnvironment(evaluation.demand, order, settings, policy) };
 }
 
-/**
- * Requirements while no charter is valid: the environment's settings also apply, and at least one approval must be
- * signed.
- */
+/** While no charter is valid, the environment's settings also apply, and at least one approval must be signed. */
 function withEnvironment(
   demand: Requirements,
   { task, names }: FactOrder<OrderTaskName>,
@@ -188,8 +181,8 @@ function withEnvironment(
 }
 
 /**
- * Requirements for a protected change while no charter is valid: those that the environment's settings have for a task
- * that needs approval.
+ * Requirements for a protected change while no charter is valid: as for a task that needs approval by the environment's
+ * settings.
  */
 export function environmentRequirement(
   { lapsed }: PolicyInForce,
@@ -215,7 +208,7 @@ function askingFor(
   };
 }
 
-/** The names of an order that the policy refuses now, each with the rules. */
+/** Names of an order that the policy refuses now, each with the rules. */
 export async function refusedNames(
   deps: RequirementSources,
   order: DecidedOrder,
@@ -234,8 +227,8 @@ export async function refusedNames(
 }
 
 /**
- * The rules that refuse a task for one name, before the rest of its form is filled in. The other fields can't change
- * the decision, because a price only grows with the period. If no rule refuses the task, only the policy is read.
+ * The rules that refuse a task for one name, before the rest of its form is filled in. Other fields can't change this,
+ * because a longer period only raises the price. If no rule refuses the task, only the policy is read.
  */
 export async function rulesRefusing(
   deps: RequirementSources,
@@ -247,7 +240,6 @@ export async function rulesRefusing(
   return mayRefuse ? (await evaluateOrder(deps, order)).demand.refusedBy : [];
 }
 
-/** The fields of an order that rules read. */
 export function factOrderOf(order: DecidedOrder): FactOrder<OrderTaskName> {
   const { task, names, requesterId, input, usesTeamAccount } = order;
   const { effect, risk, nameKind, charge } = taskNamed(task);
@@ -262,12 +254,11 @@ export function factOrderOf(order: DecidedOrder): FactOrder<OrderTaskName> {
   };
 }
 
-/** The requirement of `APPROVERS` and `APPROVALS_REQUIRED`. */
 export function defaultRequirement(settings: TeamSettings, names: readonly string[]): Requirement {
   return { rule: { kind: 'approval_tasks' }, names, ...settingsApproval({ ...settings, signed: false }) };
 }
 
-/** An order's requirements when requested. Requirements of the settings name the current approvers. */
+/** An order's requirements at the request. The settings' requirements name the current approvers. */
 export function requestedRequirements({ demand }: Order, settings: TeamSettings): Requirements {
   const asked = askedOf(settings.approvers, settings.silentApprovers);
   const requirements = demand.requirements.map((requirement) =>
@@ -282,19 +273,18 @@ function withoutSilent({ silent: _, ...requirement }: Requirement): Requirement 
   return requirement;
 }
 
-/** The current requirements of a waiting order. */
 export interface CurrentRequirements {
   readonly settings: TeamSettings;
-  /** The requirements when requested, combined with the current ones. */
+  /** The requirements at the request, combined with the current ones. */
   readonly demand: Requirements;
   readonly asked: Requirements;
   readonly policyVersion: number;
   readonly decidedBy: readonly RuleReference[];
-  /** It needs more than when it was requested. */
+  /** It needs more than at the request. */
   readonly isStricter: boolean;
 }
 
-/** The stricter of a waiting order's requirements when requested and now. */
+/** The stricter of a pending order's requirements at the request and now. */
 export async function currentRequirements(
   deps: RequirementSources,
   order: Order,
@@ -310,7 +300,7 @@ export async function currentRequirements(
   return { settings, demand, asked, policyVersion, decidedBy, isStricter };
 }
 
-/** Reads an order's requirements. One that isn't waiting is not evaluated again. */
+/** Reads an order's requirements. Only pending orders are evaluated again. */
 export async function readRequirements(deps: RequirementSources, order: Order): Promise<CurrentRequirements> {
   if (isWaiting(order) || waitsForTime(order)) return currentRequirements(deps, order);
   const settings = settingsFor(order, await deps.settings());
@@ -336,7 +326,7 @@ export function deciders(
   return [...requirements, defaultRequirement(settings, names)];
 }
 
-/** If a rule refuses the order now, those may deny it who could approve it when it was requested. */
+/** If a rule refuses the order now, people who could approve it at the request may deny it. */
 export function decidersNow(
   { demand, asked, settings }: CurrentRequirements,
   order: Order,
@@ -345,7 +335,7 @@ export function decidersNow(
   return deciders(demand.requirements.length > 0 ? demand : asked, settings, order, also);
 }
 
-/** The least number of approvals that can be enough. */
+/** The minimum number of approvals. */
 export function approvalsRequiredBy(demand: Requirements, settings: TeamSettings): number {
   return demand.outcome === 'approve'
     ? Math.max(1, ...demand.requirements.map(({ needed }) => needed))

@@ -8,7 +8,6 @@ import { decideRecheck, type RecheckDecision } from './decide-scheduled.ts';
 
 export const UNCHANGED: RecheckDecision = { kind: 'unchanged' };
 
-/** Decides again about a scheduled order at its time. */
 export async function recheckScheduledOrder(context: OrdersContext, order: Order): Promise<RecheckDecision> {
   const { approvals, items, task } = order;
   const userIds = approvals.map(({ userId }) => userId);

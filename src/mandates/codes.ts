@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Why a mandate doesn't act for a name. */
+/** Why a mandate doesn't renew a name. */
 const HELD_CODES = [
   'price_unknown',
   'price_above',
@@ -39,16 +39,15 @@ const MANDATE_ENDS = [
   'requester_left',
   'owner_left',
   'approver_left',
-  /** Its spending is uncertain: the database may lack more than a day. */
+  /** Its spending is uncertain: the database may have lost more than a day. */
   'database_restored',
   'log_differs',
 ] as const;
 
-/** How a mandate ended. */
 export const storedMandateEnd = z.object({
   at: z.coerce.date(),
   because: z.enum(MANDATE_ENDS),
-  /** Slack user id of the person who ended it or has left. */
+  /** The person who ended it or has left. */
   by: z.string().exactOptional(),
 });
 

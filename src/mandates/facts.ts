@@ -12,9 +12,9 @@ import { zoneFor } from '../zones/rules.ts';
 import type { ActingFacts, NameEnd } from './acting.ts';
 import type { MandateName } from './ports.ts';
 
-/** Loads what a mandate needs to know of a name: all that an approval checks, read each time. */
+/** Loads the facts that a mandate's renewal depends on: all that an approval checks, read each time. */
 
-/** A name's expiry, with the last moment at which a renewal keeps it. */
+/** A name's expiry, with the latest time for a renewal that keeps it. */
 export function endOfName({ name, expiresAt }: MandateName): NameEnd {
   const graceDays = zoneFor(name).lifecycle?.autoRenewGraceDays ?? 0;
   return { name, expiresAt, renewableUntil: new Date(expiresAt.getTime() + graceDays * DAY_MS) };
@@ -37,7 +37,6 @@ export interface KnownName {
 }
 
 /**
- * Loads the facts that decide about a name.
  * @param mandate its order
  * @param without the order to be sent, so that it isn't counted as another renewal
  * @returns undefined while Slack can't look up a person it depends on
@@ -82,8 +81,8 @@ export async function knownName(
 }
 
 /**
- * Whether a mandate's approvals still meet the requirements of a name's renewal. Only this lets its orders be sent:
- * approvers who left or lost the permission since don't matter.
+ * Whether a mandate's approvals still meet the requirements of a name's renewal. Only this lets its orders be sent: it
+ * doesn't matter whether approvers have left or lost the permission since.
  */
 async function policyFor(
   deps: OrdersContext,
@@ -108,7 +107,7 @@ async function policyFor(
   return known.unreadableGroups.length > 0 || known.unconfirmed.size > 0 ? 'unknown' : 'asks_more';
 }
 
-/** Stand-ins when the mandate was approved; they stay stand-ins for its renewals. */
+/** Stand-ins when the mandate was approved; they remain so for its renewals. */
 async function standInsOf(deps: OrdersContext, mandate: Order): Promise<ReadonlyMap<string, StandIn>> {
   const approved = (await deps.store.history(mandate.id, 'system')).flatMap((entry) =>
     entry.kind === 'approved' ? (entry.progress?.requirements ?? []) : [],
@@ -124,8 +123,8 @@ async function standInsOf(deps: OrdersContext, mandate: Order): Promise<Readonly
 }
 
 /**
- * Amounts a name's renewal reserves on a day; undefined when a budget is exceeded.
- * @param orderId its order, if there is one, whose reservation is replaced
+ * Amounts that a name's renewal reserves on a day; undefined when a budget is exceeded.
+ * @param orderId its order, if any, whose reservation is replaced
  */
 export async function reservationFor(
   deps: OrdersContext,

@@ -13,13 +13,13 @@ import type { MandateEnd } from './codes.ts';
 import { isInForce, type MandateInForce, mandateOf } from './mandate.ts';
 import { endOfMandate, mandateTerms } from './terms.ts';
 
-/** How a mandate starts and ends. Its orders are in `run.ts`. */
+/** Starts and ends mandates. Their orders are in `run.ts`. */
 
 /** People are notified this long before a mandate ends. */
 const ENDING_SOON_MS = WEEK_MS;
 
 /**
- * Starts an approved mandate, if it is unchanged since and its people are there. Sends nothing.
+ * Starts an approved mandate, if it and its people are unchanged. Sends nothing.
  * @returns false when Slack can't look up its people: try again
  */
 export async function putInForce(deps: OrdersContext, orderId: string): Promise<boolean> {
@@ -72,7 +72,7 @@ export async function advanceMandate(deps: OrdersContext, order: Order): Promise
     await changeOrder(deps, order.id, () => ({ event: { type: 'mandate_ending' } }));
 }
 
-/** The requester or an approver ends a mandate at once. Its unsent orders are stopped. */
+/** The requester or an approver ends a mandate immediately. Its unsent orders are stopped. */
 export async function endMandate(
   deps: OrdersContext,
   orderId: string,
@@ -87,7 +87,7 @@ export async function endMandate(
   return end(deps, orderId, { because: 'person', by: userId });
 }
 
-/** Ends a mandate when one of its people has left. @returns whether it stays in force */
+/** Ends a mandate when one of its people has left. @returns whether it is still active */
 export async function endIfLeft(deps: OrdersContext, order: Order): Promise<boolean> {
   const { people } = await partiesOf(deps.findAccount, order);
   const [asker, owner] = people;
@@ -108,7 +108,7 @@ export async function endIfLeft(deps: OrdersContext, order: Order): Promise<bool
   return true;
 }
 
-/** Ends every mandate in force: their spending is no longer certain. */
+/** Ends all active mandates: their spending is no longer certain. */
 export async function endAfterRestore(deps: OrdersContext): Promise<void> {
   for (const { id, mandateEnd } of await mandatesOf(deps.store, 'system'))
     if (mandateEnd === undefined)
@@ -124,10 +124,10 @@ export async function endIfContradicted(deps: OrdersContext, order: Order): Prom
   return true;
 }
 
-/** More mandates than a team ever has. */
+/** More than any team has. */
 const MAX_MANDATES = 500;
 
-/** The orders of all mandates that came into force, newest first. */
+/** The orders of all mandates that have started, newest first. */
 export function mandatesOf(store: OrderStore, viewer: SystemViewer): Promise<readonly Order[]> {
   return store.list({ viewer, tasks: ['mandate'], states: ['SUCCEEDED'], limit: MAX_MANDATES });
 }
@@ -158,7 +158,7 @@ async function end(
   return outcome;
 }
 
-/** Stops an ended mandate's unsent orders. Marking them as sent is refused in any case; this notifies at once. */
+/** Stops an ended mandate's unsent orders, to notify people immediately. They couldn't be marked as sent anyway. */
 export async function stopUnsent(deps: OrdersContext, mandateId: string): Promise<void> {
   const stopped = await settleEach(await deps.mandates.unsentOf(mandateId), (orderId) =>
     changeOrder(deps, orderId, () => ({

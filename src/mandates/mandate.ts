@@ -5,28 +5,27 @@ import type { MandateEnd } from './codes.ts';
 import { endOfMandate, type MandateTerms, mandateTerms } from './terms.ts';
 
 /**
- * A mandate: an order that sends nothing itself and is `SUCCEEDED` while in force. Its approvals count for the
- * renewals it makes, each an order of its own. Pure.
+ * A mandate is an order that sends nothing itself and is `SUCCEEDED` while active. Its approvals apply to its renewals;
+ * each renewal is an order of its own. Pure.
  */
 
-/** A mandate that has been in force, read from its order. */
+/** A mandate that has started, read from its order. */
 export interface Mandate {
   readonly id: string;
   readonly since: Date;
   readonly terms: MandateTerms;
   readonly patterns: NamePatterns;
-  /** First moment after its last day. */
+  /** The end, exclusive. */
   readonly endsAt: Date;
   readonly end: MandateEnd | undefined;
 }
 
-/** A mandate in force, with its order. */
 export interface MandateInForce {
   readonly order: Order;
   readonly mandate: Mandate;
 }
 
-/** @returns undefined for another kind of order, or one that hasn't come into force */
+/** @returns undefined for another kind of order, or a mandate that hasn't started */
 export function mandateOf(order: Order): Mandate | undefined {
   if (order.task !== 'mandate' || order.state !== 'SUCCEEDED' || order.closedAt === undefined)
     return undefined;
@@ -42,7 +41,7 @@ export function mandateOf(order: Order): Mandate | undefined {
   };
 }
 
-/** Whether a mandate allows sending at a moment. */
+/** Whether a mandate allows sending at this time. */
 export function isInForce({ end, endsAt }: Mandate, at: Date): boolean {
   return end === undefined && at < endsAt;
 }
@@ -51,7 +50,7 @@ export function covers({ patterns }: Mandate, name: string, touched: readonly st
   return fitsPatterns(patterns, subjectOf(name, 'host'), touched) === 'yes';
 }
 
-/** If several mandates cover a name, the oldest acts, whatever the others allow. */
+/** If several mandates cover a name, the oldest applies, whatever the others allow. */
 function byAge(a: Mandate, b: Mandate): number {
   return a.since.getTime() - b.since.getTime() || (a.id < b.id ? -1 : 1);
 }

@@ -15,9 +15,9 @@ import { type Mandate, type MandateInForce, mandateFor } from './mandate.ts';
 import type { MandateAct, MandateName } from './ports.ts';
 import type { MandateTerms } from './terms.ts';
 
-/** Overviews of mandates, before the decision and while in force. */
+/** Overviews of mandates, before the decision and while active. */
 
-/** A mandate in force, with its past and coming renewals. */
+/** An active mandate, with its past and upcoming renewals. */
 export interface MandateStatus extends MandateInForce {
   readonly history: readonly OrderLogEntry[];
   /** The current month or year of its total. */
@@ -25,17 +25,17 @@ export interface MandateStatus extends MandateInForce {
   /** In minor units of its currency: spent, plus reserved for unanswered orders. */
   readonly booked: bigint;
   readonly reserved: bigint;
-  /** Names it acts for within 30 days, soonest first. */
+  /** Names it will renew within 30 days, soonest first. */
   readonly coming: readonly MandateName[];
   /** Its acts in the last 30 days, latest first. */
   readonly acts: readonly MandateAct[];
 }
 
 const SHOWN_DAYS = 30;
-/** Names read for the coming renewals. */
+/** Names read for the upcoming renewals. */
 const MAX_COMING = 1_000;
 
-/** The mandates in force that a person may see, oldest first, and how many others there are. */
+/** The active mandates that a person may see, oldest first, and how many others there are. */
 export async function mandateStatuses(
   deps: OrdersContext,
   viewer: PersonViewer,
@@ -75,7 +75,7 @@ function boundsOf(span: BudgetSpan, day: string) {
   return { period, from, until: utcDay(next) };
 }
 
-/** The names for which each mandate acts within 30 days. */
+/** The names that each mandate will renew within 30 days. */
 async function comingNames(
   deps: OrdersContext,
   mandates: readonly Mandate[],
@@ -96,7 +96,7 @@ async function comingNames(
   return found;
 }
 
-/** Without a domain service no mandate renews. */
+/** Without a domain service, no mandate renews. */
 async function actingMandates(deps: OrdersContext, viewer: SystemViewer): Promise<readonly MandateInForce[]> {
   return deps.servicePlaces.jsonUrl === undefined ? [] : mandatesInForce(deps, viewer);
 }
@@ -106,7 +106,7 @@ interface EndingName {
   readonly expiresAt?: Date | undefined;
 }
 
-/** The mandates in force that cover some names and don't end before they have to act. */
+/** The active mandates that cover some names and don't end before they would renew them. */
 async function mandatesCovering(
   deps: OrdersContext,
   names: readonly EndingName[],
@@ -134,13 +134,13 @@ export interface MandatePreview {
   /** One year of all its names, at the prices of a year ago and of today. */
   readonly lastYear: OrderCost | undefined;
   readonly nextYear: OrderCost | undefined;
-  /** Names for which it wouldn't act now, each with the reason. */
+  /** Names it wouldn't renew now, each with the reason. */
   readonly held: readonly { readonly name: string; readonly because: HeldCode }[];
-  /** Names for which an older mandate acts. */
+  /** Names for which an older mandate applies. */
   readonly others: readonly string[];
 }
 
-/** A pending mandate's coverage, with the names it wouldn't act on. */
+/** A pending mandate's coverage, with the names it wouldn't renew. */
 export async function previewOf(
   deps: OrdersContext,
   order: Order,
@@ -175,7 +175,7 @@ export async function previewOf(
   };
 }
 
-/** Which of these expiries a mandate will renew that is in force now and doesn't end before. */
+/** Which of these expiries an active mandate will renew in time. */
 export async function mandatesInTime(
   deps: OrdersContext,
 ): Promise<(end: { readonly name: string; readonly expiresAt: Date }) => boolean> {
@@ -190,15 +190,15 @@ export async function mandatesInTime(
     covering.some(({ mandate, names }) => names.has(end.name) && isInTimeFor(mandate, end, now));
 }
 
-/** The mandate in force that covers one name. */
+/** The active mandate that covers one name. */
 export interface CoveringMandate {
   /** Undefined when the viewer may not see it. */
   readonly given: MandateInForce | undefined;
-  /** It ends before it has to act for the name. */
+  /** It ends before it would renew the name. */
   readonly isOverBefore: boolean;
 }
 
-/** The mandate that covers a name (if several, the one that acts); undefined when none does. */
+/** The mandate that covers a name (if several, the one that applies); undefined when none does. */
 export async function mandateOfName(
   deps: OrdersContext,
   name: string,
@@ -212,7 +212,7 @@ export async function mandateOfName(
   return { given: isVisible ? covering : undefined, isOverBefore: acting === undefined };
 }
 
-/** Mandates in force that a person requested or approved. */
+/** Active mandates that a person requested or approved. */
 export async function mandatesOfPerson(
   deps: OrdersContext,
   userId: string,
@@ -223,15 +223,14 @@ export async function mandatesOfPerson(
   );
 }
 
-/** The outcome for names if no one acts. */
+/** The future of names without further action. */
 export interface Outlook {
-  /** When mandates will renew names, assuming nothing changes: before they expire, and with nothing in the way. */
+  /** When mandates will renew names, if nothing changes. */
   readonly renewals: ReadonlyMap<string, Date>;
   /** Names that will be lost: no owner, no mandate and no order to renew them. */
   readonly uncovered: readonly string[];
 }
 
-/** The outcome for some names if no one acts. */
 export async function outlookOf(
   deps: OrdersContext,
   watched: readonly (EndingName & { readonly owner?: string | undefined })[],
@@ -257,7 +256,7 @@ export async function outlookOf(
   return { renewals, uncovered: uncovered.map(({ name }) => name) };
 }
 
-/** When the orders that mandates have made are sent. @param open the open order of each name */
+/** When mandates' existing orders are sent. @param open the open order of each name */
 async function renewalsUnderWay(
   { store, now }: OrdersContext,
   open: ReadonlyMap<string, string>,
@@ -272,7 +271,7 @@ async function renewalsUnderWay(
   });
 }
 
-/** When mandates renew names they haven't acted for yet, by the same rules as then. */
+/** When mandates will renew other names, by the same rules. */
 async function renewalsAhead(
   deps: OrdersContext,
   covering: ReadonlyMap<string, MandateInForce>,
@@ -296,7 +295,7 @@ async function renewalsAhead(
   return found;
 }
 
-/** Usage of the ceilings after one more order. */
+/** Usage of the limits after one more order. */
 function withPlan({ byDay, countOn }: Taken, { day, amount }: SendPlan): Taken {
   return {
     byDay: [...byDay, { day, minor: BigInt(amount.minor) }],

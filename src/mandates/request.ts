@@ -11,7 +11,7 @@ export interface MandateRequest
     'requesterId' | 'channelId' | 'threadTs' | 'isPrivate' | 'reason' | 'deliveryId'
   > {
   readonly typed: TypedTerms;
-  /** The account its renewals use; undefined: none. */
+  /** The account that its renewals use; undefined: none. */
   readonly account: Account | undefined;
 }
 

@@ -16,19 +16,19 @@ import type { MandateAct, MandateName } from './ports.ts';
 import { MAX_NOTICE_DAYS } from './terms.ts';
 
 /**
- * Creates an order for each due name, by mandate or as an ordinary order. Safe to repeat, also
- * on several replicas: one act is saved per expiry of a name.
+ * Creates an order for each due name, by mandate or as a regular order. Idempotent, also on several replicas: one act
+ * is saved per expiry of a name.
  */
 
-/** Names read at once. */
+/** Names read per query. */
 const PAGE = 200;
-/** After its expiry a renewal may still keep a name for this long. */
+/** After its expiry, a name may still be renewable for this long. */
 const LONGEST_GRACE_DAYS = 45;
-/** Held names processed at once. */
+/** Held names processed per run. */
 const MAX_ASKED = 500;
 
 /**
- * Runs the mandates that are due. Each mandate and each name fails alone.
+ * Runs the mandates that are due. A failure doesn't affect other mandates and names.
  * @throws {AggregateError} after everything was tried
  */
 export async function runMandates(deps: OrdersContext): Promise<void> {
@@ -56,7 +56,7 @@ async function askForHeldNames(deps: OrdersContext): Promise<readonly unknown[]>
     : errors;
 }
 
-/** Ends a mandate whose people have left, or stops an ended one's unsent orders. @returns it if it stays in force */
+/** Ends a mandate whose people have left, or stops an ended one's unsent orders. @returns it if it is still active */
 async function tendMandate(deps: OrdersContext, order: Order): Promise<MandateInForce | undefined> {
   const mandate = mandateOf(order);
   if (mandate === undefined || (await endIfContradicted(deps, order))) return undefined;
@@ -102,7 +102,7 @@ async function actFor(
   const now = deps.now();
   const taken = await deps.mandates.takenBy(mandate.id);
   const plan = decideActing(mandate, known.facts, taken, now);
-  // It ends too soon to send anything: another mandate may come.
+  // It ends too soon to send anything: another mandate may follow.
   if (plan === 'mandate_ended') return;
   const act = {
     name: name.name,
@@ -154,13 +154,13 @@ async function orderFor(deps: OrdersContext, planned: PlannedAct): Promise<HeldC
   if ('issue' in created) return 'account_gone';
   const act = { name: name.name, expiresAt: name.expiresAt, mandateId: mandate.id, at, amount: plan.amount };
   await deps.mandates.keepOrder(act, { order: created.order, log: [created.entry], reservation });
-  // If a ceiling was hit or another order came first, the next run decides again.
+  // If a limit was exceeded or another order came first, the next run decides again.
   return undefined;
 }
 
 /**
- * A name's renewal in the name of the mandate's requester. Notifications go to the reminders channel, or where the
- * mandate was requested.
+ * A name's renewal for the mandate's requester. Notifications go to the reminders channel, or where the mandate was
+ * requested.
  */
 async function renewalRequest({ settings }: OrdersContext, mandate: Order, name: string) {
   const { task, input, requesterId } = renewalOf(mandate, name);
@@ -168,7 +168,7 @@ async function renewalRequest({ settings }: OrdersContext, mandate: Order, name:
   return { task, input, requesterId, channelId, secret: undefined, reason: undefined, threadTs: undefined };
 }
 
-/** Makes an ordinary order for a name that its mandate doesn't renew. */
+/** Makes a regular order for a name that its mandate doesn't renew. */
 async function askFor(deps: OrdersContext, act: MandateAct): Promise<void> {
   const mandate = await deps.store.load(act.mandateId, 'system');
   if (mandate === undefined) return;

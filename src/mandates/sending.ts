@@ -12,8 +12,8 @@ import { knownName, renewalOf, reservationFor } from './facts.ts';
 import { mandateOf } from './mandate.ts';
 
 /**
- * The last checks of a mandate's order before it is sent: all that an approval checks, and once more in the
- * transaction that marks it as sent.
+ * The last checks of a mandate's order before it is sent: all that an approval checks, repeated in the transaction that
+ * marks it as sent.
  */
 
 /** Whether an order may be sent now, with the checks for marking it as sent. */
@@ -21,7 +21,6 @@ export type Cleared =
   | (Extract<Clearance, { kind: 'clear' }> & { readonly sending: MandatedSending })
   | Exclude<Clearance, { kind: 'clear' }>;
 
-/** Decides whether a mandate's order may be sent now. */
 export async function clearForMandate(deps: OrdersContext, order: Order): Promise<Cleared> {
   const now = deps.now();
   const loaded = await loadDue(deps, order, now);
@@ -33,7 +32,7 @@ export async function clearForMandate(deps: OrdersContext, order: Order): Promis
   return { kind: 'clear', sending: { reservation, signedBy, refusal: refusalAtMark(deps, reservation.day) } };
 }
 
-/** All facts that decide about an order that is due; or its outcome if they can't be known. */
+/** All facts about a due order; or its outcome if they can't be known. */
 async function loadDue(deps: OrdersContext, order: Order, now: Date) {
   const held = (code: HeldCode) => ({ kind: 'held', code }) as const;
   const [item] = order.items;
@@ -67,8 +66,8 @@ async function loadDue(deps: OrdersContext, order: Order, now: Date) {
 }
 
 /**
- * Whether an order is what its mandate makes for a name. The mandate's approvals count for nothing else that claims
- * to be its order.
+ * Whether an order is what its mandate makes for a name. The mandate's approvals apply to nothing else that claims to
+ * be its order.
  */
 function isRenewalOf(mandate: Order, order: Order, name: string): boolean {
   const { task, input, requesterId } = renewalOf(mandate, name);

@@ -6,11 +6,10 @@ import { BUDGET_SPANS } from '../money/budget.ts';
 import { readPattern } from '../policy/name-patterns.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 
-/** A mandate's terms: the names that may be renewed without asking each time, and the ceilings. Pure. */
+/** A mandate's terms: the names that may be renewed without a request each time, and the limits. Pure. */
 
-/** Patterns of one mandate: each is a line of its card. */
+/** Each pattern is a line of the mandate's card. */
 const MAX_PATTERNS = 50;
-/** Latest end of a mandate, in days from now. */
 const MAX_DAYS_AHEAD = 400;
 export const MIN_NOTICE_DAYS = 3;
 export const MAX_NOTICE_DAYS = 30;
@@ -29,12 +28,12 @@ export const mandateTerms = z.object({
   span: z.enum(BUDGET_SPANS),
   /** The last day (UTC) on which it sends orders, YYYY-MM-DD. */
   until: z.iso.date(),
-  /** Days before a name's expiry at which it acts. */
+  /** It renews a name this many days before its expiry. */
   notice: z.int().min(MIN_NOTICE_DAYS).max(MAX_NOTICE_DAYS),
 });
 export type MandateTerms = Readonly<z.output<typeof mandateTerms>>;
 
-/** First moment after a mandate's last day. */
+/** The end of a mandate's last day. */
 export function endOfMandate({ until }: MandateTerms): Date {
   return new Date(Date.parse(until) + DAY_MS);
 }
@@ -46,7 +45,7 @@ export function statedTerms({ max_price, max_total, span, until, notice }: Manda
 }
 
 export interface TypedTerms {
-  /** Patterns separated by commas, blanks or new lines. */
+  /** Patterns separated by commas, spaces or new lines. */
   readonly mandate_names: string;
   readonly max_price: string;
   readonly max_total: string;
@@ -63,9 +62,9 @@ export type MandateIssue = { readonly field: MandateField } & (
       readonly code:
         | AmountIssue
         | 'no_names'
-        /** With a zero ceiling nothing would ever be sent. */
+        /** With a zero limit, nothing could be sent. */
         | 'zero'
-        /** With a total below the price of one name nothing could be sent. */
+        /** With a total below the price of one name, nothing could be sent. */
         | 'below_max_price'
         | 'span_unknown'
         | 'not_a_day'
@@ -155,7 +154,7 @@ function readUntil(text: string, today: string, note: Note): string | undefined 
   const read = parseTypedDate(text);
   const day = read.ok ? utcDay(read.value) : undefined;
   if (day === undefined) note({ field, code: 'not_a_day' });
-  // Orders made today would be sent tomorrow at the earliest.
+  // Today's orders would be sent tomorrow at the earliest.
   else if (day <= today) note({ field, code: 'day_past' });
   else if (Date.parse(day) - Date.parse(today) > MAX_DAYS_AHEAD * DAY_MS)
     note({ field, code: 'too_far_ahead', max: MAX_DAYS_AHEAD });

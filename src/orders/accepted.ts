@@ -6,7 +6,7 @@ import type { Order, OrderItem } from './order.ts';
 import type { NextStep } from './order-task.ts';
 import { taskNamed } from './tasks.ts';
 
-/** Days after acceptance until a missing registry change is reported, while there is time to ask the service. */
+/** Days after acceptance until a missing registry change is reported, early enough to ask the service. */
 const OVERDUE_DAYS: Readonly<Record<NextStep, number>> = {
   // A transfer completes five days after its request.
   transfer_period: 7,
@@ -16,8 +16,8 @@ const OVERDUE_DAYS: Readonly<Record<NextStep, number>> = {
 };
 
 /**
- * Checks whether the registry shows the end of a task the service only accepted, and records that, or that it is
- * overdue, so that its thread says so. Safe to repeat, also on several replicas at once.
+ * Checks whether the registry shows the completion of a task that the service has only accepted, and records that, or
+ * that it is overdue. Idempotent, also on several replicas.
  */
 export async function recordRegistryConfirmations(deps: SendingContext, order: Order): Promise<void> {
   const { lookUpAtRegistry, log, stopLooking } = deps;

@@ -15,9 +15,9 @@ import { sendOrder } from './send-order.ts';
 import { taskNamed } from './tasks.ts';
 
 /**
- * Advances an order by its row. Every step is a compare-and-swap, so it is safe to repeat, also on several replicas
- * at once. It continues after a crash, a lost wake-up or another process.
- * @param lane an order that has left it is left to its new lane: slow registry lookups must not delay execution
+ * Advances an order by its row. Every step is a compare-and-swap, so it is idempotent, also on several replicas. It
+ * continues after a crash, a lost notification or another process.
+ * @param lane an order that has left it is not advanced: slow registry lookups must not delay execution
  */
 export async function advance(deps: SendingContext, orderId: string, lane: DueLane): Promise<void> {
   const found = await deps.store.loadWithHistory(orderId, 'system');

@@ -35,11 +35,10 @@ export type ChangeOutcome =
     };
 
 /**
- * Reads an order, decides, commits by compare-and-swap, and advances the order. After a conflict it reads and decides
- * again.
- * @param decide pure or asynchronous; called again on every try
- * @param known a snapshot the caller has just read or committed. Saves one read; a refusal is always decided on a
- * fresh read.
+ * Reads an order, decides, commits by compare-and-swap, and advances the order. After a conflict, starts over.
+ * @param decide pure or asynchronous; called on every try
+ * @param known a snapshot the caller has just read or committed. Saves one read; a refusal is always decided on a fresh
+ * read.
  */
 export async function changeOrder(
   context: ChangeContext,
@@ -62,7 +61,7 @@ export async function changeOrder(
 
 /**
  * Commits a decision about an order by compare-and-swap.
- * @param isFresh the order was just read; if not, a refusal by its state counts as outdated
+ * @param isFresh the order was just read; if not, a refusal by its state may be outdated
  * @returns undefined after a conflict: read and decide again
  */
 export async function commitDecision(
@@ -87,7 +86,7 @@ export async function commitDecision(
   return refusal && { ok: false, refusal, order: before };
 }
 
-/** Why a commit is refused; undefined for a mere conflict. */
+/** @returns undefined for a mere conflict */
 function refusalOfConflict({
   conflictingOrderId,
   differs,

@@ -9,11 +9,11 @@ import { type ServicePlaces, verifiedStatement } from './statement.ts';
 import type { StatementPart } from './summary.ts';
 
 /**
- * Whether an order still gives its original statement. If not, the database was tampered with, or the service has
- * moved: nothing is sent, and admins are notified of the difference, as far as the log shows it.
+ * Whether an order still matches its original statement. If not, the database was tampered with, or the service's URL
+ * has changed: nothing is sent, and admins are notified of the difference, as far as the log shows it.
  */
 
-/** The rows of an order no longer give its statement, or its encrypted input differs from it. Nothing is sent. */
+/** An order's rows or its encrypted input no longer match its statement. Nothing is sent. */
 export class StatementChangedError extends Error {
   override readonly name = 'StatementChangedError';
   readonly parts: readonly StatementPart[];
@@ -24,10 +24,7 @@ export class StatementChangedError extends Error {
   }
 }
 
-/**
- * Whether the rows of an order still are those that gave its statement. Much faster than building the statement
- * again.
- */
+/** Whether an order's rows are the same as those verified before. Much faster than building the statement again. */
 export function isSameRequest(order: Order, verified: Order): boolean {
   return isDeepStrictEqual(requestOf(order), requestOf(verified));
 }
@@ -40,7 +37,7 @@ function requestOf(order: Order) {
   ];
 }
 
-/** Differences from an order's statement; undefined if its rows still give it. */
+/** Differences from an order's statement; undefined if its rows still match it. */
 export async function findChangedParts(
   { store, servicePlaces }: OrdersContext,
   order: Order,
@@ -65,7 +62,7 @@ export function changedParts(
   history: readonly OrderLogEntry[],
   places: ServicePlaces,
 ): readonly StatementPart[] {
-  // For the rows of a file the log has only their number.
+  // For the rows of a file, the log has only their number.
   const asked = history.find((entry) => entry.kind === 'requested');
   if (asked === undefined) return [];
   const { jsonUrl, xmlUrl } = places;

@@ -19,16 +19,16 @@ import { inputOwner, itemInputOwner, unsaltSecret } from './salted-secret.ts';
 import { verifiedStatement } from './statement.ts';
 import type { Statement } from './statement-shape.ts';
 
-/** A worker silent for longer has abandoned its order. */
+/** A worker that is silent for longer is considered dead. */
 export const LEASE_MS = 20_000;
 
-/** An order this process has claimed, with everything that its requests need. */
+/** An order that this process has claimed, with everything its requests need. */
 export interface ClaimedOrder {
   readonly order: Order;
   readonly workerId: string;
   /** People who must be members when an item is sent. */
   readonly people: readonly Party[];
-  /** Checked again by the mark of a mandate's order. */
+  /** Checked again when a mandate's order is marked as sent. */
   readonly mandated: MandatedSending | undefined;
   readonly prepared: Prepared;
 }
@@ -64,8 +64,8 @@ export async function claimOrder(context: SendingContext, known: Order): Promise
 const NOT_CLAIMED = 'not_claimed';
 
 /**
- * @param isFresh the order was just read; if not, a decision to wait counts as outdated
- * @returns undefined if the order has to be read and decided again
+ * @param isFresh the order was just read; if not, a decision to wait may be outdated
+ * @returns undefined if the order must be read and decided again
  */
 async function tryToClaim(
   context: SendingContext,
@@ -92,7 +92,7 @@ async function tryToClaim(
   const extra = decision.kind === 'claim' ? { leaseMs: context.leaseMs } : {};
   const saved = await commitDecision(context, order, { event: decision.event, extra }, isFresh);
   if (saved === undefined) return undefined;
-  // Its thread tells the approvers, so their next click counts.
+  // Its thread notifies the approvers, so their next click is accepted.
   if (saved.ok && decision.event.type === 'reopened' && decision.event.reasons.includes('impact'))
     await context.impactTold(order.id);
   return saved.ok && decision.kind === 'claim' && loaded !== undefined
@@ -101,8 +101,8 @@ async function tryToClaim(
 }
 
 /**
- * Records that a mandate holds an order, before the order is stopped: marking it as sent is refused in any case. If
- * the mandate has ended, another one may act for the name.
+ * Records that a mandate holds an order, before the order is stopped; it couldn't be marked as sent anyway. If the
+ * mandate has ended, another one may renew the name.
  */
 export async function holdForMandate(
   { mandates, now }: SendingContext,
@@ -143,7 +143,7 @@ async function load(
   order: Order,
   statement: Statement,
 ): Promise<SendingFacts & Omit<ClaimedOrder, 'order'>> {
-  // A database that loses commits gives the same version twice: versions don't distinguish two claims, ids do.
+  // A database that loses commits returns the same version twice: ids distinguish two claims, versions don't.
   const workerId = `${context.workerId}/${randomUUID()}`;
   const clearance = order.mandated === undefined ? undefined : await clearForMandate(context, order);
   const [{ people }, prepared, recheck] = await Promise.all([
@@ -163,7 +163,7 @@ async function load(
   };
 }
 
-/** Decrypts secrets for the requests. An error ends the items of the order, so it is returned, not thrown. */
+/** Decrypts secrets for the requests. An error ends the order's items, so it is returned, not thrown. */
 async function prepare(context: SendingContext, order: Order, statement: Statement): Promise<Prepared> {
   try {
     const client = await context.clientFor(order.account.id);

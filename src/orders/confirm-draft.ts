@@ -7,8 +7,6 @@ import { chosenTime, type Order } from './order.ts';
 import { type BudgetUse, budgetedItems, checkBudgets } from './order-budget.ts';
 import type { Refusal } from './refusal.ts';
 
-/* The requester confirms a draft or drops it. */
-
 const FORGOTTEN: Refusal = { code: 'draft_forgotten' };
 
 /** The requester drops a draft, which others have never seen. @returns why not; undefined when it is deleted */
@@ -32,7 +30,7 @@ export type ConfirmOutcome =
 
 interface DraftTerms {
   readonly evaluated: EvaluatedOrder;
-  /** Read only for an order that is sent at once. */
+  /** Read only for an order that is sent immediately. */
   readonly budgets: BudgetUse;
   readonly firstExpiry: Date | undefined;
 }

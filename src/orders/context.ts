@@ -29,8 +29,8 @@ import type { ServicePlaces } from './statement.ts';
 export interface OrdersContext {
   readonly store: OrderStore;
   /**
-   * Continues an order this process has just committed: `app/reconcile.ts` calls `orders/advance.ts`. If the call is
-   * lost, the loop there finds the row.
+   * Continues an order that this process has just committed: `app/reconcile.ts` calls `orders/advance.ts`. If the call
+   * is lost, the loop there finds the row.
    */
   readonly advance: (order: Order) => void;
   readonly vault: Vault;
@@ -41,17 +41,17 @@ export interface OrdersContext {
   readonly ruleFacts: RuleFacts;
   readonly standIns: StandInSource;
   readonly priceOf: PriceOrder;
-  /** Price of renewing names for a year by the prices of a day (UTC, YYYY-MM-DD). */
+  /** The price of renewing names for a year, at a day's prices (UTC, YYYY-MM-DD). */
   readonly costOn: (names: readonly string[], day: string) => Promise<OrderCost>;
   readonly compareBudgets: CompareBudgets;
-  /** The budgets of a day (UTC, YYYY-MM-DD). */
+  /** The budgets on a day (UTC, YYYY-MM-DD). */
   readonly budgetsOn: (day: string) => CompareBudgets;
-  /** Whether a person is an admin now; false if Slack can't say. */
+  /** False if Slack can't look it up. */
   readonly isAdmin: (userId: string) => Promise<boolean>;
   readonly firstExpiry: FirstExpiry;
   /** Looks up what depends on an order's name; may take a moment. */
   readonly impactAtApproval: (order: Order, pressedAt: Date) => Promise<ImpactAtApproval>;
-  /** The person was warned that a lookup at their approval found something new. */
+  /** The person was warned that the lookup at their approval had a new finding. */
   readonly impactTold: (orderId: string) => Promise<void>;
   /** When an approval was last refused because of such a lookup; undefined if never. */
   readonly impactWarnedAt: (order: Order) => Promise<Date | undefined>;
@@ -61,7 +61,7 @@ export interface OrdersContext {
   readonly tagsTouched: (names: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>;
   /** Undefined when the account is no longer linked. */
   readonly findAccount: FindAccount;
-  /** The account of a person's orders; undefined when there is none. */
+  /** The account for a person's orders; undefined when there is none. */
   readonly accountOf: (userId: string) => Promise<Account | undefined>;
   readonly interfacesOf: (account: Account) => AvailableInterfaces;
   /** The client with an account's credential; undefined when the account is gone. */
@@ -75,20 +75,20 @@ export interface OrdersContext {
 export interface SendingContext extends OrdersContext {
   /** Called when the service has accepted an account's credential. */
   readonly accepted: (accountId: string) => Promise<void>;
-  /** Identifies this process among all that share the database; new at every start. */
+  /** Unique per process and start. */
   readonly workerId: string;
-  /** How long this worker may be silent before its order counts as abandoned, in milliseconds. */
+  /** How long this worker may be silent before it is considered dead, in milliseconds. */
   readonly leaseMs: number;
-  /** How long after its mark a request may leave, in milliseconds. */
+  /** How long after it was marked as sent a request may be sent, in milliseconds. */
   readonly sendWithinMs: number;
   /**
-   * Measures how long a request waits between its mark and its first byte, in milliseconds since 1970. A
-   * monotonic clock stops while a virtual machine is frozen.
+   * Milliseconds since 1970, to measure how long a request waits after it was marked as sent. A monotonic clock stops
+   * while a virtual machine is suspended.
    */
   readonly wallClock: () => number;
   /** Reports a request's duration to the metrics. */
   readonly observe: (task: string, outcome: string, seconds: number) => void;
-  /** Updates the watch list with an item's success. Idempotent. */
+  /** Updates the watch list after an item's success. Idempotent. */
   readonly follow: (order: Order, n: number) => Promise<void>;
   readonly findEvidenceFor: FindEvidence;
   readonly lookUpAtRegistry: LookUpAtRegistry;

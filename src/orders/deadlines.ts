@@ -1,7 +1,7 @@
 import { DAY_MS, MINUTE_MS } from '../lib/duration.ts';
 import type { Requirements } from '../policy/evaluate.ts';
 
-/** Deadlines of a waiting order: reminder, escalation, expiry. Pure. */
+/** Deadlines of a pending order: reminder, escalation, expiry. Pure. */
 
 /** Shortest wait before a reminder for a name that expires soon. */
 const SHORTEST_WAIT_MS = 15 * MINUTE_MS;
@@ -18,9 +18,9 @@ export interface PendingDeadlines {
 export type Waits = Pick<Requirements, 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs'>;
 
 /**
- * The deadlines of an order that starts waiting now.
+ * The deadlines of an order that becomes pending now.
  * @param firstExpiry earliest known expiry of its names
- * @param time when it is to be sent; it has to be approved before, unless it was reopened then
+ * @param time when it will be sent; it must be approved before, unless it was reopened then
  */
 export function pendingDeadlines(waits: Waits, now: Date, firstExpiry?: Date, time?: Date): PendingDeadlines {
   const after = (ms: number) => new Date(now.getTime() + ms);

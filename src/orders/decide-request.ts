@@ -13,9 +13,9 @@ import { type RequestContext, startsAsDraft } from './request-context.ts';
 import { hashOfStatement, statementOf } from './statement.ts';
 import type { Statement } from './statement-shape.ts';
 
-/* Decides requests. Pure: the clock, ids, salts, the policy and budgets are data. */
+/* Decides about requests. Pure: time, ids, salts, the policy and budgets are parameters. */
 
-/** A draft that isn't confirmed is deleted after this. */
+/** An unconfirmed draft is deleted after this. */
 const DRAFT_LIFE_MS = 15 * MINUTE_MS;
 
 /** A new order with the first entry of its log. */
@@ -29,7 +29,7 @@ export type RequestDecision =
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   | { readonly kind: 'unsupported'; readonly issue: RequestIssue };
 
-/** Makes an order of a request: a draft, one that waits for approval, or one that is sent at once. */
+/** Makes an order from a request: a draft, one that waits for approval, or one that is sent immediately. */
 export function decideRequest(context: RequestContext): RequestDecision {
   const { demand } = context.evaluated;
   if (demand.outcome === 'refuse')
@@ -39,7 +39,7 @@ export function decideRequest(context: RequestContext): RequestDecision {
   const start = startOf(context);
   const created = newOrder(context, start);
   if ('issue' in created) return { kind: 'unsupported', issue: created.issue };
-  // Only an order that nobody has to confirm or approve is reserved now.
+  // Only an order that needs neither confirmation nor approval is reserved now.
   const reservation = start.state === 'APPROVED' ? context.budgets.reservation : undefined;
   return { kind: 'create', ...created, reservation };
 }
@@ -58,10 +58,9 @@ function timeOf({ schedule, request }: RequestContext): Date | undefined {
   return typeof schedule === 'object' ? schedule.at : request.sendAfter;
 }
 
-/** How a new order starts. */
 export interface Start {
   readonly state: 'DRAFT' | 'PENDING' | 'APPROVED';
-  /** When it expires, is reminded of and escalated; undefined for an order that is sent at once. */
+  /** When it expires, is reminded of and escalated; undefined for an order that is sent immediately. */
   readonly moments: Partial<PendingDeadlines> | undefined;
 }
 
@@ -75,7 +74,7 @@ function startOf(context: RequestContext): Start {
   return { state: 'PENDING', moments: pendingDeadlines(demand, now, firstExpiry, timeOf(context)) };
 }
 
-/** @returns the issue if the request can't be sent as it is */
+/** @returns the issue if the request can't be sent */
 export function newOrder(context: RequestContext, start: Start): NewOrder | { readonly issue: RequestIssue } {
   const { request, account, price, servicePlaces, budgets } = context;
   const { retries } = request;
@@ -161,7 +160,7 @@ function unstatedOrder(
     channelId: request.channelId,
     threadTs: request.threadTs,
     approvals: [],
-    // An order that exceeds a budget and needs nobody else waits for an admin alone.
+    // An order that exceeds a budget and otherwise needs no approval waits only for an admin.
     approvalsRequired: budgets.over.length > 0 ? 0 : decision.approvalsRequired,
     policyVersion: decision.policyVersion,
     demand: decision.demand,
@@ -182,7 +181,6 @@ function unstatedOrder(
   };
 }
 
-/** The part of an account that is kept with its orders. */
 function orderAccount(account: Account): OrderAccount {
   const { id, login, method, context } = account;
   return { id, login, method, context, ...(isTeamAccount(account) ? { isTeamAccount: true } : {}) };

@@ -26,7 +26,7 @@ export interface ClaimFacts {
 
 /** Facts read for an order whose row allows sending. */
 export interface SendingFacts {
-  /** Identifies this claim: a process may lose an order and claim it again. */
+  /** Unique per claim: a process may lose an order and claim it again. */
   readonly workerId: string;
   /** The mandate's clearance; undefined for a person's order. */
   readonly clearance:
@@ -35,9 +35,9 @@ export interface SendingFacts {
     | { readonly kind: 'held'; readonly code: HeldCode }
     | undefined;
   readonly members: MemberCheck;
-  /** Changes since its approval, for an order with a chosen time. */
+  /** Changes since its approval, for a scheduled order. */
   readonly recheck: RecheckDecision;
-  /** This replica doesn't know the key of the encrypted credential or input. */
+  /** This replica doesn't have the key for the encrypted credential or input. */
   readonly isKeyUnknown: boolean;
 }
 
@@ -52,7 +52,6 @@ export type SendingDecision =
   | { readonly kind: 'put_off'; readonly userId: string }
   | { readonly kind: 'leave_to_others' };
 
-/** Whether an item is waiting and may be sent now. */
 export function isDue({ state, notBefore }: OrderItem, now: Date): boolean {
   return state === 'WAITING' && (notBefore === undefined || isOver(notBefore, now));
 }
@@ -102,7 +101,7 @@ export function decideSending(facts: SendingFacts): SendingDecision {
   if (members.kind === 'unknown') return { kind: 'put_off', userId: members.userId };
   if (recheck.kind === 'changed') return { kind: 'end', event: recheck.event };
   if (recheck.kind === 'unclear') return { kind: 'later', until: recheck.until };
-  // Another replica that knows the key sends it, or this one once it knows it.
+  // Another replica that has the key sends it, or this one once it has it.
   if (isKeyUnknown) return { kind: 'leave_to_others' };
   return { kind: 'claim', event: { type: 'claimed', workerId } };
 }

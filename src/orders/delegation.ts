@@ -9,8 +9,8 @@ import type { DelegationLookup, OrderStore } from './ports.ts';
 const SETTLING_MS = HOUR_MS;
 
 /**
- * Checks for 48 hours whether the nameservers an order has set answer, and records each change, so that its thread
- * says so. At the end the card is updated, without the undo button. Safe to repeat, also on several replicas at once.
+ * Checks for 48 hours whether an order's new nameservers answer, and records each change. At the end, the card is
+ * updated without the undo button. Idempotent, also on several replicas.
  */
 export async function recordDelegations(deps: SendingContext, order: Order): Promise<void> {
   const { lookUpDelegation, log, stopLooking, now } = deps;
@@ -39,7 +39,7 @@ export async function recordDelegations(deps: SendingContext, order: Order): Pro
   }
 }
 
-/** Whether a later order, such as an undo, has set other nameservers for the name. Then their answers don't matter. */
+/** Whether a later order, such as an undo, has set other nameservers. Then their answers don't matter. */
 async function isReplaced(store: OrderStore, order: Order, { name }: OrderItem): Promise<boolean> {
   const [latest] = await store.list({
     viewer: 'system',

@@ -12,7 +12,7 @@ import {
 import type { DueLane } from './ports.ts';
 import { taskNamed } from './tasks.ts';
 
-/** When an order is due next. Pure: the store writes both moments with every change of an order. */
+/** When an order is due next. Pure: the store writes both times with every change of an order. */
 
 /** The states of the orders in each lane. */
 export const DUE_LANES: Readonly<Record<DueLane, readonly OrderState[]>> = {
@@ -21,13 +21,13 @@ export const DUE_LANES: Readonly<Record<DueLane, readonly OrderState[]>> = {
   observation: ['SUCCEEDED', 'FAILED', 'UNKNOWN'],
 };
 
-/** Public records are looked up often for this long, while people wait, then hourly. */
+/** Public records are checked often for this long, while people wait, then hourly. */
 const OFTEN_MS = 60 * MINUTE_MS;
 const OFTEN_EVERY_MS = 5 * MINUTE_MS;
 const LATER_EVERY_MS = 60 * MINUTE_MS;
 /** After this, an unknown outcome without records is left to people. */
 const EVIDENCE_MS = 3 * DAY_MS;
-/** After this, the end of an accepted task is no longer looked up. */
+/** After this, the completion of an accepted task is no longer checked. */
 const CONFIRMATION_MS = 30 * DAY_MS;
 /** Slack shows an order as running only after this long. Most outcomes are known before. */
 const UNDER_WAY_MS = 1_000;
@@ -39,7 +39,7 @@ const APPROVED_MS = 3_000;
 /**
  * When an order is due next: to be sent, retried, expired, reminded of, taken over from a dead worker, added to the
  * watch list, or looked up. Undefined: never.
- * @param at the moment of the change or lookup that leaves the order like this
+ * @param at the time of the change or lookup that causes this state
  */
 export function dueAt(order: Order, at: Date): Date | undefined {
   switch (order.state) {
@@ -52,7 +52,7 @@ export function dueAt(order: Order, at: Date): Date | undefined {
       if (isPaused(order)) return order.expiresAt;
       return earliest(nextItems(order).map(({ notBefore }) => notBefore ?? order.sendAfter ?? at)) ?? at;
     case 'EXECUTING':
-      // Its lease, by the database's clock, keeps others away while its worker lives.
+      // Its lease, by the database's clock, keeps others away while its worker is alive.
       return at;
     default:
       if (order.task === 'mandate') return earliest([order.remindAt, order.expiresAt]);
@@ -68,7 +68,7 @@ export function dueAt(order: Order, at: Date): Date | undefined {
 
 /**
  * When people must be notified of an order's state. Undefined for a draft, which only its requester sees.
- * @param at the moment of the change that leaves the order like this
+ * @param at the time of the change that causes this state
  */
 export function notificationDueAt(order: Order, at: Date): Date | undefined {
   if (order.state === 'DRAFT') return undefined;
@@ -87,7 +87,7 @@ export function unfollowedItems({ task, items }: Order): readonly OrderItem[] {
     : [];
 }
 
-/** Items of unknown outcome that public records may show. */
+/** Items with an unknown outcome that public records may show. */
 export function unknownItems({ task, state, items }: Order): readonly OrderItem[] {
   return state === 'UNKNOWN' && LOOKED_UP_TASKS.has(task)
     ? items.filter((item) => item.state === 'UNKNOWN' && item.sentAt !== undefined)

@@ -3,10 +3,7 @@ import { type ItemState, type Order, type OrderEvent, type OrderItem, pendingIte
 import type { OrderStore } from './ports.ts';
 import type { EarlierFinding } from './refusal.ts';
 
-/**
- * A retry checks the orders it retries: one of them may turn out to have been carried out, when its answer comes
- * late.
- */
+/** A retry checks the orders it retries: if an answer comes late, one of them may turn out to have been carried out. */
 
 /** An item of an earlier order. */
 export interface EarlierItem {

@@ -6,9 +6,8 @@ import type { Evidence } from './ports.ts';
 import type { RecordHint, RecordProof } from './record-finding.ts';
 
 /**
- * Settles unknown outcomes as done if public records prove it, and saves anything else they show as a hint. Nothing
- * is settled as failed: a record that doesn't show it yet proves nothing. Safe to repeat, also on several replicas at
- * once.
+ * Settles unknown outcomes as done if public records prove it, and otherwise saves a hint. Nothing is settled as
+ * failed: a missing record proves nothing yet. Idempotent, also on several replicas.
  */
 export async function resolveByEvidence(deps: SendingContext, order: Order): Promise<void> {
   const { findEvidenceFor, log, stopLooking } = deps;
@@ -37,7 +36,7 @@ async function resolveAsDone(
   if (settled.ok) deps.log.info({ orderId: id, ctid }, 'settled an unknown outcome as done by evidence');
 }
 
-/** Saves a hint with the item. The order refuses a hint it already has; then nothing is written. */
+/** Saves a hint with the item, unless the order already has it. */
 async function keepHint(
   deps: SendingContext,
   { id }: Order,

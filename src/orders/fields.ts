@@ -6,7 +6,7 @@ import type { limitIssueCode, PlainIssueCode } from './input-issue.ts';
 
 /** The fields of order inputs, as typed and as stored. Each issue's message is its code. */
 
-/** A zone's issue has data beside its code, so it is passed in the parameters of the schema's issue. */
+/** A zone's issue has data besides its code, so it is passed in the parameters of the schema's issue. */
 const customIssue = (issue: ZoneIssue) => ({ code: 'custom', params: { issue } }) as const;
 
 export const domainName = z.string('no_domain_name' satisfies PlainIssueCode).transform((text, context) => {
@@ -23,7 +23,7 @@ export const hostName = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** A number as stored or typed. `1e3`, `0x1f` and an empty text are refused. */
+/** A number as stored or typed. Rejects `1e3`, `0x1f` and an empty text. */
 const wholeNumber = (message: PlainIssueCode) =>
   z
     .union(
@@ -63,12 +63,12 @@ export const requiredText = (message: PlainIssueCode, max = 255) =>
     .refine((text) => !UNSEEN.test(text), UNSEEN_CHARACTER);
 
 const NO_SSL_CONTACT: PlainIssueCode = 'no_ssl_contact_id';
-/** The document gives the id of an SSL contact no type, so any text is accepted. */
+/** The service API documents no type for the id of an SSL contact, so any text is accepted. */
 export const sslContactId = z
   .union([z.string(), z.number().transform(String)], NO_SSL_CONTACT)
   .pipe(requiredText(NO_SSL_CONTACT));
 
-/** Optional text: an empty field isn’t sent. */
+/** An empty field isn't sent. */
 export const optionalText = (max = 255) =>
   z
     .string()
@@ -91,7 +91,7 @@ export const contextNumber = wholeNumber(NO_CONTEXT)
 
 export const email = z.email('email_missing' satisfies PlainIssueCode);
 
-/** Service API, section "SSL contact": international format. */
+/** Service API, SSL contact: international format. */
 export const phoneNumber = z
   .string()
   .trim()
@@ -107,8 +107,6 @@ const twoLetters = (message: PlainIssueCode, inCase: (text: string) => string) =
     .transform((text) => (text === '' ? undefined : inCase(text)))
     .optional();
 
-/** ISO 3166-1 alpha-2. */
 export const countryCode = twoLetters('country_code_malformed', (code) => code.toUpperCase());
 
-/** ISO 639-1. */
 export const languageCode = twoLetters('language_code_malformed', (code) => code.toLowerCase());

@@ -3,8 +3,8 @@ import { zoneIssue } from '../zones/zone-issue.ts';
 import { INTERFACE_CONSTRAINTS } from './interface-constraint.ts';
 
 /**
- * Why a request can't become an order, as codes. They are stored with orders that a zone's rules stopped, so a
- * released code stays.
+ * Why a request can't become an order, as codes. They are stored with orders that a zone's rules stopped, so released
+ * codes must stay.
  */
 
 const PLAIN_CODES = [

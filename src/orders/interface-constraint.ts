@@ -1,6 +1,5 @@
 import type { Interface } from '../service/task.ts';
 
-/** Inputs that only one interface of the service documents. */
 export const INTERFACE_CONSTRAINTS = [
   'backup',
   'choice_json',
@@ -18,7 +17,7 @@ export const INTERFACE_CONSTRAINTS = [
   'title',
 ] as const;
 
-/** A part of an input that only one interface of the service documents. */
+/** A part of an input that only one interface documents. */
 export interface InterfaceConstraint {
   readonly field: string;
   readonly what: (typeof INTERFACE_CONSTRAINTS)[number];

@@ -9,7 +9,7 @@ import { StatementChangedError } from './check-statement.ts';
 import type { ItemResult, OrderAccount, ResultObject } from './order.ts';
 import type { PlainSummary } from './summary.ts';
 
-/** The service refused a request because its session had ended, and the order no longer allows to send it again. */
+/** The service refused a request because its session had ended, and the order no longer allows sending it again. */
 export class RetryRefusedError extends Error {
   override readonly name = 'RetryRefusedError';
   readonly refusal: ServiceError;
@@ -20,7 +20,7 @@ export class RetryRefusedError extends Error {
   }
 }
 
-/** An answer's data is stored with the order up to this many characters of JSON. */
+/** A longer response isn't stored with the order (characters of JSON). */
 const MAX_DATA_LENGTH = 4_000;
 
 function fromEnvelope(envelope: Envelope): Omit<ItemResult, 'summary'> {
@@ -52,24 +52,24 @@ function resultObject({ type, value, summary }: DescribedObject): ResultObject {
   };
 }
 
-/** Whether the whole answer has more than the status and the transaction. */
+/** Whether the whole response has more than the status and the transaction. */
 function saysMoreThanStatus({ object, messages, data, received }: Envelope): boolean {
   const places = typeof received === 'object' && received !== null ? Object.keys(received) : [];
   const undocumented = places.some((place) => !['stid', 'status', 'result'].includes(place));
   return object !== undefined || messages.length > 0 || data.length > 0 || undocumented;
 }
 
-/** The whole answer, as stored beside the order. */
+/** The whole response, as stored beside the order. */
 export function fullResponse(envelope: Envelope): unknown {
   return envelope.received ?? envelope;
 }
 
-/** The failed answer, as stored beside the order; undefined without an answer. */
+/** The failed response, as stored beside the order; undefined without a response. */
 export function failedResponse({ envelope, unread }: ServiceError): unknown {
   return envelope === undefined ? unread && { unread } : fullResponse(envelope);
 }
 
-/** Stored for a successful answer. */
+/** Stored for a successful response. */
 export function resultOfResponse(
   answer: CallResult<Secret | undefined>,
   { secretResult }: { readonly secretResult: boolean },
@@ -82,7 +82,7 @@ export function resultOfResponse(
   };
 }
 
-/** Stored for a refusal or a missing answer. */
+/** Stored for a refusal or a missing response. */
 export function resultOfError(
   error: unknown,
   outcome: 'FAILED' | 'UNKNOWN',

@@ -5,11 +5,11 @@ import type { AnyOrderLogEntry, OrderLogEntry } from './order-events.ts';
 import type { LogDifference } from './summary.ts';
 
 /**
- * The limits of an order, read from its log. Rows are a cache: a person with write access can reset them. They can't
- * change the log, but can add events to it. So an event that allows a repeat counts only with the bot's witness.
+ * The limits of an order, read from its log. Rows are only a cache: a person with write access can reset them. They
+ * can't change the log, but can add events. So an event that allows a repeat is accepted only with the bot's witness.
  */
 
-/** Whether the bot wrote an event of an order. */
+/** Whether the bot wrote an order's event. */
 export type IsWitnessed = (orderId: string) => (entry: AnyOrderLogEntry) => boolean;
 
 /** Whether an event says that a request wasn't carried out, or may be repeated. */
@@ -17,7 +17,7 @@ function allowsRepeat({ kind, outcome }: AnyOrderLogEntry): boolean {
   return kind === 'retry_scheduled' || outcome === 'FAILED';
 }
 
-/** Includes the version, so a copy of an older event allows nothing more. */
+/** Includes the version, so that a copy of an older event allows nothing more. */
 function witnessText(orderId: string, entry: AnyOrderLogEntry): string {
   const { kind, n, ctids, outcome, worker, version } = entry;
   return `event ${hashOf({ order: orderId, kind, n, ctids, outcome, worker, version })}`;
@@ -70,7 +70,7 @@ const ENDING: ReadonlySet<OrderLogEntry['kind']> = new Set([
 ]);
 
 interface LoggedItem {
-  /** `stopping`: its request is in flight, and isn't repeated. */
+  /** `stopping`: its request is being sent, and isn't repeated. */
   readonly state: 'unsent' | 'sent' | 'stopping' | 'ended';
   /** Whether the service may have carried it out. */
   readonly done: 'SUCCEEDED' | 'UNKNOWN' | undefined;
@@ -86,7 +86,7 @@ export function itemInLog(
     const isListed = names?.includes(item.name) || lost?.includes(item.ctid) || ctids?.includes(item.ctid);
     return n === item.n || isListed === true;
   });
-  // A person who stops an order also stops requests in flight.
+  // A person who stops an order also stops requests that are being sent.
   const isStopping = history.some(({ kind, actor }) => kind === 'stopped' && actor !== 'system');
   const hasEnded = history.some(endsOrder) || own.some(({ kind }) => ENDING.has(kind));
   const done = doneByLog(own, isWitnessed);
@@ -97,7 +97,7 @@ export function itemInLog(
 
 /**
  * Whether the service may have carried out an item, by the item's events. A request may have been carried out until a
- * later event of its own claim, or one about every claim, says otherwise.
+ * later event of its own claim, or one for all claims, shows otherwise.
  */
 export function doneByLog(
   own: readonly AnyOrderLogEntry[],
@@ -118,7 +118,7 @@ export function doneByLog(
   return isOpen ? 'UNKNOWN' : undefined;
 }
 
-/** Whether nothing of the order is sent or in flight after an event. */
+/** Whether no more requests of the order are or will be sent after an event. */
 function endsOrder({ kind, state }: OrderLogEntry): boolean {
   return kind === 'invalidated' || state === 'UNKNOWN' || isFinal(state);
 }
@@ -141,8 +141,8 @@ export function limitOf(
 }
 
 /**
- * How the rows of an order differ from its log; undefined when they don't.
- * @param history may omit events of single items of an order of many rows
+ * How an order's rows differ from its log; undefined when they don't.
+ * @param history may omit events of single items of an order with many rows
  */
 export function differenceFromLog(
   order: Order,
@@ -165,18 +165,18 @@ export function differenceFromLog(
   return undefined;
 }
 
-/** Approvals of a row that hides a reopening don't count. */
+/** Approvals in a row that hides a reopening are invalid. */
 function isOfEarlierRound({ approvalRound = 0 }: Order, history: readonly OrderLogEntry[]): boolean {
   return history.filter(({ kind }) => kind === 'reopened').length > approvalRound;
 }
 
-/** Events after which a mandate is not in force. Coming into force is the end of its order. */
+/** Events after which a mandate isn't active. Starting it is the end of its order. */
 export const MANDATE_LIMIT_KINDS: readonly OrderLogEntry['kind'][] = [
   'mandate_ended',
   ...LIMIT_KINDS.filter((kind) => kind !== 'finished'),
 ];
 
-/** A mandate is in force from one event until another. */
+/** A mandate is active from one event until another. */
 function mandateDifference({ state, mandateEnd }: Order, history: readonly OrderLogEntry[]) {
   if (state !== 'SUCCEEDED' || mandateEnd !== undefined) return undefined;
   if (!history.some(({ kind }) => kind === 'in_force')) return 'missing';

@@ -8,8 +8,8 @@ import { type ChangeContext, changeOrder } from './change-order.ts';
 import type { Directory } from './ports.ts';
 
 /**
- * Offboarding of people who are no longer full members of the workspace: deactivated, made guests, or moved to
- * another workspace.
+ * Offboarding of people who are no longer full members of the workspace: deactivated, made guests, or moved to another
+ * workspace.
  */
 
 export interface OffboardingContext extends ChangeContext {
@@ -18,7 +18,7 @@ export interface OffboardingContext extends ChangeContext {
   };
   /** Alerts admins, once, that the person who linked the team's account has left. The account stays linked. */
   readonly alertOfTeamAccount: (account: Account, userId: string) => Promise<void>;
-  /** Private calendar addresses. */
+  /** Private calendar URLs. */
   readonly feeds: {
     people(): Promise<readonly string[]>;
     remove(userId: string): Promise<void>;
@@ -27,7 +27,6 @@ export interface OffboardingContext extends ChangeContext {
     owners(): Promise<readonly string[]>;
     revoke(userId: string): Promise<unknown>;
   };
-  /** Owners of names. */
   readonly owners: {
     people(): Promise<readonly { readonly id: string; readonly hasLeft: boolean }[]>;
     left(userId: string): Promise<void>;
@@ -38,14 +37,14 @@ export interface OffboardingContext extends ChangeContext {
 }
 
 /**
- * Deletes everything encrypted for a person, revokes their passkeys, ends the sessions, stops their orders and those
- * that use their accounts, and marks their names. Safe to repeat.
+ * Deletes everything encrypted for a person, revokes their passkeys, ends their sessions, stops their orders and those
+ * that use their accounts, and marks their names. Idempotent.
  */
 export async function offboard(deps: OffboardingContext, userId: string): Promise<void> {
   const accounts = await deps.accounts.list(userId);
   const accountIds = accounts.map(({ id }) => id);
   const orderIds = await deps.store.unfinishedOf(accountIds, userId);
-  // In parallel: a slow service must not hold up the rest.
+  // In parallel: a slow service must not delay the rest.
   await Promise.all([
     deps.accounts.unlink(userId),
     deps.feeds.remove(userId),
@@ -79,8 +78,8 @@ export interface OffboardingLook extends OffboardingContext {
 const PAUSE_MS = 1_000;
 
 /**
- * Asks Slack about everyone with encrypted data, the person who linked the team's account, and the owners of names,
- * because Slack's event may have been lost.
+ * Looks up everyone with encrypted data, the person who linked the team's account, and the owners of names, because
+ * Slack's event may have been lost.
  * @returns false when it must be repeated soon, because Slack couldn't look up everyone
  * @throws {AggregateError} after everyone was checked, if a check failed
  */
@@ -110,7 +109,7 @@ async function offboardDeparted(deps: OffboardingLook): Promise<boolean> {
   return !looked.results.includes(false);
 }
 
-/** Runs at once and then daily; sooner after a failure. Every replica does so, which is harmless. */
+/** Runs now and then daily; sooner after a failure. Every replica does so, which is harmless. */
 export function createDepartureCheck(deps: OffboardingLook): () => Promise<void> {
   let lastComplete: Date | undefined;
   return async () => {

@@ -8,11 +8,11 @@ import type { OrdersContext } from './context.ts';
 import { type Approval, chosenTime, isRequester, type Order, pendingItems, waitsForTime } from './order.ts';
 
 /**
- * Checks an order against the team's budgets. An order that exceeds one needs an admin's approval, besides all
+ * Checks an order against the team's budgets. An order that exceeds one needs an admin's approval, in addition to all
  * others.
  */
 
-/** The amounts an order reserves of the budgets now. */
+/** The amounts that an order reserves in the budgets now. */
 export interface BudgetUse {
   readonly price: OrderCost | undefined;
   readonly over: readonly MissingAmount[];
@@ -20,7 +20,7 @@ export interface BudgetUse {
   readonly reservation: Reservation | undefined;
 }
 
-/** All items count, or the unsent ones of an order that has reserved them. */
+/** All items, or the unsent ones of an order that has already reserved them. */
 export function budgetedItems(order: Order): BudgetedItems {
   return isPaused(order) || waitsForTime(order)
     ? { items: pendingItems(order), resumed: order.id }
@@ -61,7 +61,7 @@ export async function checkBudgets(
   return { price: await cost, over: look?.over ?? [], reservation: look?.reservation };
 }
 
-/** Consent to exceeding budgets. Requesters don't count. Pure. */
+/** Consent to exceeding budgets, except by requesters. Pure. */
 export function consentToExcess(
   order: Order,
   { over, reservation }: BudgetUse,

@@ -18,9 +18,9 @@ import {
 import { recordFinding } from './record-finding.ts';
 import { itemSummary, LOG_DIFFERENCES, REOPEN_REASONS, retryReason } from './summary.ts';
 
-/** The events of an order, as schemas: the store parses rows with them. */
+/** The schemas of an order's events: the store parses rows with them. */
 
-/** An event of an order. `state` and `version` are those after it, `witness` is the bot's signature. */
+/** `state` and `version` are those after the event, `witness` is the bot's signature. */
 function orderEvent<Kind extends string, Data extends z.ZodRawShape>(kind: Kind, data: Data) {
   const state = z.enum(ORDER_STATES);
   const witness = z.string().exactOptional();
@@ -45,7 +45,7 @@ const progress: z.ZodType<ApprovalsGiven> = z.object({
 const price = storedCost.exactOptional();
 const statement = z.string();
 const isImpactUnknown = z.literal(true).exactOptional();
-/** The budgets the order exceeds. */
+/** The budgets that the order exceeds. */
 const overBudget = z.array(storedMissingAmount).readonly().exactOptional();
 /** The admins who agreed to it. */
 const admins = texts.exactOptional();
@@ -53,29 +53,28 @@ const reason = z.string().nullable();
 const item = { n: z.int(), name: z.string() };
 const sentItem = { ...item, ctid: z.string() };
 const outcome = z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']);
-/** The claim that sent a request. An answer that names one is about requests of that claim only. */
+/** The claim that sent a request. An answer with a claim is only about this claim's requests. */
 const worker = z.string().exactOptional();
 const answer = { ...sentItem, outcome, result: storedItemResult, worker };
 
-/** The approvals that count after an approval, and those that no longer do. */
+/** The valid approvals after an approval, and those that are no longer valid. */
 const approvals = {
   standing: z.int(),
   lapsed: texts,
   required: z.int(),
-  /** Approver groups whose members Slack couldn't look up: an approval may not have lapsed. */
+  /** Approver groups that Slack couldn't look up: an approval may not have lapsed. */
   unreadableGroups: texts.exactOptional(),
   price,
   statement,
   progress: progress.exactOptional(),
   overBudget,
   admins,
-  /** Of a signed approval: the signature, the content of its nonce, and the chain of vouchers up to a root. */
+  /** For a signed approval: the signature, the content of its nonce, and the chain of vouching keys up to a root. */
   signature: approvalAssertion.exactOptional(),
   bound: boundTo.exactOptional(),
   chain: z.array(vouchAssertion).readonly().exactOptional(),
 };
 
-/** An event of an order. */
 export const orderLogEntry = z.discriminatedUnion('kind', [
   orderEvent('requested', {
     task: z.enum(ORDER_TASK_NAMES),
@@ -98,9 +97,9 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
     accountOwner: z.string().exactOptional(),
     /** The order of the mandate that made it. */
     mandate: z.string().exactOptional(),
-    /** The time its requester chose. */
+    /** The time that its requester chose. */
     notBefore: at.exactOptional(),
-    /** Local clocks show that time twice; it is the first. */
+    /** The local time occurs twice that day; the first is used. */
     comesTwice: z.literal(true).exactOptional(),
   }),
   orderEvent('confirmed', { policyVersion: z.int().exactOptional(), decidedBy: rules.exactOptional() }),
@@ -140,7 +139,7 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
     ...sentItem,
     worker,
     why: retryReason.exactOptional(),
-    /** The mandate that made the order, and what the request uses of its ceilings. */
+    /** The mandate that made the order, and what the request uses of its limits. */
     mandate: z.string().exactOptional(),
     amount: amount.exactOptional(),
   }),
@@ -163,7 +162,7 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
     summary: itemSummary,
     ...z.object(answer).partial().shape,
   }),
-  /** The rows of the order differ from its log. */
+  /** The order's rows differ from its log. */
   orderEvent('contradicted', { found: z.enum(LOG_DIFFERENCES) }),
   orderEvent('released', { lost: texts }),
   orderEvent('resolved', {
@@ -172,7 +171,7 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
     seen: recordFinding.exactOptional(),
     ctids: texts,
   }),
-  /** A mandate is in force or ends soon, with its end. */
+  /** A mandate has started or ends soon, with its end. */
   orderEvent('in_force', { until: at }),
   orderEvent('mandate_ending', { until: at }),
   /** `by`: the person who ended it or has left. */

@@ -43,7 +43,7 @@ export interface RequestedItem {
 /** The call of an order. Its output is shown once to the requester and nowhere else. */
 export type OrderCall = ServiceCall<Secret | undefined>;
 
-/** A request about to be sent, as stated. */
+/** A request about to be sent, as in the statement. */
 export interface OutgoingRequest {
   readonly item: StatementItem;
   /** Keyed by their commitment in the statement. */
@@ -80,7 +80,7 @@ interface DeclaredTask<Name extends string> {
   readonly name: Name;
   readonly words: TaskWords;
   readonly risk: Risk;
-  /** The kind of its names, which rules compare with. */
+  /** The kind of its names, which rules match. */
   readonly nameKind: NameKind;
   /** Its meaning in zones. Omitted if its names aren't domain names. */
   readonly zoneTask?: ZoneTask | undefined;
@@ -94,7 +94,7 @@ interface DeclaredTask<Name extends string> {
 /** Properties of a task that orders need. A row of {@link ORDER_TASKS}. */
 export interface OrderTask<Name extends string = OrderTaskName> extends DeclaredTask<Name> {
   readonly effect: Effect;
-  /** Whether its orders send requests to the service. Others take effect in the bot alone. */
+  /** Whether its orders send requests to the service. Others take effect only in the bot. */
   readonly sends: boolean;
   readonly idempotent: boolean;
   /** Starts as `DRAFT`: the requester confirms before anyone else sees it. */
@@ -104,10 +104,10 @@ export interface OrderTask<Name extends string = OrderTaskName> extends Declared
   readonly secretResult: boolean;
   /** Why this account can't do it; undefined when it can. */
   unsupported(interfaces: AvailableInterfaces): RequestIssue | undefined;
-  /** The interfaces of the account that support it. */
+  /** The account's interfaces that support it. */
   availableInterfaces(interfaces: AvailableInterfaces): AvailableInterfaces;
   /**
-   * Input that only one interface documents; it picks the interface.
+   * Input that only one interface documents; it selects the interface.
    * @param input as typed, or as stored
    */
   constraints(input: unknown): InterfaceConstraints;
@@ -124,9 +124,9 @@ export interface OrderTask<Name extends string = OrderTaskName> extends Declared
     | { readonly ok: false; readonly issues: readonly InputIssue[] };
   /** The names in an input whose other fields may be missing or wrong; empty when unreadable. */
   namesIn(input: unknown): readonly string[];
-  /** Notes for approvers beyond the fields: by the zone and the service's document. */
+  /** Notes for approvers beyond the fields, from the zone and the service API. */
   notes(names: readonly string[]): readonly TaskNote[];
-  /** The transfer lock it starts for a name, if any. */
+  /** The transfer lock that it starts for a name, if any. */
   locksTransfers(name: string): { readonly days: number; readonly since: string } | undefined;
   /** Whether it costs money. If undocumented, it isn't assumed to be free. */
   charge(names: readonly string[]): Charge;
@@ -141,7 +141,7 @@ export interface OrderTask<Name extends string = OrderTaskName> extends Declared
     asked: RequestedItem,
     interfaces: AvailableInterfaces,
   ): RequestDescription | Extract<StatedRequest, { interface: 'none' }>;
-  /** Prepares the call of a request. Nothing is sent yet. @throws {ServiceError | InvalidInputError} */
+  /** Prepares the call of a request. Sends nothing yet. @throws {ServiceError | InvalidInputError} */
   begin(client: ServiceClient, request: OutgoingRequest): OrderCall;
 }
 
@@ -165,7 +165,7 @@ interface Definition<Name extends string, Input, Wire, Output> extends DeclaredT
   readonly wire: (input: Input, name: string, secret: SecretCommitment | undefined) => Wire;
   readonly onlyFor?: (input: Input, names: readonly string[]) => Input;
   readonly secretOf?: (output: Output) => Secret | undefined;
-  /** Notes of the service's document about the task, in any zone. */
+  /** Notes of the service API about the task, in any zone. */
   readonly remarks?: readonly TaskNote[];
   /** Input that only one interface documents; default: none. */
   readonly constraints?: (input: Readonly<Record<string, unknown>>) => InterfaceConstraints;
@@ -194,7 +194,7 @@ function routeIssues(
   return [...issuesOf('xml', xml), ...issuesOf('json', json)];
 }
 
-/** The interface an input needs; undefined when the account's will do. */
+/** The interface that an input needs; undefined when any will do. */
 function interfaceOf({ json, xml }: InterfaceConstraints): Interface | undefined {
   return xml.length > 0 ? 'xml' : json.length > 0 ? 'json' : undefined;
 }

@@ -20,19 +20,18 @@ import {
 } from './summary.ts';
 
 /**
- * The order and its events; `state-machine.ts` defines the transitions.
- * Terms:
- * - **order**: one request of one person for one task, for one or several names.
+ * The order and its events; `state-machine.ts` defines the transitions. Terms:
+ * - **order**: one request by one person for one task, for one or several names.
  * - **item**: one name of an order; it becomes exactly one request to the domain service.
  * - **ctid**: the client transaction id of the item's request.
- * - **claim**: a worker takes an approved order. The claim's **lease** goes by the database's clock; until it ends, a
- * silent worker counts as alive.
- * - **sentAt**: committed before the first byte of an item's request may leave. From then on the item is `SENT`. Only
- * proof that the service did not carry it out returns it to `WAITING`, or resends it under a new `sentAt`.
+ * - **claim**: a worker takes an approved order. The claim's **lease** uses the database's clock; until it ends, a
+ * silent worker is considered alive.
+ * - **sentAt**: committed before the first byte of an item's request may be sent. From then on the item is `SENT`. Only
+ * proof that the service didn't carry it out returns it to `WAITING`, or resends it under a new `sentAt`.
  * - **requester**: the person who requested it. **Approver**: a person who may approve a pending order.
  */
 
-/** The tasks that become orders, by their subcommands, in display order. */
+/** Tasks with orders, by their subcommands, in display order. */
 export const ORDER_TASK_NAMES = [
   'create',
   'transfer',
@@ -66,7 +65,7 @@ export const DEFAULT_APPROVAL_TASKS: readonly OrderTaskName[] = [
 /** Tasks whose success updates the watch list. */
 export const FOLLOWED_TASKS: readonly OrderTaskName[] = ['create', 'transfer', 'renew', 'restore', 'delete'];
 
-/** Tasks whose result public records show. */
+/** Tasks whose result is in public records. */
 export const LOOKED_UP_TASKS: ReadonlySet<OrderTaskName> = new Set<OrderTaskName>([
   'create',
   'renew',
@@ -119,12 +118,12 @@ const hint = z.object({
   seen: recordFinding,
   /** The server that answered. */
   source: z.string(),
-  /** First seen (ISO 8601). */
+  /** ISO 8601. */
   seenAt: z.string(),
 });
 export type Hint = Readonly<z.output<typeof hint>>;
 
-/** An item's outcome. Has no secret: the codecs mask what the service echoes. */
+/** An item's outcome. Contains no secret: the codecs mask what the service echoes. */
 export const storedItemResult = z.object({
   summary: itemSummary,
   /** The service's status code and text, verbatim. */
@@ -143,7 +142,7 @@ export const storedItemResult = z.object({
   hasAnswer: flag,
   /** Kind of error, see `ServiceError`. */
   errorKind: text,
-  /** A secret is to be shown once to the requester. */
+  /** A secret will be shown once to the requester. */
   hasSecret: flag,
   /** Set when a person or evidence settled an unknown outcome. */
   resolvedBy: text,
@@ -153,9 +152,9 @@ export const storedItemResult = z.object({
   inDoubt: flag,
   /** The person who stopped it before it was sent or resent. */
   stoppedBy: text,
-  /** The earlier order that turned out to be carried out, for which this one was stopped. */
+  /** This order was stopped because an earlier one turned out to be carried out. */
   doneIn: text,
-  /** The registry shows the end of a task the service only accepted. */
+  /** The registry shows the completion of a task that the service had only accepted. */
   confirmedByRegistry: flag,
   /** The registry didn't show it long after acceptance, and people were notified. */
   isOverdue: flag,
@@ -179,7 +178,7 @@ export interface OrderItem {
   readonly state: ItemState;
   /** Requests sent or attempted. */
   readonly attempts: number;
-  /** Not to be sent before this moment. */
+  /** Not to be sent before this time. */
   readonly notBefore: Date | undefined;
   readonly sentAt: Date | undefined;
   readonly answeredAt: Date | undefined;
@@ -195,9 +194,8 @@ export type Ownership = Readonly<z.output<typeof storedOwnership>>;
 export interface Approval {
   readonly userId: string;
   readonly at: Date;
-  /** The excess the card showed at their last click. */
+  /** The excess that the card showed at their last click. */
   readonly agreedExcess: readonly MissingAmount[];
-  /** Undefined without a signature. */
   readonly signed?: ApprovalSignature | undefined;
 }
 
@@ -205,9 +203,8 @@ export interface Order {
   readonly id: string;
   readonly task: OrderTaskName;
   readonly state: OrderState;
-  /** Grows by one with every change, for compare-and-swap. */
+  /** Incremented by every change, for compare-and-swap. */
   readonly version: number;
-  /** Slack user id. */
   readonly requesterId: string;
   readonly account: OrderAccount;
   readonly items: readonly OrderItem[];
@@ -217,24 +214,24 @@ export interface Order {
   readonly input: unknown;
   /** Set for an order made from a file of rows: each item has its own input. */
   readonly bulk?: Bulk | undefined;
-  /** Of the statement when requested: what people approve. Never changed. */
+  /** Hash of the statement at the request: what people approve. Never changed. */
   readonly statementHash: string;
   /** Replaces the secret part of the input in the statement; that part stays encrypted until the order closes. */
   readonly secretHash?: string | undefined;
   readonly reason: string | undefined;
-  /** Undefined when the request didn't ask for it. */
+  /** Undefined when the request didn't include it. */
   readonly ownership?: Ownership | undefined;
   readonly channelId: string;
   readonly threadTs: string | undefined;
   readonly approvals: readonly Approval[];
-  /** The least number of approvals needed. */
+  /** The minimum number of approvals. */
   readonly approvalsRequired: number;
   /** The version of the policy that decided the requirements. */
   readonly policyVersion: number;
   readonly demand: Requirements;
   /**
    * When a DRAFT is deleted, a PENDING order expires, the rest of a paused one is stopped, a mandate's order would be
-   * too late, or a mandate in force ends.
+   * too late, or an active mandate ends.
    */
   readonly expiresAt: Date | undefined;
   /** Time of the approvers' reminder, or of the notice that a mandate ends; undefined when done or not needed. */
@@ -243,7 +240,7 @@ export interface Order {
   readonly escalateAt: Date | undefined;
   /** Requested in a direct message: only the requester, approvers and admins see it. */
   readonly isPrivate: boolean;
-  /** The budget excess its card shows. Changes without a change of the version. */
+  /** The budget excess on its card. Updated without a change of the version. */
   readonly shownExcess: readonly MissingAmount[];
   /** The admin who approved it alone in an emergency. */
   readonly emergencyApprovedBy?: string | undefined;
@@ -277,14 +274,14 @@ export interface OrderAccount {
   readonly method: string;
   /** Undefined for a trusted application. */
   readonly context: number | undefined;
-  /** It is the team's, which only an approved order uses. */
+  /** It is the team's, which needs approval. */
   readonly isTeamAccount?: boolean;
 }
 
 /** Replaces the person when public records settle an unknown outcome. */
 export const EVIDENCE = 'evidence';
 
-/** Requirements of an order by the policy, when requested or confirmed. */
+/** An order's requirements by the policy, when requested or confirmed. */
 export interface DecisionByPolicy {
   readonly policyVersion: number;
   readonly demand: Requirements;
@@ -292,11 +289,10 @@ export interface DecisionByPolicy {
   readonly decidedBy: readonly RuleReference[];
 }
 
-/** The approvals an order has and needs. */
 export interface ApprovalsGiven {
   readonly isApproved: boolean;
   readonly policyVersion: number;
-  /** It needs more than when it was requested. */
+  /** It needs more than at the request. */
   readonly isStricter: boolean;
   readonly requirements: readonly (Pick<Requirement, 'rule' | 'needed' | 'approvers'> & {
     readonly given: readonly Slot[];
@@ -313,14 +309,14 @@ export interface ApprovalWeight {
   readonly by: string;
   /** The clicker's signature; undefined for a plain click. */
   readonly signed: LoggedSignature | undefined;
-  /** The excess the card showed when they clicked. */
+  /** The excess that the card showed when they clicked. */
   readonly agreedExcess: readonly MissingAmount[];
-  /** Approvers who may approve now, including `by`, if that is an approval. */
+  /** Approvers who may approve now, including `by`, if this is an approval. */
   readonly validApprovers: readonly string[];
   readonly progress: ApprovalsGiven;
-  /** Approver groups whose members Slack couldn't look up; they count as empty. */
+  /** Approver groups that Slack couldn't look up; treated as empty. */
   readonly unreadableGroups: readonly string[];
-  /** The current price of it, or its rest, by the team's price list. */
+  /** The current price of the order or its rest, by the team's price list. */
   readonly price: OrderCost | undefined;
   /** The budgets it exceeds, and the admins who agreed. Without an admin it stays pending. */
   readonly budget: { readonly over: readonly MissingAmount[]; readonly admins: readonly string[] };
@@ -342,7 +338,7 @@ export type OrderEvent =
       readonly reason?: string | undefined;
       /** The impact on the name wasn't looked up yet. */
       readonly isImpactUnknown?: boolean;
-      /** Replaces an approval of theirs that was given before a new fact about the name. */
+      /** Replaces the person's approval from before a new fact about the name. */
       readonly isRenewed?: boolean;
     })
   /** An admin approves it alone in an emergency, if the policy allows. */
@@ -353,7 +349,7 @@ export type OrderEvent =
       readonly reason: string;
       /** The people who could have approved it, who are notified. */
       readonly approvers: readonly string[];
-      /** Approver groups whose members Slack couldn't look up. */
+      /** Approver groups that Slack couldn't look up. */
       readonly unreadableGroups: readonly string[];
       readonly policyVersion: number;
       readonly price?: OrderCost | undefined;
@@ -364,7 +360,7 @@ export type OrderEvent =
     }
   /** Another admin has reviewed an emergency approval. */
   | { readonly type: 'signed_off'; readonly by: string }
-  /** At its time something had changed since its approval: it needs approval again. */
+  /** At its time, something had changed since its approval: it needs approval again. */
   | ({
       readonly type: 'reopened';
       readonly reasons: readonly ReopenReason[];
@@ -377,7 +373,7 @@ export type OrderEvent =
       readonly type: 'denied';
       readonly by: string;
       readonly reason: string | undefined;
-      /** The weight of this approval alone; undefined if a rule refuses the order. */
+      /** The effect of this approval alone; undefined if a rule refuses the order. */
       readonly progress?: ApprovalsGiven | undefined;
     }
   | { readonly type: 'cancelled'; readonly by: string }
@@ -393,10 +389,10 @@ export type OrderEvent =
       readonly n: number;
       /** For a second request of the same claim: the proof that the service didn't carry out the first. */
       readonly again?: RetryReason;
-      /** Amounts a mandate's order uses. */
+      /** Amounts that a mandate's order uses. */
       readonly amount?: Amount;
     }
-  /** Item `n` may be resent: the service provably did not carry it out, or a repeat does no harm. */
+  /** Item `n` may be resent: the service provably didn't carry it out, or a repeat is harmless. */
   | {
       readonly type: 'retry_scheduled';
       readonly workerId: string;
@@ -408,7 +404,7 @@ export type OrderEvent =
     }
   | (ItemOutcome & {
       readonly type: 'answered';
-      /** The worker that gave up the item before its request was sent; undefined when sent. */
+      /** The worker that abandoned the item before its request was sent; undefined when sent. */
       readonly givenUpBy?: string;
     })
   /**
@@ -416,7 +412,7 @@ export type OrderEvent =
    * worker.
    */
   | (ItemOutcome & { readonly type: 'answered_late' })
-  /** The registry shows the end of a task the service only accepted. */
+  /** The registry shows the completion of a task that the service had only accepted. */
   | { readonly type: 'shown'; readonly n: number }
   /** The registry doesn't show it, long after the service accepted it. */
   | {
@@ -445,7 +441,7 @@ export type OrderEvent =
       /** The earlier order that turned out to be carried out. */
       readonly doneIn?: string;
     }
-  /** A mandate comes into force. Nothing is sent for it. */
+  /** A mandate starts. Nothing is sent for it. */
   | { readonly type: 'in_force'; readonly expiresAt: Date; readonly remindAt: Date }
   /** A mandate ends soon, and people are notified. */
   | { readonly type: 'mandate_ending' }
@@ -464,13 +460,13 @@ export type OrderEvent =
   | {
       readonly type: 'paused';
       readonly reason: PauseReason;
-      /** The rest is stopped if no one resumes it until then. */
+      /** The rest is stopped unless someone resumes it before. */
       readonly expiresAt: Date;
       readonly workerId?: string;
     }
-  /** The requester or an approver resumes it. All the approvals are needed again. */
+  /** The requester or an approver resumes it. All approvals are needed again. */
   | (ApprovalWeight & { readonly type: 'resumed' })
-  /** The rows differ from the log, which counts: nothing more is sent. */
+  /** The rows differ from the log, which is authoritative: nothing more is sent. */
   | {
       readonly type: 'contradicted';
       readonly found: LogDifference;
@@ -492,9 +488,8 @@ export type OrderEvent =
       readonly n?: number;
     };
 
-/** A worker's record of a request that left and whose mark the database has lost. */
+/** A worker's record of a sent request whose mark the database has lost. */
 export interface LostRequest extends ItemOutcome {
-  /** As its item was marked. */
   readonly sentAt: Date | undefined;
   readonly attempts: number;
 }
@@ -517,7 +512,7 @@ export function isOpen(state: OrderState): boolean {
   return state !== 'DRAFT' && !isFinal(state);
 }
 
-/** The items a retry repeats: the failed ones, unless they may have been carried out. */
+/** The items that a retry repeats: the failed ones, unless they may have been carried out. */
 export function retryableItems(order: Order): readonly OrderItem[] {
   return order.items.filter(
     ({ state, result }) =>
@@ -548,7 +543,7 @@ export function isRetryExpired(order: Order, now: Date): boolean {
 /** New nameservers are checked, and can be undone with one click, for this long. */
 export const UNDO_HOURS = 48;
 
-/** Until when an item's nameserver change can be undone; undefined for all other items. */
+/** Until when an item's nameserver change can be undone; undefined for other items. */
 export function undoableUntil(
   { task, closedAt, bulk }: Order,
   { state, answeredAt }: OrderItem,
@@ -578,12 +573,12 @@ export function isReviewOpen(order: Order): boolean {
   return order.emergencyApprovedBy !== undefined && order.signedOffBy === undefined;
 }
 
-/** The time a requester chose; undefined for an order without one. */
+/** The time that a requester chose; undefined for an order without one. */
 export function chosenTime({ sendAfter, mandated }: Pick<Order, 'sendAfter' | 'mandated'>): Date | undefined {
   return mandated === undefined ? sendAfter : undefined;
 }
 
-/** Approved for a chosen time, and nothing of it was tried yet. */
+/** Approved for a chosen time, and nothing was tried yet. */
 export function waitsForTime(order: Order): boolean {
   const time = chosenTime(order);
   return (
@@ -594,7 +589,7 @@ export function waitsForTime(order: Order): boolean {
   );
 }
 
-/** Orders for a chosen time first, in order of time. */
+/** Scheduled orders first, in order of time. */
 export function scheduledFirst(orders: readonly Order[]): readonly Order[] {
   const timeOf = (order: Order) =>
     order.state === 'PENDING' || waitsForTime(order) ? chosenTime(order)?.getTime() : undefined;
@@ -623,7 +618,7 @@ export function ctidOf(orderId: string, n: number, count: number): string {
   return count === 1 ? orderId : `${orderId}.${n}`;
 }
 
-/** The order's state from its items' once all are settled; undefined while one isn't. */
+/** The order's state from its items' once all are settled; undefined before. */
 export function outcomeOf(items: readonly OrderItem[]): 'SUCCEEDED' | 'FAILED' | 'UNKNOWN' | undefined {
   if (items.some((item) => item.state === 'WAITING' || item.state === 'SENT')) return undefined;
   if (items.some((item) => item.state === 'UNKNOWN')) return 'UNKNOWN';

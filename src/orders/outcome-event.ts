@@ -21,7 +21,7 @@ export interface SendOutcome {
   readonly event: AnsweredEvent | RetryScheduledEvent;
   /** The item as marked before its request was sent; undefined if nothing was sent. */
   readonly sent: OrderItem | undefined;
-  /** The outcome of a request that may be retried, in case the item has been given up meanwhile. */
+  /** The outcome of a request that may be retried, in case the item was abandoned meanwhile. */
   readonly end?: AnsweredEvent;
 }
 
@@ -90,7 +90,7 @@ export function eventOfOutcome(current: Order, outcome: SendOutcome): UnguardedE
   const said = event.type === 'answered' ? event : (end ?? event);
   if (said.type === 'retry_scheduled') return said;
   const { n, outcome: became, result } = said;
-  // The connection was refused after the mark, so nothing was sent. It matters only if the item counted as sent.
+  // The connection was refused after the mark, so nothing was sent. It matters only if the item was treated as sent.
   const isTakenForSent = item.state === 'UNKNOWN' || item.result?.resolvedBy !== undefined;
   if (result.errorKind === 'not_sent' && !isTakenForSent) return event;
   if (isFinal(current.state) || item.state === 'SUCCEEDED' || item.state === 'FAILED')

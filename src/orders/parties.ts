@@ -20,8 +20,7 @@ export interface Parties {
 export async function partiesOf(findAccount: FindAccount, order: Order): Promise<Parties> {
   const account = await findAccount(order.account.id);
   const requester = { userId: order.requesterId, summary: { code: 'requester_left' } } as const;
-  // The team's account has no owner: the person who linked it may leave, and the order depends on the requester
-  // alone.
+  // The team's account has no owner: the person who linked it may leave, and the order depends only on the requester.
   const ownerId = account?.userId;
   const isOther = ownerId !== undefined && ownerId !== order.requesterId;
   return {
@@ -38,10 +37,10 @@ export function accountGone({ account }: Order): PlainSummary {
 export type MemberCheck =
   | { readonly kind: 'members' }
   | ({ readonly kind: 'left' } & Party)
-  /** Slack can't look them up: nothing may be sent, and the order isn't given up either. */
+  /** Slack can't look them up: nothing may be sent, but the order isn't stopped either. */
   | ({ readonly kind: 'unknown' } & Party);
 
-/** Whether all of an order’s people are still full members of the workspace. */
+/** Whether all of an order's people are still full members of the workspace. */
 export async function checkMembers(directory: Directory, parties: readonly Party[]): Promise<MemberCheck> {
   const checks = await Promise.all(
     parties.map(async (party) => ({ party, membership: await directory.membership(party.userId) })),

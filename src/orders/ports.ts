@@ -20,24 +20,24 @@ import type { RecordHint, RecordProof } from './record-finding.ts';
 import type { EarlierFinding, ShownIncident } from './refusal.ts';
 import type { LogDifference, SendingDifference } from './summary.ts';
 
-/** A change to commit: all of it or nothing. */
+/** A change to commit, all or nothing. */
 export interface OrderCommit {
   readonly before: Order;
   readonly after: Order;
   readonly log: readonly OrderLogEntry[];
   /** Preconditions of marking a request as sent; undefined for every other change. */
   readonly guard: SendingGuard | undefined;
-  /** For how long the order's silent worker counts as alive. */
+  /** For how long the order's silent worker is considered alive. */
   readonly leaseMs?: number;
   /** A secret result, to be shown once to the requester. */
   readonly revealable?: { readonly n: number; readonly sealed: Sealed; readonly expiresAt: Date };
   /** The service's whole answer to an item's request, secrets masked. */
   readonly answer?: { readonly n: number; readonly answer: unknown };
-  /** Required to send an order that a mandate made: checked in the same transaction, and reserved again. */
+  /** Required to send a mandate's order: checked in the same transaction, and reserved again. */
   readonly mandated?: MandatedSending;
   /**
-   * The order's amounts in the team's budgets. Reserved in the same transaction if the change releases the order; if
-   * a budget is exceeded, the change isn't made.
+   * The order's amounts in the team's budgets. Reserved in the same transaction if the change sends the order; if a
+   * budget is exceeded, the change isn't made.
    */
   readonly reservation?: Reservation | undefined;
 }
@@ -45,16 +45,16 @@ export interface OrderCommit {
 /** Conditions for sending a mandate's order. */
 export interface MandatedSending {
   readonly reservation: Reservation;
-  /** The mandate's order, whose signatures count, if the renewal has to be signed. */
+  /** The mandate's order, whose signatures are used, if the renewal must be signed. */
   readonly signedBy: Order | undefined;
   /**
-   * Why it may not be sent, by what is read under the locks of the transaction. Pure.
+   * Why it may not be sent, by what is read under the transaction's locks. Pure.
    * @param mandate the mandate's order
    */
   readonly refusal: (mandate: Order | undefined, read: SendingRead) => HeldCode | undefined;
 }
 
-/** Read of a name in the transaction that sends it. */
+/** Facts about a name, read in the transaction that sends it. */
 export type SendingRead = Omit<SendingFacts, 'mandate' | 'isUnchanged'>;
 
 /** A stored answer of the service. */
@@ -69,11 +69,11 @@ export type CommitOutcome =
   | {
       readonly ok: false;
       readonly conflictingOrderId: string | undefined;
-      /** The commit would have sent an order its mandate now holds. */
+      /** The commit would have sent an order that its mandate now holds. */
       readonly held?: HeldCode;
-      /** The commit would have sent a retry whose earlier order was done, or may be. */
+      /** The commit would have sent a retry whose earlier order was or may be done. */
       readonly earlier?: EarlierFinding;
-      /** The commit would have sent an item that the log says was sent before, or has ended. */
+      /** The commit would have sent an item that was sent before or has ended, by the log. */
       readonly differs?: LogDifference;
       /** The commit would have sent an order that isn't signed as required. */
       readonly notSigned?: readonly SendingDifference[];
@@ -94,7 +94,7 @@ export interface OrderFilter {
   /** Omits other people's private orders. `system`: the bot itself, or a person who sees all. */
   readonly viewer: SystemViewer | { readonly id: string };
   readonly name?: string;
-  /** Only those of the live system: an order in the demo system changes nothing visible of a name. */
+  /** Only those of the live system: an order in the demo system changes nothing visible about a name. */
   readonly isLive?: true;
   /** Only emergency approvals that no other admin has reviewed. */
   readonly isReviewOpen?: true;
@@ -102,8 +102,8 @@ export interface OrderFilter {
 }
 
 /**
- * Due orders are claimed in three lanes, so that neither a slow service nor a slow registry holds up the rest:
- * expired deadlines and workers, orders to send, and lookups in public records.
+ * Due orders are claimed in three lanes, so that neither a slow service nor a slow registry delays the rest: expired
+ * deadlines and workers, orders to send, and lookups in public records.
  */
 export type DueLane = 'deadlines' | 'execution' | 'observation';
 
@@ -114,44 +114,44 @@ export type FirstExpiry = (names: readonly string[]) => Promise<Date | undefined
 export interface RuleFacts {
   /** ISO 4217 code of the team's amounts. */
   readonly currency: string;
-  /** The tags of hosts themselves, without their parents. A host without an entry is unknown. */
+  /** The tags of the hosts, without their parents' tags. A host without an entry is unknown. */
   tagsOf(hosts: readonly string[]): Promise<PolicyFacts['tags']>;
-  /** Watched names that match some patterns, as those of a rule. */
+  /** Watched names that match a rule's patterns. */
   namesFitting(patterns: readonly string[]): Promise<readonly string[]>;
-  /** Prices of a task for each name, as far as known. */
+  /** Known prices of a task for each name. */
   pricesOf(order: PricedOrder): Promise<PolicyFacts['prices']>;
 }
 
-/** A new order, or one the database has lost, with all of its initial data. */
+/** A new order, or one that the database has lost, with all its initial data. */
 export interface OrderCreation {
   readonly order: Order;
   readonly log: readonly OrderLogEntry[];
   readonly sealedInput?: Sealed | undefined;
   /** Encrypted inputs of items that have their own, by number. */
   readonly sealedItems?: ReadonlyMap<number, Sealed> | undefined;
-  /** Budget amounts of an order that is sent at once, reserved in the same transaction. */
+  /** Budget amounts of an order that is sent immediately, reserved in the same transaction. */
   readonly reservation?: Reservation | undefined;
 }
 
-/** Storage of orders. Implemented by the store; every change is a compare-and-swap on `version`. */
+/** Implemented by the store; every change is a compare-and-swap on `version`. */
 export interface OrderStore {
   /** For the bot itself. People read orders with `loadVisible`. */
   load(id: string, viewer: SystemViewer): Promise<Order | undefined>;
   /**
    * Saves a new order.
    * @returns undefined when saved; else the id of the conflicting order, which has the same delivery, or is open for
-   * the same task and name. Without an id a budget is exceeded: check the budgets again
+   * the same task and name. Without an id, a budget is exceeded: check the budgets again
    */
   create(creation: OrderCreation): Promise<{ readonly conflictingOrderId: string | undefined } | undefined>;
   /**
-   * Commits a change if the order hasn't changed since `before` was read. Closing an order deletes its encrypted
-   * input and frees its names.
-   * A claim and a mark as sent fail while the database may have lost commits (`restore-guard.ts`). An item of a retry
-   * is marked as sent only if no order it retries has done that name or may be doing it; changes of those orders wait
-   * meanwhile.
-   * A mark as sent is committed only if its guard accepts the rows its transaction has locked and read.
-   * @returns not `ok` when the order has changed (read again); or, on leaving `DRAFT`, when another open order has
-   * the same task and name; or when an earlier order blocks a retry; or when a budget is now exceeded (read again)
+   * Commits a change if the order hasn't changed since `before` was read.
+   * - Closing an order deletes its encrypted input and frees its names.
+   * - A claim and a mark as sent fail while the database may have lost commits (`restore-guard.ts`).
+   * - An item of a retry is marked as sent only if no order that it retries has done that name or may be doing it;
+   * changes of those orders wait meanwhile.
+   * - A mark as sent is committed only if its guard accepts the rows that its transaction has locked and read.
+   * @returns not `ok` when the order has changed (read again); or, on leaving `DRAFT`, when another open order has the
+   * same task and name; or when an earlier order blocks a retry; or when a budget is now exceeded (read again)
    */
   commit(change: OrderCommit): Promise<CommitOutcome>;
   /**
@@ -167,7 +167,9 @@ export interface OrderStore {
   list(filter: OrderFilter): Promise<readonly Order[]>;
   history(orderId: string, viewer: SystemViewer): Promise<readonly OrderLogEntry[]>;
   readonly isWitnessed: IsWitnessed;
-  /** An order with its log, oldest first, in one snapshot; without events of single items of an order of many rows. */
+  /**
+   * An order with its log, oldest first, in one snapshot; without events of single items of an order with many rows.
+   */
   loadWithHistory(id: string, viewer: SystemViewer): Promise<OrderWithHistory | undefined>;
   /** All answers of the service, item by item, oldest first. */
   answers(orderId: string, viewer: SystemViewer): Promise<readonly StoredResponse[]>;
@@ -182,11 +184,11 @@ export interface OrderStore {
   claimDue(lane: DueLane, until: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
   /** Reschedules an order that couldn't be advanced, with a delay that grows with each try. */
   putOff(id: string): Promise<void>;
-  /** Ends this process's lease of an order it can't carry out, and doesn't claim it again for some seconds. */
+  /** Ends this process's lease of an order that it can't carry out, and doesn't claim it again for some seconds. */
   leaveToOthers(id: string): Promise<void>;
   /** Sets when an unchanged order is due again, if at all. Does nothing when the order has changed. */
   reschedule(order: { readonly id: string; readonly version: number }, due: Date | undefined): Promise<void>;
-  /** Queues an update of its notifications, although it hasn't changed. */
+  /** Queues an update of its notifications without a change of the order. */
   requestNotification(id: string, now: Date): Promise<void>;
   /** Queues updates of all pending orders' notifications, after the urgent ones. */
   refreshPending(now: Date): Promise<void>;
@@ -202,9 +204,9 @@ export interface OrderStore {
   forgetDraft(id: string): Promise<boolean>;
   /** Deletes expired drafts and secrets. @returns how many of each */
   purgeExpired(now: Date): Promise<{ readonly drafts: number; readonly secrets: number }>;
-  /** Returns a secret, once: it is deleted when this returns. */
+  /** Returns a secret, once: it is then deleted. */
   takeRevealable(orderId: string, n: number, now: Date): Promise<Sealed | 'gone' | undefined>;
-  /** Takes back a secret that couldn't be shown. Its expiry stays. */
+  /** Stores a secret again that couldn't be shown. Its expiry stays. */
   returnRevealable(orderId: string, n: number, sealed: Sealed): Promise<void>;
 }
 
@@ -215,11 +217,11 @@ export type Membership = 'member' | 'left' | 'unknown';
 export interface Directory {
   /** `left` includes guests and people who never were members. */
   membership(userId: string): Promise<Membership>;
-  /** @returns undefined while Slack can't look it up; then no one counts as an approver */
+  /** @returns undefined while Slack can't look it up; then the group has no approvers */
   membersOf(groupId: string): Promise<readonly string[] | undefined>;
 }
 
-/** Keys, charters, the published policy, saved settings and stand-ins, read at one moment. */
+/** Keys, charters, the published policy, saved settings and stand-ins, in one snapshot. */
 export interface SigningRows {
   readonly log: SigningLog;
   readonly policy: Policy;
@@ -247,8 +249,8 @@ export type SendingGuard =
   | { readonly verify: (rows: SendingRows) => Promise<SendingObstacle | undefined> };
 
 /**
- * The impact as the approver knows it. `none`: the task puts nothing at risk. `changed`:
- * something has appeared since the request, or can no longer be seen, and no one was warned at a click yet.
+ * The impact as the approver knows it. `none`: the task puts nothing at risk. `changed`: something has appeared since
+ * the request, or can no longer be seen, and no one was warned at a click yet.
  */
 export type ImpactAtApproval = 'none' | 'known' | 'unknown' | 'changed';
 
@@ -258,7 +260,7 @@ export interface KnownIncidents {
   readonly informedSince: ReadonlyMap<string, Date>;
 }
 
-/** The open incidents of the names of orders, and the approvers who know them. */
+/** The open incidents of orders' names, and the approvers who know them. */
 export interface IncidentsOfOrders {
   /** Undefined while none is open. */
   readonly known: (order: Order) => Promise<KnownIncidents | undefined>;
@@ -266,12 +268,12 @@ export interface IncidentsOfOrders {
   readonly told: (orderId: string, userId: string, shown: readonly ShownIncident[]) => Promise<void>;
 }
 
-/** The trust anchors of keys; undefined when none can be used. */
+/** The roots of trust for keys; undefined when none can be used. */
 export interface KeyUse {
   /** `SIGNING_ROOTS`. */
   readonly roots: ReadonlySet<string>;
   readonly verifier: Verifier;
-  /** Undefined while the ledger's key can't be decrypted: then no charter counts. */
+  /** Undefined while the ledger's key can't be decrypted: then no charter is valid. */
   readonly witness: Witness | undefined;
 }
 
@@ -282,7 +284,7 @@ export interface SignedBy {
 
 /** The signatures of orders, for decisions and sending. */
 export interface OrderSigning {
-  /** Undefined while nothing can be signed. */
+  /** Undefined if signing is off. */
   readonly use: KeyUse | undefined;
   /** The policy and the settings in force. */
   deciding(): Promise<Deciding>;
@@ -293,21 +295,21 @@ export interface OrderSigning {
   readonly standIns: StandInSource;
   /** The keys and charters in the log, and the active keys. */
   keys(): Promise<SigningLog & { readonly log: KeyLog; readonly ring: KeyRing }>;
-  /** Whether a charter counts; undefined while nothing can be signed. */
+  /** Whether a charter is valid; undefined if signing is off. */
   charter(): Promise<CharterStatus | undefined>;
-  /** People whose signed approvals of an order count now. @param policyVersion the version in force */
+  /** People with a valid signed approval of an order. @param policyVersion the current version */
   signersOf(order: Order, policyVersion: number): Promise<ReadonlySet<string>>;
-  /** The approvals whose signatures count. @param ring of {@link keys} */
+  /** The approvals with a valid signature. @param ring of {@link keys} */
   countingAmong<Each extends SignedBy>(
     approvals: readonly Each[],
     subject: SignedSubject,
     ring: KeyRing,
   ): Promise<ReadonlySet<Each>>;
-  /** The people whose signatures count now. */
+  /** The people with a valid signature. */
   signersAmong(approvals: readonly SignedBy[], subject: SignedSubject): Promise<ReadonlySet<string>>;
   /**
    * Preconditions of sending a request of an order.
-   * @param order as claimed, whose rows gave its statement
+   * @param order as claimed, whose rows matched its statement
    * @returns undefined while Slack can't look up the people it depends on
    */
   guardOf(order: Order): Promise<SendingGuard | undefined>;

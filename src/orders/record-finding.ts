@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Findings of public records about a request, as codes with their data. They are stored with orders, so a released
- * code stays.
+ * Findings of public records about a request, as codes with their data. They are stored with orders, so released codes
+ * must stay.
  */
 
 const moment = z.iso.datetime();
@@ -11,7 +11,7 @@ const texts = z.array(z.string()).readonly();
 const overHttp = z.boolean().exactOptional();
 const shownNameServers = {
   nameServers: texts,
-  /** They are the ones the order requested. */
+  /** They are the ones that the order requested. */
   areAskedFor: z.boolean(),
 };
 

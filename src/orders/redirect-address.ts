@@ -2,15 +2,15 @@ import { isIP } from 'node:net';
 import { parseBareHost } from '../zones/names.ts';
 
 /**
- * The addresses of a redirect. A source names a host that rules decide about, so anything that could make two parsers
- * see two hosts (a user, a port, a query, an encoded character, another scheme) is refused.
+ * The addresses of a redirect. A source contains a host that rules decide about, so anything that could make two
+ * parsers see two hosts (a user, a port, a query, an encoded character, another scheme) is rejected.
  */
 
 /** A link as Slack formats an address: `<http://cafe.rest|cafe.rest>`. */
 const SLACK_LINK = /^<(?:mailto:)?([^<>|]*)(?:\|([^<>|]*))?>$/i;
 /**
- * Visible characters of any script, except those that start a query or a fragment, encode a character, or are parsed
- * as a slash.
+ * Visible characters of any script, except those that start a query or a fragment, encode a character, or are parsed as
+ * a slash.
  */
 const PATH = /^(?:\/(?:[!"$&-;=@-[\]-~]|(?![\0-\x7f])[\p{L}\p{M}\p{N}\p{S}\p{P}])*)?$/u;
 /** Characters that look like a slash, a question mark, a number sign or a percent sign. */
@@ -40,7 +40,7 @@ function readBareSource(text: string): string | undefined {
   return scheme === '' && path === '' && LOCAL_PART.test(local) ? `${local}@${host.value.ascii}` : undefined;
 }
 
-/** Whether a text is a web address, or a host with an optional path, whose host is readable: `www.example.com/menu`. */
+/** Whether a text is a URL, or a host with an optional path, whose host is readable: `www.example.com/menu`. */
 export function isWebAddress(text: string): boolean {
   const [, authority = '', rest = ''] = /^(?:https?:\/\/)?([^/?#]*)(.*)$/is.exec(text) ?? [];
   const [, host = ''] = /^(.*?)(?::\d{1,5})?$/s.exec(authority) ?? [];

@@ -28,27 +28,25 @@ export type ApproverRight =
 export type Refusal =
   /** A deleted draft, or a typo. */
   | { readonly code: 'no_such_order' }
-  /** The event doesn't apply in the order's state. */
+  /** The event isn't possible in the order's state. */
   | { readonly code: 'wrong_state'; readonly wanted: OrderEvent['type']; readonly state: OrderState }
   /** An automatic change found nothing to do. Not shown. */
   | { readonly code: 'not_due' }
   | { readonly code: 'draft_forgotten' }
-  /** Another order for the same task and name is open. */
   | { readonly code: 'open_already'; readonly orderId: string }
   | { readonly code: 'time_is_over' }
-  /** It can't be sent at the chosen time. */
   | { readonly code: 'send_at'; readonly issue: ScheduleIssue }
   | { readonly code: 'send_at_after_expiry'; readonly expiresAt: Date }
   | { readonly code: 'approved_already' }
-  /** A rule requires a signature: no click replaces it. */
+  /** A rule requires a signature, not a click. */
   | { readonly code: 'signature_needed' }
-  /** At sending: the log says that it was sent before, or has ended. */
+  /** At sending: it was sent before or has ended, by the log. */
   | { readonly code: 'log_differs' }
   /** At sending: the approvals aren't signed as required. */
   | { readonly code: 'not_signed'; readonly differs: readonly SendingDifference[] }
   /** Requesters can't ask themselves. */
   | { readonly code: 'own_question' }
-  /** All others have approved; an admin has to agree to exceeding the budgets. */
+  /** All others have approved; an admin must agree to exceeding the budgets. */
   | { readonly code: 'over_budget'; readonly over: readonly MissingAmount[] }
   /** An admin approved before the card showed the excess. */
   | { readonly code: 'excess_unseen'; readonly over: readonly MissingAmount[] }
@@ -61,11 +59,10 @@ export type Refusal =
     }
   /** A policy rule refuses the order. */
   | { readonly code: 'policy_refuses'; readonly rules: readonly RuleReference[] }
-  /** The absent approver has approved, or another stand-in has. */
+  /** The absent approver or another stand-in has approved. */
   | { readonly code: 'stand_in_not_needed' }
   /** Only admins can break glass and review it. */
   | { readonly code: 'not_an_admin'; readonly wanted: 'break_glass' | 'sign_off' }
-  /** Requesters can't approve alone. */
   | { readonly code: 'own_emergency' }
   /** A rule that requires approval doesn't allow break glass. */
   | { readonly code: 'break_glass_not_allowed' }
@@ -77,24 +74,24 @@ export type Refusal =
   /** nor their own order. */
   | { readonly code: 'own_order_to_sign_off' }
   | { readonly code: 'not_the_requester'; readonly wanted: 'cancel' | 'confirm' | 'reveal' }
-  /** Slack can't look up whether the person who acts is still a member. */
+  /** Slack can't look up whether the person is still a member. */
   | { readonly code: 'own_membership_unknown' }
-  /** Since the card was shown something has appeared that would be lost. */
+  /** Since the card was shown, something else that would stop working has appeared. */
   | { readonly code: 'impact_changed' }
-  /** An incident of a name of the order is open, which the card shows. */
+  /** The card shows an open incident of one of the order's names. */
   | { readonly code: 'incident_open'; readonly shown: readonly ShownIncident[] }
   /** Slack can't look up the membership of another person on whom the decision depends. */
   | { readonly code: 'membership_unknown'; readonly userId: string }
   /** Slack can't look up the members of approver groups. */
   | { readonly code: 'groups_unreadable'; readonly groupIds: readonly string[] }
-  /** A retry's earlier order was done, or may be. */
+  /** A retry's earlier order was or may be done. */
   | { readonly code: 'earlier_order'; readonly finding: EarlierFinding }
   | { readonly code: 'not_failed'; readonly state: OrderState }
   | { readonly code: 'retry_over'; readonly days: number }
   /** The order has changed no nameservers, or set the same ones as before. */
   | { readonly code: 'nothing_to_undo' }
   | { readonly code: 'undo_over'; readonly hours: number }
-  /** The former ones are unknown. */
+  /** The previous ones are unknown. */
   | { readonly code: 'undo_unknown' }
   | { readonly code: 'retry_unanswered' }
   | { readonly code: 'retry_done_since' }
@@ -103,16 +100,16 @@ export type Refusal =
   | { readonly code: 'secret_input_of'; readonly ownerId: string }
   | { readonly code: 'secret_answer_of'; readonly ownerId: string }
   | { readonly code: 'stop_unapproved' }
-  /** A paused order lacks approvals by the rules in force. */
+  /** A paused order lacks approvals by the current rules. */
   | { readonly code: 'approvals_missing'; readonly requirements: ApprovalsGiven['requirements'] }
   /** A bulk order is running again, or has ended. */
   | { readonly code: 'not_paused' }
-  /** Retry an order of many rows with a new file. */
+  /** An order with many rows is retried with a new file. */
   | { readonly code: 'retry_bulk' }
   | { readonly code: 'nothing_waits'; readonly state: OrderState }
   | { readonly code: 'sent_already' }
   | { readonly code: 'not_in_force' }
-  /** Its mandate holds an order now. Not shown. */
+  /** Its mandate holds the order now. Not shown. */
   | { readonly code: 'mandate_held'; readonly because: HeldCode }
   | { readonly code: 'outcome_known' }
   | { readonly code: 'nothing_to_reveal' }

@@ -17,7 +17,7 @@ import { readSchedule, type Schedule, type ScheduleIssue, type WantedTime } from
 import type { ServicePlaces } from './statement.ts';
 import { taskNamed } from './tasks.ts';
 
-/* Everything that decides about a request, read before it is decided. */
+/* Everything that decides about a request, read before the decision. */
 
 export interface OrderRequest {
   readonly task: OrderTaskName;
@@ -29,7 +29,7 @@ export interface OrderRequest {
   readonly reason: string | undefined;
   readonly ownership?: Ownership | undefined;
   readonly requesterId: string;
-  /** The person's active account, or the account of the retried order. Undefined if none is linked. */
+  /** The person's active account, or the account of the retried order. */
   readonly account: Account | undefined;
   readonly channelId: string;
   readonly threadTs: string | undefined;
@@ -42,9 +42,8 @@ export interface OrderRequest {
   readonly sendAfter?: Date;
   /** When a person wants it sent. */
   readonly sendAt?: WantedTime | undefined;
-  /** The retried order. */
   readonly retries?: Order;
-  /** Identifies the command, form or click. Delivered again, it is the same order. */
+  /** Identifies the command, form or click, so that a redelivered one creates no second order. */
   readonly deliveryId: string;
 }
 
@@ -62,19 +61,18 @@ export type RequestProblem =
 
 export interface RequestContext {
   readonly now: Date;
-  /** Of the new order. */
   readonly id: string;
   readonly request: OrderRequest;
   readonly account: Account;
   readonly checked: CheckedRequest;
-  /** The chosen time, or why it can't be that time. */
+  /** The chosen time, or why it isn't possible. */
   readonly schedule: Schedule | ScheduleIssue | undefined;
   readonly evaluated: EvaluatedOrder;
-  /** Undefined if the price list has no price. */
+  /** Undefined if unlisted. */
   readonly price: OrderCost | undefined;
   /** When the first of its names expires, if known. */
   readonly firstExpiry: Date | undefined;
-  /** Read only for an order that is sent at once. */
+  /** Read only for an order that is sent immediately. */
   readonly budgets: BudgetUse;
   readonly secrets: SealedSecrets;
   readonly servicePlaces: ServicePlaces;
@@ -97,7 +95,7 @@ export async function loadRequest(
     evaluateOrder(context, { ...asked, usesTeamAccount: isTeamAccount(account), isHeld }),
     context.priceOf({ ...asked, sendAfter }),
     context.firstExpiry(names),
-    // Fails now, not after the approval, if the account's credential can't be opened.
+    // Fails now, not after the approval, if the account's credential can't be decrypted.
     context.clientFor(account.id),
   ]);
   const isSentAtOnce = evaluated.demand.outcome === 'free' && !startsAsDraft(checked, request);
@@ -131,12 +129,12 @@ export function checkRequest(
     : { kind: 'checked', task, input, names };
 }
 
-/** The requester has to confirm it first. */
+/** The requester must confirm it first. */
 export function startsAsDraft({ task }: CheckedRequest, { bulk }: OrderRequest): boolean {
   return task.confirmFirst || bulk !== undefined;
 }
 
-/** An order's id, which is also its `ctid`: 60 random bits in letters and digits that are easily told apart. */
+/** An order's id, which is also its `ctid`: 60 random bits in letters and digits that aren't easily confused. */
 export function newOrderId(): string {
   const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
   return Array.from(randomBytes(12), (byte) => alphabet[byte & 31]).join('');

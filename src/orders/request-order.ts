@@ -9,7 +9,6 @@ export type RequestOutcome =
   | { readonly kind: 'not_linked' }
   | RequestProblem
   | { readonly kind: 'refused'; readonly refusal: Refusal }
-  /** An order for the same task and name is open. */
   | { readonly kind: 'open_already'; readonly order: Order };
 
 /** Loads, decides and saves a request. Starts over if budgets or a conflicting order changed in between. */
@@ -36,7 +35,7 @@ export async function requestOrder(context: OrdersContext, request: OrderRequest
     if (conflict.conflictingOrderId === undefined) continue;
     const open = await context.store.load(conflict.conflictingOrderId, 'system');
     if (open?.deliveryId === request.deliveryId) return { kind: 'accepted', order: open };
-    // Closed between the two reads, it conflicts no longer.
+    // If it was closed between the two reads, it no longer conflicts.
     if (open !== undefined && isOpen(open.state)) return { kind: 'open_already', order: open };
   }
 }

@@ -6,9 +6,9 @@ import { StatementChangedError } from './check-statement.ts';
 import { RetryRefusedError } from './item-result.ts';
 import type { RetryReason } from './summary.ts';
 
-/** Retries if the service provably didn't carry out the task, or if repeating it is harmless. */
+/** Retries after the service provably didn't carry out the task, or if a repeat is harmless. */
 const MAX_RETRIES = 3;
-/** More retries for a busy service: it has refused, so nothing was carried out. */
+/** More retries for a busy service: it refused, so nothing was carried out. */
 const MAX_BUSY_RETRIES = 20;
 const MAX_RETRY_AFTER_MS = 15 * MINUTE_MS;
 
@@ -17,16 +17,16 @@ export type ResendDecision =
       readonly kind: 'resend';
       readonly afterMs: number;
       readonly why: RetryReason;
-      /** It may have been carried out, but repeating it is harmless. If omitted, it provably wasn't carried out. */
+      /** It may have been carried out, but a repeat is harmless. If omitted, it provably wasn't carried out. */
       readonly inDoubt?: boolean;
     }
   | { readonly kind: 'final'; readonly outcome: 'FAILED' | 'UNKNOWN' };
 
 /**
- * Whether an item's request is retried automatically after an error. Pure. `retry-button.ts` is a person's retry. A
+ * Whether an item's request is retried automatically after an error. Pure. (`retry-button.ts` is a person's retry.) A
  * paid task is retried only if the service provably didn't carry it out.
  * @param attempts tries so far, including this one
- * @param sent the item's request may have been sent, and nothing proves that it wasn't carried out
+ * @param sent the request may have been sent, and nothing proves that it wasn't carried out
  */
 export function decideResend(
   error: unknown,
@@ -34,7 +34,7 @@ export function decideResend(
   attempts: number,
   sent: boolean,
 ): ResendDecision {
-  // A sealed value that doesn't open now won't open at the next try either.
+  // An encrypted value that can't be decrypted now can't be decrypted at the next try either.
   if (error instanceof VaultError && !sent) return FAILED;
   if (error instanceof SuspendedError) return UNKNOWN;
   if (error instanceof StatementChangedError || error instanceof RetryRefusedError) return FAILED;
@@ -53,7 +53,7 @@ export function decideResend(
     case 'unknown_outcome':
     case 'invalid_response':
       if (!sent) return resendUnsent(attempts, 'no_answer');
-      // The service has it. The next answer would be as unreadable as this one.
+      // The service received it. The next answer would be just as unreadable.
       if (error.unread !== undefined) return UNKNOWN;
       return task.effect !== 'charge' && task.idempotent && attempts <= MAX_RETRIES
         ? { kind: 'resend', afterMs: backoff(attempts), why: 'no_answer_harmless', inDoubt: true }
@@ -69,7 +69,7 @@ export function decideResend(
 const FAILED: ResendDecision = { kind: 'final', outcome: 'FAILED' };
 const UNKNOWN: ResendDecision = { kind: 'final', outcome: 'UNKNOWN' };
 
-/** For an item whose request was not sent, so a retry is safe. */
+/** For an item whose request wasn't sent, so a retry is safe. */
 function resendUnsent(attempts: number, why: RetryReason): ResendDecision {
   return attempts > MAX_RETRIES ? FAILED : { kind: 'resend', afterMs: backoff(attempts), why };
 }

@@ -4,7 +4,7 @@ import type { OrdersContext } from './context.ts';
 import type { Order } from './order.ts';
 import type { Refusal } from './refusal.ts';
 
-/** Why a person may not settle an unknown outcome, checked before the form for the reason opens. */
+/** Checked before the form for the reason opens. */
 export async function refusalToResolve(
   context: OrdersContext,
   order: Order,
@@ -13,7 +13,7 @@ export async function refusalToResolve(
   return refusalOfSettlement(order, await approversOf(context, order, [userId], 'general'), userId);
 }
 
-/** An approver settles an order of unknown outcome. */
+/** An approver settles an order with an unknown outcome. */
 export function resolveOrder(
   context: OrdersContext,
   orderId: string,

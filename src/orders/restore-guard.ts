@@ -7,21 +7,21 @@ import { pendingDeadlines } from './deadlines.ts';
 import { type Order, type OrderEvent, waitsForTime } from './order.ts';
 
 /**
- * Detects a database that holds less than was committed: a backup was restored, a standby took over, or a disk lost
- * confirmed writes. Orders it shows as approved and unsent may have been carried out, and only a person can find out.
+ * Detects a database that has lost commits: a backup was restored, a standby was promoted, or a disk lost confirmed
+ * writes. Orders that it shows as approved and unsent may have been carried out, and only a person can find out.
  */
 
 /** The database's identity, and its last heartbeat. */
 export interface Sighting {
   /** Identifies the database. A copy, another server and a promoted standby each have another id. */
   readonly database: string;
-  /** Identifies the run of the server: each start has another id. */
+  /** Identifies the server process: each start has another id. */
   readonly server: string;
-  /** The position up to which the server's write-ahead log is on its disk. */
+  /** The flushed position of the server's write-ahead log. */
   readonly position: number;
   /** The server was restarted since it was verified, and its log lacks commits that this process has seen. */
   readonly isBehind: boolean;
-  /** Undefined before the first beat. */
+  /** Undefined before the first heartbeat. */
   readonly last: HeartbeatRow | undefined;
 }
 
@@ -30,9 +30,9 @@ export interface HeartbeatRow {
   readonly seenAt: Date;
   readonly database: string;
   readonly server: string;
-  /** Grows with each beat of any process. */
+  /** Incremented by each heartbeat of any process. */
   readonly count: number;
-  /** The row was written by the transaction it names. Not so for a row loaded from a dump. */
+  /** The row was written by the transaction it names. False for a row loaded from a dump. */
   readonly isOriginal: boolean;
   /** Processes that didn't stop cleanly: they are running, or were killed. */
   readonly atWork: readonly string[];
@@ -40,15 +40,15 @@ export interface HeartbeatRow {
   readonly version: string;
 }
 
-/** The heartbeat of the bots in their database. Implemented by the store. */
+/** The bots' heartbeat in their database. Implemented by the store. */
 export interface Heartbeat {
   look(): Promise<Sighting>;
   /**
-   * Writes a heartbeat of a process.
+   * Writes a process's heartbeat.
    * @param beat.seen the sighting it is based on
    * @param beat.isLast the process stops cleanly
    * @returns the count
-   * @throws when the sighting is outdated: another beat came between, or the connection leads to another server
+   * @throws when the sighting is outdated: another heartbeat came between, or the connection leads to another server
    */
   beat(beat: {
     readonly at: Date;
@@ -56,9 +56,9 @@ export interface Heartbeat {
     readonly processId: string;
     readonly isLast: boolean;
   }): Promise<number>;
-  /** Allows orders to be claimed and sent on this server. @throws when connections now lead to another one */
+  /** Allows orders to be claimed and sent on this server. @throws when connections now lead to another server */
   verify(seen: Sighting): Promise<void>;
-  /** No order is claimed or sent until the server is verified. */
+  /** Blocks claims and sending until the server is verified. */
   suspend(): void;
   /** @param listener called when a connection leads to another server, which is suspended until verified */
   onOtherServer(listener: () => void): void;
@@ -66,7 +66,7 @@ export interface Heartbeat {
 
 export interface GuardContext extends OrdersContext {
   readonly heartbeat: Heartbeat;
-  /** Identifies this process among all that share the database. */
+  /** Unique per process and start. */
   readonly processId: string;
   /** Default {@link BEAT_MS}. */
   readonly beatMs?: number;
@@ -74,7 +74,6 @@ export interface GuardContext extends OrdersContext {
   readonly othersMs?: number;
 }
 
-/** Interval between heartbeats. */
 const BEAT_MS = 15_000;
 /** Longer than a process works without a heartbeat. */
 const HEARTBEATS_MS = 4 * BEAT_MS;
@@ -89,7 +88,7 @@ const LAST_TRIES = 5;
 /** After this long without a bot, the database isn't trusted about running orders. */
 const ASLEEP_MS = 15 * MINUTE_MS;
 
-/** A process's knowledge about its database. */
+/** A process's knowledge of its database. */
 export interface Known {
   readonly database: string;
   readonly server: string;
@@ -97,9 +96,9 @@ export interface Known {
 }
 
 /**
- * Marks orders as `UNKNOWN` that the database shows as approved and unsent, if it may have been restored or no bot
- * ran for long. Runs at start, before any work.
- * @returns what is known of the database, for {@link startHeartbeat}
+ * Marks orders as `UNKNOWN` that the database shows as approved and unsent, if it may have been restored or no bot ran
+ * for long. Runs at start, before any work.
+ * @returns what is known about the database, for {@link startHeartbeat}
  */
 export async function markUnsentUnknown(deps: GuardContext): Promise<Known> {
   const seen = await deps.heartbeat.look();
@@ -108,11 +107,11 @@ export async function markUnsentUnknown(deps: GuardContext): Promise<Known> {
   return verify(deps, seen, false);
 }
 
-/** A sign that a database may hold less than was committed. */
+/** A sign that a database may have lost commits. */
 interface RestoreSign {
   /** For the log. */
   readonly why: string;
-  /** Other bots may have sent orders since the last heartbeat it shows. */
+  /** Other bots may have sent orders since its last heartbeat. */
   readonly isCopy: boolean;
 }
 
@@ -130,7 +129,7 @@ function restoreSignAtStart({ database, server, last }: Sighting, now: Date): Re
   return undefined;
 }
 
-/** Why a database holds less than this process has seen in it, for the log. */
+/** Why a database lacks what this process has seen in it, for the log. */
 function rewindSign(known: Known, { database, isBehind, last }: Sighting): string | undefined {
   if (database !== known.database) return 'another database, or a server that was promoted';
   if (isBehind) return 'the server lost commits';
@@ -138,7 +137,7 @@ function rewindSign(known: Known, { database, isBehind, last }: Sighting): strin
   return last.isOriginal ? undefined : 'its heartbeat was loaded from a dump';
 }
 
-/** Runs after the orders are marked: a process that starts before this must come to the same conclusion. */
+/** Must run after the orders are marked: a process that starts before must come to the same conclusion. */
 async function verify(deps: GuardContext, seen: Sighting, isLast: boolean): Promise<Known> {
   const { heartbeat, now, processId } = deps;
   const count = await heartbeat.beat({ at: now(), seen, processId, isLast });
@@ -153,7 +152,7 @@ async function invalidateUnsent(
   lastSeen: Date | undefined,
 ): Promise<void> {
   const now = deps.now();
-  // Without heartbeats nothing is claimed. An old copy of a data folder looks the same, so a person decides.
+  // Without heartbeats, nothing is claimed. An old copy of a data folder looks the same, so a person decides.
   const trustedUntil = isCopy || lastSeen === undefined ? now : new Date(lastSeen.getTime() + HEARTBEATS_MS);
   for (const orderId of await deps.store.unsent()) {
     const outcome = await changeOrder(deps, orderId, (order) => {
@@ -165,12 +164,12 @@ async function invalidateUnsent(
     });
     if (outcome.ok) deps.log.warn({ orderId, why }, 'an order may have been sent before: not sent');
   }
-  // Orders that mandates made and sent in the lost time were made before it, unless that was longer.
+  // Mandates' orders that were sent in the lost time were made before it, unless it was longer than this.
   if (lastSeen === undefined || now.getTime() - lastSeen.getTime() >= ANNOUNCED_MS)
     await endAfterRestore(deps);
 }
 
-/** Whether an order can't have been sent up to this moment: it wasn't due. */
+/** Whether an order can't have been sent before this time, because it wasn't due. */
 function isForLater({ state, sendAfter }: Order, at: Date): boolean {
   return state === 'APPROVED' && sendAfter !== undefined && sendAfter > at;
 }
@@ -195,13 +194,13 @@ function reopenedLate({ policyVersion, demand, approvalsRequired }: Order, now: 
 
 export interface RunningHeartbeat {
   stop(): void;
-  /** Stops, and records a clean stop, so the next start needn't doubt its orders. */
+  /** Stops, and records a clean stop, so that the next start can trust its orders. */
   stopCleanly(): Promise<void>;
 }
 
 /**
- * Writes a heartbeat periodically and checks each time whether the database still has what this process has seen.
- * Does so at once when a connection leads to another server; until then nothing is claimed or sent there.
+ * Writes a heartbeat periodically, and checks each time whether the database still has what this process has seen. Does
+ * so immediately when a connection leads to another server; until then, nothing is claimed or sent there.
  */
 export function startHeartbeat(deps: GuardContext, start: Known): RunningHeartbeat {
   const { heartbeat, log, processId, beatMs = BEAT_MS, othersMs = OTHERS_MS } = deps;
@@ -258,7 +257,7 @@ export function startHeartbeat(deps: GuardContext, start: Known): RunningHeartbe
     async stopCleanly() {
       stop();
       await turn;
-      // Other processes that stop at the same moment may write in between.
+      // Other processes that stop at the same time may write in between.
       for (let tries = 1; ; tries += 1) {
         try {
           return await beat(true);

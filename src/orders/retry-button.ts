@@ -20,9 +20,9 @@ import { taskNamed } from './tasks.ts';
 
 export type RetryOutcome =
   | RequestOutcome
-  /** The secret part of the order was not kept: the person has to type it again. */
+  /** The secret part of the order wasn't kept: the person must type it again. */
   | { readonly kind: 'needs_secret'; readonly order: Order }
-  /** The order was made from a file: a plan of these rows is to be made again. */
+  /** The order was made from a file: the plan for these rows must be made again. */
   | { readonly kind: 'needs_plan'; readonly order: Order; readonly rows: readonly BulkRow[] };
 
 /** The re-entered secret, or the plan of failed rows. */
@@ -32,7 +32,8 @@ export type RetryInput = Pick<
 >;
 
 /**
- * Makes a new order of the names that failed, with the same account. The person who retries becomes the requester. Their approval doesn't count, nor does an earlier requester's.
+ * Makes a new order for the names that failed, with the same account. The person who retries becomes the requester.
+ * Neither they nor an earlier requester can approve it.
  */
 export async function retryOrder(
   deps: OrdersContext,
@@ -69,7 +70,7 @@ export async function retryOrder(
     reason: order.reason,
     ownership: order.ownership,
   };
-  // An order is retried once, however often the button is pressed; the new order can be retried as well.
+  // An order is retried once, however often the button is clicked; the new order can be retried as well.
   return requestOrder(deps, {
     ...request,
     ...content,
@@ -98,7 +99,7 @@ async function refusalOfOrder(deps: OrdersContext, order: Order): Promise<Refusa
   if (hasRowSecrets(order)) return { code: 'retry_bulk' };
   if (order.state !== 'FAILED') return { code: 'not_failed', state: order.state };
   if (!isRetryExpired(order, deps.now())) return undefined;
-  // The card still has its button from before the time was over; showing it again removes the button.
+  // The card was rendered before the time limit; an update removes its button.
   await deps.store.requestNotification(order.id, deps.now());
   return { code: 'retry_over', days: RETRY_DAYS };
 }
@@ -116,13 +117,13 @@ async function namesToRetry(
   return failed.length > 0 ? { failed } : { refusal: nothingToRetry(order) };
 }
 
-/** Why nothing of a failed order is left to retry. A request without an answer proves nothing. */
+/** Why nothing of a failed order can be retried. A request without an answer proves nothing. */
 function nothingToRetry({ items }: Order): Refusal {
   const isUnanswered = items.some(({ result }) => result?.late === 'UNKNOWN');
   return { code: isUnanswered ? 'retry_unanswered' : 'retry_done_since' };
 }
 
-/** The rows of some names, as they were asked for. */
+/** The rows of some names, as requested. */
 function rowsOfNames(order: Order, names: readonly string[]): BulkRow[] {
   const wanted = new Set(names);
   return order.items
@@ -130,7 +131,7 @@ function rowsOfNames(order: Order, names: readonly string[]): BulkRow[] {
     .map((item) => ({ line: item.n, name: item.name, input: inputOfItem(order, item), secret: undefined }));
 }
 
-/** Whether what was typed asks for the same as the order. */
+/** Whether the typed input requests the same as the order. */
 function asksForTheSame(order: Order, typed: RetryInput, failed: readonly string[]): boolean {
   const checked = taskNamed(order.task).check(typed.input);
   return (

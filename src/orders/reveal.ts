@@ -20,7 +20,7 @@ export type RevealOutcome =
       readonly err?: VaultError;
     };
 
-/** Shows the secret result of an order to its requester, once. */
+/** Shows an order's secret result to its requester, once. */
 export async function revealSecret(
   deps: { readonly store: OrderStore; readonly vault: Vault; readonly now: () => Date },
   orderId: string,

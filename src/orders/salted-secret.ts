@@ -5,8 +5,8 @@ import type { BulkRequest } from './bulk/request-bulk.ts';
 import type { OrderItem } from './order.ts';
 
 /**
- * An order's secret is encrypted together with a salt, and the hash of both is in the order's statement: it proves
- * that what is sent was approved, and the hash doesn't reveal the secret, however short.
+ * An order's secret is encrypted together with a salt, and the hash of both is in the order's statement. This proves
+ * that what is sent was approved, without revealing even a short secret.
  */
 
 /** A salted secret, before encryption, and its hash. */
@@ -23,7 +23,7 @@ export function saltSecret(secret: Secret): SaltedSecret {
   return { salted, hash: hashOf(salted) };
 }
 
-/** @returns the secret, or undefined when it doesn't match the hash */
+/** @returns undefined when the secret doesn't match the hash */
 export function unsaltSecret(salted: Secret, hash: string): Secret | undefined {
   return hashOf(salted) === hash ? new Secret(salted.reveal().slice(SALT_LENGTH)) : undefined;
 }
@@ -32,7 +32,7 @@ function hashOf(salted: Secret): string {
   return `sha256:${createHash('sha256').update(salted.reveal()).digest('hex')}`;
 }
 
-/** The secrets of a request, sealed for its order. Rows are keyed by item number. */
+/** A request's secrets, encrypted for its order. Rows are keyed by item number. */
 export interface SealedSecrets {
   readonly hash: string | undefined;
   readonly sealedInput: Sealed | undefined;
@@ -65,7 +65,7 @@ export function sealSecrets(
   };
 }
 
-/** Bound into every sealed value of an order. */
+/** Associated data of every encrypted value of an order. */
 type Sealable = { readonly id: string; readonly requesterId: string };
 type SealableItem = Pick<OrderItem, 'n' | 'name'>;
 

@@ -4,7 +4,7 @@ import type { OrderTaskName } from './order.ts';
 
 /** The time at which a person wants an order sent. Pure. */
 
-/** As typed, in the person's time zone; undefined if Slack doesn't say which. */
+/** As typed, in the person's time zone; undefined if unknown to Slack. */
 export interface WantedTime {
   readonly text: string;
   readonly timeZone: string | undefined;
@@ -12,13 +12,13 @@ export interface WantedTime {
 
 export interface Schedule {
   readonly at: Date;
-  /** Local clocks show this time twice; it is the first. */
+  /** The local time occurs twice; the first is used. */
   readonly comesTwice: boolean;
 }
 
 export type ScheduleIssue =
   | 'unreadable'
-  /** Local clocks skip it. */
+  /** The local time is skipped by a clock change. */
   | 'no_such_time'
   | 'past'
   | 'too_soon'
@@ -49,7 +49,7 @@ export function readSchedule(
   return aheadMs > LATEST_MS ? 'too_late' : schedule;
 }
 
-/** `2026-12-06 02:00`, written as UTC. */
+/** `2026-12-06 02:00`, as if it were UTC. */
 function readLocalTime(text: string): Date | undefined {
   const [, day = '', hour = '', minute = ''] =
     /^(\d{4}-\d{2}-\d{2})[ T]+(\d{1,2}):(\d{2})$/.exec(text.trim()) ?? [];

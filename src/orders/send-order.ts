@@ -37,16 +37,12 @@ import { stopEarlier } from './stop.ts';
 import type { RetryReason, StatementPart } from './summary.ts';
 import { taskNamed } from './tasks.ts';
 
-/**
- * A request that hasn't left this long after its mark is not sent, because after the lease a person may settle the
- * order.
- */
+/** A request that wasn't sent within this time is not sent, because after the lease a person may settle the order. */
 export const SEND_WITHIN_MS = LEASE_MS / 4;
 /** Lease renewals within one lease. */
 const HEARTBEATS = 4;
-/** Parallel requests of one order. */
 const PARALLEL_ITEMS = 4;
-/** A secret result is kept for this long. */
+/** How long a secret result is kept. */
 const REVEAL_MS = HOUR_MS;
 
 /** A claimed order being sent. */
@@ -55,13 +51,13 @@ interface Sending extends ClaimedOrder {
   readonly task: OrderTask;
   /** The order after this worker's last change. */
   latest: Order;
-  /** Ends with the last change that was begun: items are sent in parallel, and committed in turn. */
+  /** Resolves with the last change that was started: items are sent in parallel, and committed sequentially. */
   turn: Promise<unknown>;
 }
 
 /**
- * Sends an approved order: claims it, sends one request per item, and commits each outcome. At shutdown, requests in
- * flight are aborted; sent items become `UNKNOWN`.
+ * Sends an approved order: claims it, sends one request per item, and commits each outcome. At shutdown, running
+ * requests are aborted; sent items become `UNKNOWN`.
  * @param known the order as just read
  */
 export async function sendOrder(context: SendingContext, known: Order): Promise<void> {
@@ -128,14 +124,14 @@ async function sendInParallel(
   await Promise.all(Array.from({ length: Math.min(PARALLEL_ITEMS, items.length) }, sendInTurn));
 }
 
-/** Sends one wave after the other. Ends when nothing is left, when a person is needed, or when the rest has to wait. */
+/** Sends one wave after the other. Ends when nothing is left, when a person is needed, or when the rest must wait. */
 async function sendWaves(sending: Sending, prepared: ReadyRequests): Promise<void> {
   while (!sending.context.stopSending.aborted) {
     const due = dueItems(sending, sending.latest);
     if (!(await mayGoOn(sending)) || due.length === 0 || !(await isStillStated(sending))) return;
     const { version } = sending.latest;
     await sendInParallel(sending, prepared, due);
-    // Nothing could be sent, such as when Slack can't look up a person: left for another claim.
+    // Nothing could be sent, for example because Slack can't look up a person: left for another claim.
     if (sending.latest.version === version) return;
   }
 }
@@ -152,7 +148,7 @@ async function mayGoOn(sending: Sending): Promise<boolean> {
   return false;
 }
 
-/** Reads the rows of a file again before a wave, and stops the order if they no longer match its statement. */
+/** Reads a file's rows again before a wave, and stops the order if they no longer match its statement. */
 async function isStillStated(sending: Sending): Promise<boolean> {
   const { context } = sending;
   const parts = await retryUntilCommitted(context, () => changedSince(sending));
@@ -170,7 +166,7 @@ async function changedSince({ context, order }: Sending): Promise<readonly State
 }
 
 /**
- * Whether an order's people are still members. Checked before each item, because an order of many names takes long.
+ * Whether an order's people are still members. Checked before each item, because an order with many names takes long.
  * If a person has left, unsent items are stopped; while Slack can't look them up, they are left for another claim.
  */
 async function areMembersPresent(sending: Sending): Promise<boolean> {
@@ -225,7 +221,7 @@ async function requestItem(
     let answer = await call.send(first.leaveBefore);
     if (answer.kind === 'session_ended') {
       await call.sign();
-      // The refusal proves that it was not carried out.
+      // The refusal proves that it wasn't carried out.
       mayBeDone = false;
       const second = await markSending(sending, item, 'session_ended');
       if (second === undefined) throw new RetryRefusedError(answer.refusal);
@@ -256,7 +252,6 @@ function statedItem({ items }: Statement, { n }: OrderItem): StatementItem {
   return item;
 }
 
-/** The committed mark of a request. */
 interface Mark {
   readonly sent: OrderItem | undefined;
   readonly leaveBefore: LeaveDeadline;
@@ -275,7 +270,7 @@ async function markSending(
 ): Promise<Mark | undefined> {
   const { context, order } = sending;
   const { wallClock, sendWithinMs } = context;
-  // The rows of a file are read before each wave.
+  // A file's rows are read before each wave.
   const parts = order.bulk === undefined ? await changedSince(sending) : undefined;
   if (parts !== undefined) throw new StatementChangedError(parts);
   // The clock is read before the commit, because the process may be suspended during it.
@@ -310,7 +305,7 @@ async function decideMark(sending: Sending, { n }: OrderItem, again?: RetryReaso
 /** Temporary reasons: the order is checked again later. */
 const WAITS: ReadonlySet<HeldCode> = new Set<HeldCode>(['not_announced', 'day_full']);
 
-/** Stops an order whose mark was refused for good. Otherwise another worker has it, or its state has changed. */
+/** Stops an order whose mark was refused permanently. Otherwise another worker has it, or its state has changed. */
 async function stopRefused(sending: Sending, refusal: Refusal): Promise<void> {
   const { context, order } = sending;
   const orderId = order.id;
@@ -374,7 +369,7 @@ async function recommitOutcome({ context, latest }: Sending, outcome: SendOutcom
   const { order, log } = lost;
   const first = await context.store.create({ order, log });
   if (first === undefined) return context.advance(order);
-  // Slack has delivered the command again meanwhile, and its delivery id belongs to another order.
+  // Slack has redelivered the command meanwhile, and its delivery id belongs to another order.
   const second =
     first.conflictingOrderId === id
       ? first
@@ -384,9 +379,9 @@ async function recommitOutcome({ context, latest }: Sending, outcome: SendOutcom
   context.advance(order);
 }
 
-/** Releases an order whose items wait for their `notBefore`. Another claim sends them then. */
+/** Releases an order whose items wait for their `notBefore`, for a later claim. */
 async function release(sending: Sending): Promise<void> {
-  // Only this worker schedules retries for items of its claim, so its own snapshot is enough.
+  // Only this worker schedules retries for items of its claim, so its own snapshot is sufficient.
   if (pendingItems(sending.latest).length === 0) return;
   await change(sending, (order) =>
     order.claim?.workerId === sending.workerId && pendingItems(order).length > 0
@@ -434,8 +429,8 @@ function changeSurely(sending: Sending, event: ChangeEvent): Promise<ChangeOutco
 }
 
 /**
- * Repeats a commit until the database accepts it, so that no outcome is lost while the database is down. If the
- * process ends before that, the worker that takes the order over makes it `UNKNOWN`.
+ * Repeats a commit until the database accepts it, so that no outcome is lost while the database is down. If the process
+ * ends before, the worker that takes the order over marks it as `UNKNOWN`.
  */
 async function retryUntilCommitted<T>(
   { log, stopSending }: SendingContext,

@@ -22,9 +22,9 @@ import type { Refusal } from './refusal.ts';
 import type { ItemSummary } from './summary.ts';
 
 /**
- * The state machine of an order: which event applies in which state, and the resulting order. Pure; the store commits
- * the result by compare-and-swap on `version`. The table comes first, then a function for each event in the table's
- * order, then shared helpers.
+ * The state machine of an order: which event is possible in which state, and the resulting order. Pure; the store
+ * commits the result by compare-and-swap on `version`. The table comes first, then a function for each event in the
+ * table's order, then shared helpers.
  */
 
 interface Changed {
@@ -35,7 +35,7 @@ interface Changed {
 
 export type Transition =
   | Changed
-  /** The event doesn't apply in this state: nothing changes. */
+  /** The event isn't possible in this state: nothing changes. */
   | { readonly ok: false; readonly refusal: Refusal };
 
 type EventOf<Type extends OrderEvent['type']> = Extract<OrderEvent, { readonly type: Type }>;
@@ -111,7 +111,7 @@ function confirmed(order: Order, event: EventOf<'confirmed'>, now: Date): Transi
   );
 }
 
-/** An approval of a paused order that isn't enough to resume it is kept until others have approved too. */
+/** An approval that isn't enough to resume a paused order is kept until others have approved too. */
 function approved(order: Order, event: EventOf<'approved'>, now: Date): Transition | undefined {
   if (order.state === 'APPROVED' && !isPaused(order)) return undefined;
   if (hasExpired(order, now)) return TIME_IS_OVER;
@@ -142,7 +142,7 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
   );
 }
 
-/** Log data: the approvals that count, the price and the budgets. */
+/** Log data: the valid approvals, the price and the budgets. */
 function approvalsDetail(
   { approvalsRequired, statementHash }: Order,
   approvals: readonly Approval[],
@@ -165,8 +165,8 @@ function approvalsDetail(
 }
 
 /**
- * A repeated approval keeps its place and time, and agrees to what the card shows now. An approval that no longer
- * counted gets the time of its renewal.
+ * A repeated approval keeps its place and time, and agrees to what the card shows now. A renewed approval gets the time
+ * of its renewal.
  */
 function withApproval(
   { approvals }: Order,
@@ -269,7 +269,7 @@ function asked(order: Order, event: EventOf<'asked'>, now: Date): Transition {
   );
 }
 
-/** Earlier approvals no longer count. */
+/** Earlier approvals become invalid. */
 function reopened(order: Order, event: EventOf<'reopened'>, now: Date): Transition | undefined {
   const { type, reasons, price, decision, ...deadlines } = event;
   if (!waitsForTime(order)) return undefined;
@@ -298,7 +298,7 @@ function claimed(order: Order, event: EventOf<'claimed'>, now: Date): Transition
   );
 }
 
-/** The request of an item is about to be sent. If one was sent already, another needs the proof that allows it. */
+/** An item's request is about to be sent. If one was sent already, another needs the proof that allows it. */
 function sending(order: Order, event: EventOf<'sending'>, now: Date): Transition | undefined {
   const item = itemOf(order, event.n);
   const applies =
@@ -321,7 +321,7 @@ function takenOf({ mandated }: Order, { amount }: EventOf<'sending'>) {
   return { ...(mandated && { mandate: mandated.id }), ...(amount && { amount }) };
 }
 
-/** An item's request was proven not to have been carried out, or a repeat is harmless: it may be resent. */
+/** An item's request provably wasn't carried out, or a repeat is harmless: it may be resent. */
 function retryScheduled(order: Order, event: EventOf<'retry_scheduled'>, now: Date): Transition | undefined {
   const item = itemOf(order, event.n);
   if (!isClaimedBy(order, event.workerId) || (item?.state !== 'SENT' && item?.state !== 'WAITING'))
@@ -340,7 +340,7 @@ function retryScheduled(order: Order, event: EventOf<'retry_scheduled'>, now: Da
   });
 }
 
-/** A person stopped the order while this item's request was in flight, so it isn't resent. */
+/** A person stopped the order while this item's request was being sent, so it isn't resent. */
 function notRetried(
   order: Order,
   item: OrderItem,
@@ -382,7 +382,7 @@ function stopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition
   const { by, only, doneIn } = event;
   const isStopped = (item: OrderItem) =>
     item.state === 'WAITING' && (only === undefined || only.includes(item.n));
-  // Items are sent in parallel, and each one detects by itself that a person has left. The first one stops all.
+  // Items are sent in parallel, and each detects by itself that a person has left. The first one stops all.
   if (!order.items.some(isStopped)) return undefined;
   // A person can stop only approved orders. A pending one is cancelled instead.
   if (order.state === 'PENDING' && by !== undefined) return undefined;
@@ -407,7 +407,7 @@ function stopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition
   return settledOrder(order, now, entry, { items });
 }
 
-/** Nothing more of a bulk order is sent until a person resumes it. Its worker's requests have ended by then. */
+/** Nothing more of a bulk order is sent until a person resumes it. Its worker's requests have ended before. */
 function paused(order: Order, event: EventOf<'paused'>, now: Date): Transition | undefined {
   const { bulk } = order;
   const isWorkers =
@@ -424,7 +424,7 @@ function paused(order: Order, event: EventOf<'paused'>, now: Date): Transition |
   );
 }
 
-/** Earlier failures no longer count: a person has reviewed them. */
+/** Earlier failures are no longer considered: a person has reviewed them. */
 function resumed(order: Order, event: EventOf<'resumed'>, now: Date): Transition | undefined {
   const { bulk } = order;
   const { type, by, validApprovers, progress, budget } = event;
@@ -461,8 +461,8 @@ function stoppedItem(item: OrderItem, { summary, by, doneIn }: Omit<EventOf<'sto
 }
 
 /**
- * An answer may also come late, after the item was given up as unknown; it is the best evidence there is. A worker
- * that sent nothing may only answer for its own claim, because another worker's request may be in flight.
+ * A late answer, after the item was marked as unknown, is the best evidence there is. A worker that sent nothing may
+ * answer only for its own claim, because another worker's request may be running.
  */
 function answered(order: Order, event: EventOf<'answered'>, now: Date): Transition | undefined {
   const item = itemOf(order, event.n);
@@ -493,8 +493,8 @@ function answered(order: Order, event: EventOf<'answered'>, now: Date): Transiti
 }
 
 /**
- * It is no longer known which items were sent. Without a request known to have been sent, only an order that was
- * about to be sent is affected. Such a request stops any order that has not ended, even a pending one.
+ * It is no longer known which items were sent. Without a request known to have been sent, only an order that was about
+ * to be sent is affected. Such a request stops any order that has not ended, even a pending one.
  */
 function invalidated(order: Order, event: EventOf<'invalidated'>, now: Date): Transition | undefined {
   const { summary, known } = event;
@@ -555,7 +555,7 @@ function unknownItem(item: OrderItem, summary: ItemSummary): OrderItem {
   return item.state === 'UNKNOWN' ? item : { ...item, state: 'UNKNOWN', result: { ...item.result, summary } };
 }
 
-/** Public records show something about an item of unknown outcome. Saved for the person who settles it. */
+/** Public records show something about an item with an unknown outcome. Saved for the person who settles it. */
 function hinted(order: Order, event: EventOf<'hinted'>, now: Date): Transition | undefined {
   const { n, hint } = event;
   const item = itemOf(order, n);
@@ -570,7 +570,7 @@ function hinted(order: Order, event: EventOf<'hinted'>, now: Date): Transition |
   );
 }
 
-/** A person, or public records, settle items of unknown outcome. */
+/** A person, or public records, settle items with an unknown outcome. */
 function resolved(order: Order, event: EventOf<'resolved'>, now: Date): Transition | undefined {
   const unknown = order.items.filter(
     (item) => item.state === 'UNKNOWN' && (event.n === undefined || item.n === event.n),
@@ -598,8 +598,8 @@ function resolved(order: Order, event: EventOf<'resolved'>, now: Date): Transiti
 }
 
 /**
- * An ended item stays as it is, because people and later orders rely on it. The outcome of the request is stored
- * beside it, and people are notified.
+ * An ended item stays as it is, because people and later orders rely on it. The outcome of the request is stored beside
+ * it, and people are notified.
  */
 function answeredLate(order: Order, event: EventOf<'answered_late'>, now: Date): Transition | undefined {
   const item = itemOf(order, event.n);
@@ -677,7 +677,7 @@ function signedOff(order: Order, { type, by }: EventOf<'signed_off'>, now: Date)
   return changedOrder(order, now, { kind: type, actor: by, emergencyApprovedBy }, { signedOffBy: by });
 }
 
-/** A mandate sends nothing: it has succeeded when it is in force. */
+/** A mandate sends nothing: it has succeeded when it starts. */
 function inForce(order: Order, { type, ...moments }: EventOf<'in_force'>, now: Date): Transition | undefined {
   if (order.task !== 'mandate') return undefined;
   const result = { summary: { code: 'in_force' } } as const;
@@ -734,7 +734,7 @@ function replaceItem(order: Order, n: number, changes: Partial<OrderItem>): read
   return order.items.map((item) => (item.n === n ? { ...item, ...changes } : item));
 }
 
-/** An attempt that failed before `sentAt` counts too; otherwise it could be repeated forever. */
+/** An attempt that failed before `sentAt` is included; otherwise it could be repeated forever. */
 function attemptsOf(item: OrderItem): number {
   return item.state === 'WAITING' ? item.attempts + 1 : item.attempts;
 }
@@ -753,16 +753,14 @@ function hasOutcome({ state }: OrderItem): boolean {
   return state === 'SUCCEEDED' || state === 'FAILED';
 }
 
-/** Whether an item has this answer already, because its commit succeeded without a confirmation. */
+/** Whether an item already has this answer, because its commit succeeded without a confirmation. */
 function isKept(item: OrderItem, result: ItemResult): boolean {
   const kept = statusTextOf(item.result);
   const isAnswer = item.answeredAt !== undefined && Object.values(kept).some((word) => word !== undefined);
   return isAnswer && isDeepStrictEqual(kept, statusTextOf(result));
 }
 
-/**
- * The part of a result that came from the service. The bot's own summary changes when an item is doubted or settled.
- */
+/** The part of a result that came from the service. The bot's own summary may change later. */
 function statusTextOf(result: ItemResult | undefined) {
   const { code, text, stid, httpStatus, messages, errorKind } = result ?? {};
   return { code, text, stid, httpStatus, messages, errorKind };
@@ -773,7 +771,7 @@ const SYSTEM = 'system';
 const NO_ANSWER_KNOWN: ItemResult = { summary: { code: 'no_answer_known' } };
 const PAUSE_OVER = { code: 'pause_over' } as const;
 
-/** An order that no longer waits has no deadlines. */
+/** An order that is no longer pending has no deadlines. */
 const NO_DEADLINES = { expiresAt: undefined, remindAt: undefined, escalateAt: undefined } as const;
 
 function closedOrder(state: OrderState, now: Date): Partial<Order> {
@@ -785,7 +783,6 @@ type Entry<Logged = OrderLogEntry> = Logged extends unknown
   ? Omit<Logged, 'actor' | 'at' | 'state' | 'version'> & { readonly actor?: string }
   : never;
 
-/** The changed order, with its log entry. */
 function changedOrder(order: Order, now: Date, entry: Entry, changes: Partial<Order>): Changed {
   const next: Order = { ...order, ...changes, version: order.version + 1 };
   return {

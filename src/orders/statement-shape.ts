@@ -28,9 +28,9 @@ export interface Statement {
   readonly version: 1;
   readonly order: string;
   readonly task: OrderTaskName;
-  /** The time its requester chose, in UTC (ISO 8601). */
+  /** The time that its requester chose, in UTC (ISO 8601). */
   readonly notBefore?: string;
-  /** The address of the requests: that of the XML interface if all of them are XML requests. */
+  /** The URL for the requests: the XML interface's if all of them are XML requests. */
   readonly service: string;
   /** `SERVICE_REPLY_TO`, sent with JSON requests. */
   readonly replyTo?: string;

@@ -15,11 +15,11 @@ import type {
 } from './statement-shape.ts';
 import { taskNamed } from './tasks.ts';
 
-/** All that an order sends: shown to people, hashed and approved, and the source of requests. Pure. */
+/** Everything an order sends: shown to people, hashed and approved, and the source of requests. Pure. */
 
-/** The service's addresses, and the fields of every request. From the configuration. */
+/** The service's URLs and the fields of every request, from the configuration. */
 export interface ServicePlaces {
-  /** Undefined while no domain service is connected: orders have no statement then, and nothing is sent. */
+  /** Undefined without a domain service: then orders have no statement, and nothing is sent. */
   readonly jsonUrl: string | undefined;
   readonly xmlUrl: string | undefined;
   readonly replyTo: string | undefined;
@@ -27,7 +27,7 @@ export interface ServicePlaces {
 
 export type StatableOrder = Omit<Order, 'statementHash'>;
 
-/** SHA-256 of a statement in canonical form, in hex. */
+/** SHA-256 (hex) of a statement's canonical form. */
 export function hashOfStatement(statement: Statement): string {
   return createHash('sha256').update(canonicalJson(statement)).digest('hex');
 }
@@ -43,7 +43,7 @@ export function verifiedStatement(order: Order, places: ServicePlaces): Statemen
     : undefined;
 }
 
-/** The request from an order's rows; undefined when they give none. */
+/** The request from an order's rows; undefined when they can't be made into one. */
 export function readStatement(order: StatableOrder, places: ServicePlaces): Statement | undefined {
   try {
     return statementOf(order, places);
@@ -53,10 +53,7 @@ export function readStatement(order: StatableOrder, places: ServicePlaces): Stat
   }
 }
 
-/**
- * Everything an order sends.
- * @throws {InvalidInputError} when its rows give no request that can be sent
- */
+/** @throws {InvalidInputError} when the rows can't be made into a request */
 export function statementOf(order: StatableOrder, { jsonUrl, xmlUrl, replyTo }: ServicePlaces): Statement {
   const { id, task, account } = order;
   if (jsonUrl === undefined) throw new InvalidInputError('no domain service is connected');

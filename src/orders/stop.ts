@@ -4,7 +4,7 @@ import type { OrdersContext } from './context.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
 import { isFinal, type Order, pendingItems } from './order.ts';
 
-/** The requester or an approver stops unsent items. A request in flight continues, and its answer is kept. */
+/** The requester or an approver stops unsent items. A running request continues, and its answer is kept. */
 export function stopOrder(context: OrdersContext, orderId: string, userId: string): Promise<ChangeOutcome> {
   return changeOrder(context, orderId, async (order) => {
     const isOwn = order.requesterId === userId;

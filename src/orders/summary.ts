@@ -6,8 +6,8 @@ import { requestIssue } from '../service/request-issue.ts';
 import { inputIssue } from './input-issue.ts';
 
 /**
- * The bot's own summaries of items and events, as codes with their data. They are stored with orders, so a released
- * code stays.
+ * The bot's own summaries of items and events, as codes with their data. They are stored with orders, so released codes
+ * must stay.
  */
 
 const PLAIN_CODES = [
@@ -18,7 +18,7 @@ const PLAIN_CODES = [
   'failed_under_way',
   /** A mandate, which sends nothing itself. */
   'in_force',
-  /** The rows of the order differ from its log. */
+  /** The order's rows differ from its log. */
   'log_differs',
   'may_be_sent_too',
   'no_answer',
@@ -55,11 +55,11 @@ export const STATEMENT_PARTS = [
 ] as const;
 export type StatementPart = (typeof STATEMENT_PARTS)[number];
 
-/** How an order's approvals fail at sending. */
+/** Problems with an order's approvals at sending. */
 export const SENDING_DIFFERENCES = [...SIGNATURE_DIFFERENCES, 'count', 'refused', 'no_keys'] as const;
 export type SendingDifference = (typeof SENDING_DIFFERENCES)[number];
 
-/** How the rows of an order differ from its log. */
+/** How an order's rows differ from its log. */
 export const LOG_DIFFERENCES = ['missing', 'older', 'sent', 'ended'] as const;
 export type LogDifference = (typeof LOG_DIFFERENCES)[number];
 
@@ -75,7 +75,7 @@ const PLAIN = [
   z.object({ code: z.literal('earlier_order'), orderId: z.string(), found: z.enum(['done', 'open']) }),
   z.object({ code: z.literal('request_invalid'), issue: requestIssue }),
   z.object({ code: z.literal('rules_changed'), issues: z.array(inputIssue) }),
-  /** At its time the policy refuses it. */
+  /** At its time, the policy refuses it. */
   z.object({ code: z.literal('policy_refuses'), rules: z.array(storedRule) }),
   /** Its mandate now holds it. */
   z.object({ code: z.literal('mandate_held'), because: heldCode }),
@@ -130,7 +130,7 @@ const RETRY_REASONS = [
   'token_used',
 ] as const;
 
-/** Why a request goes out again. */
+/** Why a request is sent again. */
 export type RetryReason = (typeof RETRY_REASONS)[number];
 
 export const retryReason = z.object({ code: z.enum(RETRY_REASONS) });

@@ -512,7 +512,7 @@ const mandate: OrderTask<'mandate'> = {
   confirmFirst: false,
   nameField: 'mandate_names',
   secretResult: false,
-  // Its renewals need what renewals need.
+  // Its renewals have the same needs.
   unsupported: (interfaces) => renew.unsupported(interfaces),
   availableInterfaces: (interfaces) => renew.availableInterfaces(interfaces),
   constraints: (input) => renew.constraints(input),
@@ -538,10 +538,7 @@ const mandate: OrderTask<'mandate'> = {
   },
 };
 
-/**
- * Every task that becomes an order, in display order. Adding one takes a row here, beside its declaration in
- * `service/tasks`.
- */
+/** Every task with orders, in display order. A new one needs a row here and a declaration in `service/tasks`. */
 export const ORDER_TASKS = {
   create,
   transfer,

@@ -4,7 +4,7 @@ import { isRequester, type Order, UNDO_HOURS, undoableUntil } from './order.ts';
 import type { Refusal } from './refusal.ts';
 import { type RequestOutcome, requestOrder } from './request-order.ts';
 
-/** The nameservers a name had before an order changed them, as far as known. */
+/** A name's nameservers before an order changed them, as far as known. */
 export type FormerNameServers =
   | { readonly kind: 'known'; readonly nameServers: readonly string[] }
   | { readonly kind: 'unknown' }
@@ -20,7 +20,7 @@ export interface UndoRequest {
 }
 
 /**
- * Requests a new order with the former nameservers, with the account of the order it undoes. It is confirmed and
+ * Requests a new order with the previous nameservers, with the account of the order it undoes. It is confirmed and
  * approved like any other; the person who clicks is its requester.
  */
 export async function undoOrder(deps: OrdersContext, request: UndoRequest): Promise<RequestOutcome> {
@@ -36,7 +36,7 @@ export async function undoOrder(deps: OrdersContext, request: UndoRequest): Prom
   const until = item && undoableUntil(order, item);
   if (item === undefined || until === undefined) return refused({ code: 'nothing_to_undo' });
   if (until <= deps.now()) {
-    // The card's button has expired; updating the card removes it.
+    // The card's button has expired; an update removes it.
     await deps.store.requestNotification(order.id, deps.now());
     return refused({ code: 'undo_over', hours: UNDO_HOURS });
   }

@@ -9,7 +9,7 @@ import type { OrdersContext } from './context.ts';
 import { isRequester, type Order } from './order.ts';
 import type { OrderFilter, OrderStore } from './ports.ts';
 
-/** Visibility of orders, and recipients of notifications about pending ones. */
+/** The visibility of orders, and the recipients of notifications about pending ones. */
 
 export interface PersonViewer {
   readonly id: string;
@@ -17,16 +17,14 @@ export interface PersonViewer {
 }
 
 /**
- * Whether a person sees other people's private orders in lists: admins do, and approvers of the settings, if
- * confirmed.
+ * Whether a person sees other people's private orders in lists: admins do, and approvers of the settings, if confirmed.
  */
 export async function seesAll(deps: OrdersContext, { id, isAdmin }: PersonViewer): Promise<boolean> {
   return isAdmin || (await waitingFor(deps, id, [])).isApprover;
 }
 
 /**
- * The orders that match a filter and that a person may see. Whether they are an approver is checked only if it
- * matters.
+ * The orders that match a filter and that a person may see. Whether they are an approver is checked only if it matters.
  */
 export async function visibleOrders(
   deps: OrdersContext,
@@ -38,7 +36,6 @@ export async function visibleOrders(
   return !matters || (await seesAll(deps, viewer)) ? all : deps.store.list({ ...filter, viewer });
 }
 
-/** Whether a person may see an order. */
 export async function maySee(deps: OrdersContext, order: Order, viewer: PersonViewer): Promise<boolean> {
   const { id, isAdmin } = viewer;
   if (order.state === 'DRAFT') return order.requesterId === id;
@@ -56,7 +53,7 @@ export async function loadVisible(
   return order !== undefined && (await maySee(deps, order, viewer)) ? order : undefined;
 }
 
-/** The ids a person may see. For the others only their existence is shown. */
+/** The ids that a person may see. For the others, only their existence is shown. */
 export async function visibleIds(
   deps: OrdersContext,
   viewer: PersonViewer,
@@ -79,7 +76,7 @@ export async function privateIds(
   return new Set(orders.flatMap((order) => (order?.isPrivate === true ? order.id : [])));
 }
 
-/** The people called to approve a waiting order who may do so now, including stand-ins. */
+/** The people notified about a pending order who may approve it now, including stand-ins. */
 export async function peopleToCall(deps: OrdersContext, order: Order): Promise<readonly string[]> {
   const { demand, standIns } = await pendingDecision(deps, order);
   const { people } = await calledPeople(deps.directory, demand.requirements, standIns);

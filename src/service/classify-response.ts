@@ -2,7 +2,7 @@ import { type Envelope, hasErrorType, hasSuccessCode, isRefusal } from './envelo
 import type { ServiceErrorKind } from './errors.ts';
 import type { AnsweredTask } from './task.ts';
 
-/** `S` with the codes of service API, section "Task codes": each is the success of one task only. */
+/** `S` and a task code (service API, Task codes): the success code of one task only. */
 const KNOWN_SUCCESS_CODES: ReadonlySet<string> = new Set([
   'S1321001',
   'S1321003',
@@ -31,8 +31,8 @@ interface ReceivedResponse {
 
 /**
  * Neither statuses nor bodies of failed requests are documented, so only 4xx or an envelope with an error code is a
- * refusal. Anything else that isn't a success leaves the outcome unknown: an order wrongly called refused would be
- * placed and paid twice.
+ * refusal. Anything else leaves the outcome unknown: an order wrongly treated as refused would be placed and paid
+ * twice.
  */
 export function classifyResponse(
   task: Pick<AnsweredTask<unknown>, 'effect' | 'successCode' | 'provenByOutput'>,
@@ -51,7 +51,7 @@ export function classifyResponse(
       : { kind: open, what: `the service ${contradiction}${said}` };
   }
   if (status >= 400 && status < 500 && status !== 408) {
-    // The status refuses and the envelope reports success: the outcome is unknown.
+    // The status refuses, but the envelope reports success: the outcome is unknown.
     if (envelope !== undefined && hasSuccessCode(envelope))
       return { kind: open, what: `the service contradicts itself: HTTP ${status}${said}` };
     if (status === 401 || status === 403)
@@ -66,7 +66,7 @@ export function classifyResponse(
   return { kind: open, what: `the service gave ${redirected} (HTTP ${status})${said}` };
 }
 
-/** Why a success code doesn't prove that this task was carried out; undefined when it does. */
+/** Why a success code doesn't prove that this task was carried out. */
 function contradictionIn(
   envelope: Envelope,
   { successCode, provenByOutput = false }: Parameters<typeof classifyResponse>[0],

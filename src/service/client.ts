@@ -35,7 +35,7 @@ export type { CallResult } from './request.ts';
 export interface ServiceClientOptions extends AuthenticatorOptions {
   /** With its version segment. */
   readonly jsonUrl: string;
-  /** Without it XML tasks are `unsupported`. */
+  /** Without it, XML tasks are `unsupported`. */
   readonly xmlUrl?: string | undefined;
   /** As documented by default. */
   readonly headerPrefix?: string | undefined;
@@ -44,12 +44,12 @@ export interface ServiceClientOptions extends AuthenticatorOptions {
 }
 
 export interface CallOptions {
-  /** Client transaction id; no place for it is documented in XML. */
+  /** Client transaction id; not documented for XML. */
   readonly ctid?: string | undefined;
   /** Overrides the client's `replyTo`. */
   readonly replyTo?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Overrides the client's deadline. */
+  /** Overrides the client's timeout. */
   readonly timeoutMs?: number | undefined;
   /** `keys[]`: extra data for a search's records. */
   readonly keys?: readonly string[] | undefined;
@@ -63,17 +63,17 @@ export interface DescribedCall extends Omit<CallOptions, 'keys' | 'interface'> {
   readonly about: string;
 }
 
-/** One call of a task in steps: sign, send, and once more if the session had ended. With one deadline. */
+/** One call of a task in steps, with one deadline: sign, send, and once more if the session had ended. */
 export interface ServiceCall<O> {
   /** Opens a session or gets a token if needed. */
   sign(): Promise<void>;
   /**
    * Sends once.
-   * @param leaveBefore checked right before the first byte is written, after connecting and the TLS handshake
+   * @param leaveBefore checked after connecting, right before the first byte is written
    * @throws {ServiceError | SuspendedError}
    */
   send(leaveBefore?: LeaveDeadline): Promise<SendResult<O>>;
-  /** Releases the client. Always call it. */
+  /** Releases the client. Must always be called. */
   end(): void;
 }
 
@@ -86,23 +86,23 @@ export type SendResult<O> =
 export interface ServiceClient {
   readonly account: CredentialAccount;
   /**
-   * Carries out one task: one request, no retry, no redirect, one deadline.
-   * A request refused because its session had ended (401, 403; for tasks that charge nothing also an error about the
-   * session) is sent once more with a new session: a refusal proves that it was not carried out.
+   * Carries out one task: one request, one deadline, no redirects. The only retry: a request refused because its
+   * session had ended (401, 403; for tasks that charge nothing, also an error about the session) is sent once more with
+   * a new session. A refusal proves that it wasn't carried out.
    * @throws {ServiceError}
    */
   run<I, O>(task: ServiceTask<I, O>, input: I, call?: CallOptions): Promise<CallResult<O>>;
   /**
-   * Prepares a call that sends a request exactly as described, and reads the answer as the task declares. Sends
+   * Prepares a call that sends exactly the described request, and parses the response as the task declares. Sends
    * nothing yet.
    * @throws {ServiceError}
    */
   begin<O>(task: AnsweredTask<O>, call: DescribedCall): ServiceCall<O>;
-  /** Checks the credential at the service: a password by login and logout, two-factor by an XML session. */
+  /** Checks the credential at the service: a password by login and logout, two-factor by opening an XML session. */
   verify(call?: CallOptions & LoginExtras): Promise<Verification>;
   /**
-   * Waits for running calls, then ends the sessions the client opened, and its connections. A two-factor session that
-   * was handed in or out outlives the client, unless `all` is passed (on unlinking).
+   * Waits for running calls, then ends the sessions that the client opened, and closes its connections. A two-factor
+   * session shared with the caller is kept, unless `all` is passed (on unlinking).
    */
   close(sessions?: 'own' | 'all'): Promise<void>;
 }
@@ -119,7 +119,7 @@ interface ClientParts {
   readonly calls: CallCounter;
 }
 
-/** @throws ServiceError `invalid_input` when an address can't be used. */
+/** @throws ServiceError `invalid_input` when a URL can't be used. */
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
   const { credential } = options;
   const agent = new Agent({
@@ -150,13 +150,13 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       if (parts.calls.isClosed) return;
       await parts.calls.close();
       await parts.authenticator.logout(sessions);
-      // `close` would wait for the connections of calls that were given up.
+      // `close` would wait for the connections of aborted calls.
       await agent.destroy();
     },
   };
 }
 
-/** Running calls are only counted: a set of their promises would keep large results in memory. */
+/** Only a count: a set of promises would keep large results in memory. */
 class CallCounter {
   isClosed = false;
   #underWay = 0;
@@ -167,7 +167,7 @@ class CallCounter {
     if (this.isClosed) throw serviceError('not_sent', { task, name: task }, 'this client is closed');
   }
 
-  /** @returns ends the call; safe to repeat */
+  /** @returns a function that ends the call, safe to repeat */
   begin(): () => void {
     let isOver = false;
     this.#underWay += 1;
@@ -292,8 +292,8 @@ async function verify(
 }
 
 /**
- * Whether a refusal may mean that the session has ended, and a second request is safe. It is safe when the answer
- * proves that the task was not carried out; for a task that charges, only 401 and 403 prove that.
+ * Whether a refusal may mean that the session has ended, and a second request is safe. It is safe when the response
+ * proves that the task wasn't carried out; for a task that charges, only 401 and 403 prove that.
  */
 function mayHaveEnded(effect: Effect, error: unknown): error is ServiceError {
   if (!(error instanceof ServiceError)) return false;

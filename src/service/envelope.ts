@@ -11,7 +11,7 @@ export interface ObjectReference {
 export interface Message {
   readonly code?: string | undefined;
   readonly text?: string | undefined;
-  /** `NOTICE` in the document's examples; XML's `type` in upper case. */
+  /** `NOTICE` in the examples; XML's `type` in upper case. */
   readonly status?: string | undefined;
   readonly objects: readonly ObjectReference[];
 }
@@ -19,37 +19,36 @@ export interface Message {
 export interface DescribedObject {
   readonly type?: string | undefined;
   readonly value?: string | undefined;
-  /** Number of records. */
   readonly summary?: number | undefined;
   /** As received. Over XML: the single values in `data`. */
   readonly data?: unknown;
 }
 
-/** The service's answer, in one shape for both interfaces. Service API, section "Resources and their fields". */
+/** The service's response, in one shape for both interfaces (service API, Resources and their fields). */
 export interface Envelope {
   /** Server transaction id, `<date>-<app>-<number>`. */
   readonly stid?: string | undefined;
   readonly status: {
     readonly code: string;
     readonly text: string;
-    /** `SUCCESS` in the document's examples; XML's `type` in upper case. */
+    /** `SUCCESS` in the examples; XML's `type` in upper case. */
     readonly type?: string | undefined;
   };
   readonly object?: DescribedObject | undefined;
   readonly messages: readonly Message[];
-  /** Records as received, with the interface's names. */
+  /** As received, with the interface's field names. */
   readonly data: readonly unknown[];
-  /** The whole answer, including undocumented parts. Omitted when its data may be a secret. */
+  /** The whole response, including undocumented parts. Omitted when its data may be a secret. */
   readonly received?: unknown;
 }
 
-/** Without a code the answer's meaning is unknown. */
+/** Without a code, the response's meaning is unknown. */
 const requiredPart = z.object({
   status: z.object({ code: z.union([z.string().trim().min(1), z.number().transform(String)]) }),
 });
 
 /**
- * Only the status code is required, because not every answer is documented.
+ * Requires only the status code, because not every response is documented.
  * @throws InvalidResponseError without a status code.
  */
 export function readEnvelope(decoded: unknown): Envelope {
@@ -69,7 +68,7 @@ export function readEnvelope(decoded: unknown): Envelope {
   };
 }
 
-/** The document shows two objects in one answer (redirect update): the second fills the first's gaps. */
+/** The documentation shows two objects in one response (redirect update): the second adds missing fields. */
 function readObject(objects: readonly Wire[]): DescribedObject {
   return {
     type: first(objects, (object) => text(object['type'])),
@@ -115,15 +114,14 @@ function text(value: unknown): string | undefined {
   return typeof value === 'number' ? String(value) : undefined;
 }
 
-/** Digits as text over XML. */
+/** XML has the number as text. */
 function count(value: unknown): number | undefined {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
 }
 
 /**
- * `S` codes are success, `E` codes failure (service API, section "Errors"); other codes count as accepted unless the
- * type is an error.
+ * `S` codes are success, `E` codes failure (service API, Errors); other codes are accepted unless the type is an error.
  */
 export function isRefusal(envelope: Envelope): boolean {
   const letter = letterOf(envelope);

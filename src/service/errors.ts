@@ -3,18 +3,16 @@ import type { RequestIssue } from './request-issue.ts';
 
 /**
  * Kinds of failure, by possible next steps.
- *
  * - `auth`: the service refused the credential (401, 403, or while opening a session).
- * - `refused`: the service answered that it didn't carry it out (an error code, or 4xx).
+ * - `refused`: the service didn't carry it out (an error code, or 4xx).
  * - `busy`: refused for load (429); retry after `retryAfterMs`.
- * - `token_used`: nothing was sent, because the one-time token of this half minute is used up; retry after
- *   `retryAfterMs`.
- * - `invalid_response`: a read-only task got no usable answer; a retry is harmless.
+ * - `token_used`: nothing was sent, because this half minute's one-time token is used up; retry after `retryAfterMs`.
+ * - `invalid_response`: a read-only task got no usable response; a retry is harmless.
  * - `not_sent`: provably no byte of the task's own request was sent, or only of one refused because its session had
- *   ended; a retry is harmless.
- * - `unknown_outcome`: it was sent, or may have been, and may have been carried out.
- * - `unsupported`: the credential's interface doesn't document the task; `issue` says why.
- * - `invalid_input`: the input can't be sent; `issue` says why. Nothing was sent.
+ * ended; a retry is harmless.
+ * - `unknown_outcome`: it was or may have been sent, and may have been carried out.
+ * - `unsupported`: the task isn't documented for the credential's interface; `issue` has the reason.
+ * - `invalid_input`: the input can't be sent; `issue` has the reason. Nothing was sent.
  */
 export type ServiceErrorKind =
   | 'auth'
@@ -30,9 +28,9 @@ export type ServiceErrorKind =
 export interface ServiceErrorDetails {
   /** Such as `domain.renew`. */
   readonly task: string;
-  /** If there was an answer. */
+  /** If there was a response. */
   readonly httpStatus?: number | undefined;
-  /** If the answer had an envelope. */
+  /** If the response had an envelope. */
   readonly code?: string | undefined;
   readonly text?: string | undefined;
   /** Server transaction id. */
@@ -43,14 +41,14 @@ export interface ServiceErrorDetails {
   readonly retryAfterMs?: number | undefined;
   /** With secrets masked. */
   readonly envelope?: Envelope | undefined;
-  /** A 2xx answer that can't be read. */
+  /** A 2xx response that can't be parsed. */
   readonly unread?: UnreadAnswer | undefined;
-  /** Of `unsupported` and `invalid_input`. */
+  /** Set for `unsupported` and `invalid_input`. */
   readonly issue?: RequestIssue | undefined;
   readonly cause?: unknown;
 }
 
-/** An unreadable 2xx answer: a retry would give the same. */
+/** A 2xx response that can't be parsed: a retry would give the same. */
 export interface UnreadAnswer {
   readonly why: string;
   readonly contentType?: string | undefined;

@@ -1,13 +1,12 @@
 import type { RequestIssue } from './request-issue.ts';
 import type { Interface, TaskOutline } from './task.ts';
 
-/** Service API, sections "JSON interface" and "XML interface". */
+/** Service API, JSON interface and XML interface. */
 
-/** Of an account or a task. */
 export type AvailableInterfaces = Readonly<Record<Interface, boolean>>;
 
 /**
- * Two factors aren't documented for JSON, and XML needs an address.
+ * Two factors aren't documented for JSON, and XML needs a URL.
  * @param hasXmlAddress whether `SERVICE_XML_URL` is set
  */
 export function credentialInterfaces(method: string, hasXmlAddress: boolean): AvailableInterfaces {

@@ -5,7 +5,7 @@ import { MASK } from './secret.ts';
 
 export const MAX_BYTES = 2 * 1024 * 1024;
 
-/** Documented answers are less than half as deep. */
+/** Documented responses are less than half as deep. */
 export const MAX_DEPTH = 64;
 
 /** Secrets of this length are masked everywhere, also inside words. */
@@ -14,10 +14,10 @@ const MIN_ANYWHERE = 6;
 /** Secrets of this length with a digit or sign are masked as whole words. */
 const MIN_WORD = 4;
 
-/** Could be a common word. Services require longer passwords. */
+/** May be a common word. Services require longer passwords. */
 const SHORT_WORD = /^\p{L}{1,5}$/u;
 
-/** Longer words common in answers. */
+/** Longer words that are common in responses. */
 const WORDS_OF_ANSWERS: ReadonlySet<string> = new Set(
   `accepted access account active address already answer approved authentication authorization available blocked cannot
   changed closed completed confirmed contact context country created credentials customer deleted denied disabled domain
@@ -34,14 +34,13 @@ const WORDS_OF_ANSWERS: ReadonlySet<string> = new Set(
 export type Mask = (text: string, place?: 'value' | 'name') => string;
 
 /**
- * A function that replaces the secrets with `[secret]`.
- * A text that is only a secret is always masked. In a longer text it depends on the secret, because people have
- * passwords such as `password`, and “the [secret] is wrong” reveals the password where “the password is wrong”
- * doesn't:
- * - at least 6 characters, and not a common word of answers: masked everywhere;
+ * @returns a function that replaces the secrets with `[secret]`. A text that is only a secret is always masked. In a
+ * longer text it depends on the secret, because people have passwords such as `password`, and “the [secret] is wrong”
+ * reveals the password where “the password is wrong” doesn't:
+ * - at least 6 characters, and not a common word of responses: masked everywhere;
  * - 4 or 5 characters, including a digit or sign: masked as a whole word;
- * - common words and shorter secrets: masked when marked as a value, in quotation marks or right after `=` or `:`.
- * In a sentence such a word doesn't look like a secret.
+ * - common words and shorter secrets: masked when marked as a value, in quotation marks or right after `=` or `:`. In a
+ * sentence, such a word doesn't look like a secret.
  */
 export function createMask(secrets: readonly string[]): Mask {
   const given = [...new Set(secrets)].filter((secret) => secret !== '').sort((a, b) => b.length - a.length);
@@ -57,7 +56,7 @@ export function createMask(secrets: readonly string[]): Mask {
   };
 }
 
-/** Where in longer text a secret is masked. */
+/** Matches a secret in a longer text. */
 function patternOf(secret: string): RegExp {
   const literal = secret.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   const common = SHORT_WORD.test(secret) || WORDS_OF_ANSWERS.has(secret.toLowerCase());
@@ -106,9 +105,8 @@ export function assertSize(body: Buffer): void {
 }
 
 /**
- * One walk over a decoded value.
  * @returns whether it has a `__proto__` key, which a copy must drop.
- * @throws InvalidResponseError when nested too deep.
+ * @throws InvalidResponseError when nested too deeply.
  */
 export function assertDepth(value: unknown, depth = 0): boolean {
   if (depth > MAX_DEPTH)
@@ -119,7 +117,7 @@ export function assertDepth(value: unknown, depth = 0): boolean {
       if (typeof inside === 'object' && inside !== null && assertDepth(inside, depth + 1)) found = true;
     }
   } else if (isRecord(value)) {
-    // Every answer is walked, and `for…in` is much faster here than listing the keys.
+    // Runs for every response, and `for…in` is much faster here than listing the keys.
     for (const key in value) {
       if (key === '__proto__') found = true;
       const inside = value[key];
@@ -130,9 +128,9 @@ export function assertDepth(value: unknown, depth = 0): boolean {
 }
 
 /**
- * The first text under one of the names, at any depth. Names are compared by their letters: `authInfo`, `auth_info`
- * and `authinfo1` are all `authinfo`.
- * @param insideNames names of the text within an object of one of the names
+ * The first text under one of the names, at any depth. Names are compared by their letters: `authInfo`, `auth_info` and
+ * `authinfo1` are all `authinfo`.
+ * @param insideNames names of the text within an object with one of the names
  */
 export function findText(
   value: unknown,

@@ -7,7 +7,7 @@ import type { Interface, RequestDescription, ServiceTask } from './task.ts';
 /**
  * Pure.
  * @param keys the call's extra record keys
- * @throws InvalidInputError when the interface can't carry it
+ * @throws InvalidInputError when the interface can't transmit it
  */
 export function describeRequest<I, O>(
   task: ServiceTask<I, O>,

@@ -1,25 +1,25 @@
 import { z } from 'zod';
 
 /**
- * Why a request can't be sent, as codes with data. Stored with orders, so released codes stay. No data contains a
- * secret: only the kind of fault of a credential.
+ * Why a request can't be sent, as codes with data. Stored with orders, so released codes must stay. The data never
+ * contains a secret, only what is wrong with it.
  */
 
 const PLAIN_CODES = [
   'credential_with_control_characters',
   'credential_not_unicode',
-  /** Only the other interface documents the task. */
+  /** The task is documented only for the other interface. */
   'other_interface_needed',
-  /** Only JSON documents the task, and the account has two factors. */
+  /** The task is documented only for JSON, and the account has two factors. */
   'json_takes_no_two_factor',
-  /** No user input leads to it. */
+  /** Can't be caused by user input. */
   'not_sendable',
   'shared_secret_empty',
   'shared_secret_not_base32',
   'token_malformed',
   'two_factor_needs_xml',
   'user_name_with_colon',
-  /** The task needs XML, and its address isn't set. */
+  /** The task needs XML, and `SERVICE_XML_URL` isn't set. */
   'xml_address_missing',
 ] as const;
 

@@ -41,19 +41,18 @@ import { describeRequest } from './request-description.ts';
 import { MASK, Secret } from './secret.ts';
 import type { AnsweredTask, Interface, Reading, RequestDescription, ServiceTask } from './task.ts';
 
-/** Shared by the calls of a client. */
+/** Shared by a client's calls. */
 export interface ClientContext {
   readonly dispatcher: Dispatcher;
   readonly jsonAddress: ServiceAddress;
   readonly xmlAddress: ServiceAddress | undefined;
-  /** First part of the service's own header names. */
+  /** Prefix of the service's own header names. */
   readonly headerPrefix: string;
   readonly now: () => number;
-  /** Masked in every answer. */
+  /** Masked in every response. */
   readonly secrets: readonly string[];
 }
 
-/** A call's deadline and abort signal. */
 export interface Deadline {
   /** On the clock of `performance.now()`. */
   readonly endsAt: number;
@@ -80,7 +79,7 @@ export interface Activity {
   readonly ctid?: string | undefined;
 }
 
-/** A described request and the reader of its answer. */
+/** A described request and the parser of its response. */
 interface RequestPlan<O> {
   readonly task: AnsweredTask<O>;
   readonly activity: Activity;
@@ -118,7 +117,7 @@ export function serviceError(
   return new ServiceError(kind, `${name}: ${what}`, { ctid, ...details, task });
 }
 
-/** Encoding errors become `invalid_input`; others are rethrown. */
+/** Converts encoding errors to `invalid_input`; rethrows others. */
 export function orInvalidInput<T>(activity: Activity, encode: () => T): T {
   try {
     return encode();
@@ -199,7 +198,7 @@ function prepareXml(
 }
 
 /**
- * Reads the answer as the task declares.
+ * Parses the response as the task declares.
  * @throws {ServiceError | SuspendedError}
  */
 export async function send<O>(
@@ -212,7 +211,7 @@ export async function send<O>(
   return readAnswer(context, prepared, signature, answer);
 }
 
-/** @throws {ServiceError} unless the answer says that the task was carried out */
+/** @throws {ServiceError} unless the response proves that the task was carried out */
 function readAnswer<O>(
   context: ClientContext,
   { task, activity, description, unsigned: { via } }: PreparedRequest<O>,
@@ -273,7 +272,10 @@ function readAnswer<O>(
   };
 }
 
-/** A failed task whose answers hold secrets: values it would read as secrets are masked, undocumented parts omitted. */
+/**
+ * For a failed task whose responses contain secrets: masks values that it would read as secrets, and omits undocumented
+ * parts.
+ */
 function withoutReadSecrets<O>(
   read: () => Reading<O>,
   envelope: Envelope,
@@ -340,7 +342,7 @@ function unreadAnswer({ rawBody, headers }: HttpResponse, why: string, mask: Mas
   };
 }
 
-/** A secret as quoted by a page, and as its bytes look in another encoding. */
+/** The secret as pages quote it, and as its bytes look in another encoding. */
 function writtenForms(secret: string): readonly string[] {
   const inPage = secret.replace(/[&<>]/g, (sign) => ({ '&': '&amp;', '<': '&lt;' })[sign] ?? '&gt;');
   return [secret, inPage, JSON.stringify(secret).slice(1, -1), Buffer.from(secret).toString('latin1')];

@@ -1,13 +1,12 @@
 import { inspect } from 'node:util';
 import { z } from 'zod';
 
-/** Replaces a secret in text. */
 export const MASK = '[secret]';
 
 /**
- * A password, token, shared secret or auth code.
- * Conversions to text (`String`, template literals, `JSON.stringify`, `util.inspect`, loggers) give `[secret]`. Only
- * {@link Secret.reveal} returns it; only codecs, the vault and the view for its owner call that.
+ * A password, token, shared secret or auth code. Conversions to text (`String`, template literals, `JSON.stringify`,
+ * `util.inspect`, loggers) give `[secret]`. Only {@link Secret.reveal} returns it; only codecs, the vault and the view
+ * for its owner call it.
  */
 export class Secret {
   readonly #value: string;
@@ -33,7 +32,7 @@ export class Secret {
   }
 }
 
-/** Placeholder of a secret in a described request, replaced when sending: `sha256:` and a salted hash. */
+/** Placeholder for a secret in a described request, replaced when sending: `sha256:` and a salted hash. */
 export const secretCommitment = z.strictObject({ secret: z.string().regex(/^sha256:[0-9a-f]{64}$/) });
 export type SecretCommitment = z.output<typeof secretCommitment>;
 

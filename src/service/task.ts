@@ -8,12 +8,11 @@ export type Effect = 'read' | 'write' | 'charge';
 
 export type Interface = 'json' | 'xml';
 
-/** Service API, section "Endpoints". */
+/** Service API, Endpoints. */
 export interface JsonShape<I> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Segments after `{base_url}`; the codec percent-encodes them. */
   path(input: I): readonly string[];
-  /** In order. */
   query?(input: I): readonly (readonly [name: string, value: string])[];
   /** Undefined: no body. */
   body?(input: I): WireValue;
@@ -21,11 +20,11 @@ export interface JsonShape<I> {
   signature?(input: I): JsonSignature;
 }
 
-/** Service API, section "XML interface". */
+/** Service API, XML interface. */
 export interface XmlShape<I> {
   /** A string: `0502` keeps its zero. */
   readonly code: string;
-  /** After `code`. `keys` are the call's extra record keys. */
+  /** Follow `code`. `keys` are the call's extra record keys. */
   elements(input: I, keys: readonly string[]): WireObject;
   /** Uses the call's `keys`. */
   readonly takesKeys?: boolean;
@@ -41,13 +40,12 @@ export interface ServiceResponse {
 
 export interface Reading<O> {
   readonly output: O;
-  /** Found in the answer: masked in the envelope. */
+  /** Found in the response; masked in the envelope. */
   readonly secrets?: readonly string[];
   /** Set when masking single values isn't enough. */
   readonly envelope?: Envelope;
 }
 
-/** For tasks that read nothing from the answer. */
 export const nothing = (): Reading<undefined> => ({ output: undefined });
 
 export interface ServiceTask<I, O> {
@@ -57,22 +55,22 @@ export interface ServiceTask<I, O> {
   readonly idempotent: boolean;
   /** Documented success code; undefined: any success code. */
   readonly successCode?: string | undefined;
-  /** Its output proves success, like an opened session: any success code except another task's is accepted. */
+  /** Its output proves success, such as an opened session: any success code except another task's is accepted. */
   readonly provenByOutput?: boolean;
-  /** The activity, for errors: `renewing cafe.rest`. Never holds a secret. */
+  /** The activity, for errors: `renewing cafe.rest`. Never contains a secret. */
   activity(input: I): string;
   readonly json?: JsonShape<I>;
   readonly xml?: XmlShape<I>;
   readonly input: z.ZodType<I>;
   /**
-   * Whether the output consists of secrets in the answer. Such a task reads the raw answer, so that no mask damages a
-   * secret; it must return none of it in the clear. Other tasks read it masked.
+   * Whether the output consists of secrets in the response. Such a task gets the unmasked response, because masks could
+   * damage a secret, and must not return it unmasked. Other tasks get it masked.
    */
   readonly readsSecrets?: boolean;
   output(answer: ServiceResponse): Reading<O>;
 }
 
-/** The part of a task needed to send a described request and read its answer. */
+/** The parts of a task needed to send a described request and parse its response. */
 export type AnsweredTask<O> = Pick<
   ServiceTask<never, O>,
   'name' | 'effect' | 'successCode' | 'provenByOutput' | 'readsSecrets' | 'output'
@@ -85,8 +83,8 @@ export type TaskOutline = Pick<ServiceTask<never, unknown>, 'name' | 'effect' | 
 };
 
 /**
- * Declares a task. Reads are idempotent; other tasks only if declared. Success codes are `S` and the task code
- * (service API, section "Errors"), so a task with an XML shape has its own.
+ * Reads are idempotent; other tasks only if declared. Success codes are `S` and the task code (service API, Errors), so
+ * a task with an XML shape has its own.
  */
 export function defineTask<I, O>(
   task: Omit<ServiceTask<I, O>, 'idempotent'> & { readonly idempotent?: boolean },
@@ -95,14 +93,14 @@ export function defineTask<I, O>(
   return { ...task, idempotent: task.idempotent ?? task.effect === 'read', successCode };
 }
 
-/** A task's request as data, without address, signature and general parameters. */
+/** A task's request as data, without URL, signature and general parameters. */
 export type RequestDescription =
   | {
       readonly interface: 'json';
       readonly method: JsonShape<never>['method'];
       /** After `{base_url}`, percent-encoded. */
       readonly path: string;
-      /** Of this route, in order. */
+      /** Specific to this route, in order. */
       readonly query?: readonly (readonly [name: string, value: string])[];
       readonly body?: WireValue;
     }

@@ -3,17 +3,16 @@ import type { Requirement } from '../../policy/evaluate.ts';
 import type { RequirementProgress } from '../progress.ts';
 import type { Confirmation, Obstacle, Proposal } from './proposal.ts';
 
-/* Whether a person's confirmation of a proposal counts, and whether it is the last one. Pure. */
+/* Whether a person's confirmation of a proposal is accepted, and whether it is the last one needed. Pure. */
 
-/** The confirmer: another admin, any other person, or approvers by requirements. */
+/** Another admin, any other person, or approvers by requirements. */
 export type Confirmers = 'another_admin' | 'another_person' | readonly Requirement[];
 
-/** Why a person can't confirm or withdraw a proposal. */
 export type ProposalRefusal =
   /** It was confirmed or withdrawn, or it expired. */
   | { readonly code: 'gone' }
   | { readonly code: 'own' | 'not_an_admin' }
-  /** It isn't what the person was shown. @property again what is there now */
+  /** It differs from what the person saw. @property again the current proposal */
   | { readonly code: 'changed'; readonly again: Proposal | undefined }
   /** It takes effect with a signature. */
   | { readonly code: 'needs_signature' | 'needs_charter'; readonly proposal: Proposal }
@@ -21,7 +20,7 @@ export type ProposalRefusal =
   | { readonly code: Obstacle }
   | Refusal;
 
-/** A proposal with a confirmation that counts. Only {@link decideConfirmation} makes one. */
+/** A proposal with a valid confirmation. Only {@link decideConfirmation} creates one. */
 class CountedConfirmation {
   readonly #proposal: Proposal;
   readonly #by: string;
@@ -32,7 +31,6 @@ class CountedConfirmation {
   get proposal(): Proposal {
     return this.#proposal;
   }
-  /** Who gave the confirmation. */
   get by(): string {
     return this.#by;
   }
@@ -48,10 +46,10 @@ export interface ConfirmationContext {
   readonly shown: string;
   readonly confirmers: Confirmers;
   readonly isAdmin: boolean;
-  /** Why the person isn't an approver; undefined if they are, or if there is no requirement. */
+  /** Why the person isn't an approver; undefined if they are, or if there are no requirements. */
   readonly refusal: Refusal | undefined;
   readonly progress: readonly RequirementProgress[];
-  /** Only a signature of this person counts. */
+  /** Only a signature of this person is accepted. */
   readonly needsSignature: boolean;
   /** It takes effect with a charter that an admin signs. */
   readonly charter: 'not_needed' | 'signed' | 'missing';
@@ -71,14 +69,14 @@ export function decideConfirmation(context: ConfirmationContext): ConfirmationDe
   return {
     ok: true,
     confirmed: new CountedConfirmation({ ...proposal, confirmations }, confirmation.userId),
-    // Requirements that name nobody are met by nobody.
+    // Requirements without people can't be met.
     isComplete: isMet && (typeof context.confirmers === 'string' || progress.length > 0),
   };
 }
 
 function refusalToConfirm(proposal: Proposal, context: ConfirmationContext): ProposalRefusal | undefined {
   const { confirmation, confirmers, isAdmin, refusal } = context;
-  // The page with the charter says who may sign it.
+  // The charter's page says who may sign it.
   if (context.charter === 'missing') return { code: 'needs_charter', proposal };
   if (proposal.proposer === confirmation.userId) return { code: 'own' };
   if (confirmers === 'another_admin' && !isAdmin) return { code: 'not_an_admin' };
@@ -87,7 +85,7 @@ function refusalToConfirm(proposal: Proposal, context: ConfirmationContext): Pro
   return context.needsSignature ? { code: 'needs_signature', proposal } : undefined;
 }
 
-/** A person's confirmations so far, with a new one in place of their former one. */
+/** Confirmations so far, with the person's new one instead of their previous one. */
 export function withConfirmation(
   { confirmations }: Pick<Proposal, 'confirmations'>,
   given: Confirmation,

@@ -8,13 +8,16 @@ export type Applied =
   | { readonly kind: 'changed'; readonly again: Proposal | undefined }
   | { readonly kind: 'blocked'; readonly by: Obstacle };
 
-/** Where proposals are kept. Implemented by the store, which applies what is confirmed in the same transaction. */
+/** Implemented by the store, which applies confirmed changes in the same transaction. */
 export interface ProposalStore {
-  /** @returns the open one where the same person proposed exactly this before. Another open one of its subject is withdrawn */
+  /**
+   * Withdraws another open proposal for the same subject. @returns the existing one if the same person already proposed
+   * exactly this
+   */
   propose(proposal: NewProposal): Promise<Proposal>;
-  /** Open ones, the oldest first. */
+  /** Open proposals, oldest first. */
   list<Kind extends ProposalKind>(kinds: readonly Kind[], now: Date): Promise<readonly ProposalOf<Kind>[]>;
-  /** An open one. @param key its id or its subject */
+  /** An open proposal. @param key its id or its subject */
   find<Kind extends ProposalKind>(
     kinds: readonly Kind[],
     key: string,
@@ -25,8 +28,7 @@ export interface ProposalStore {
   addConfirmation(confirmed: Confirmed, at: Date): Promise<boolean>;
   /**
    * Applies a proposal with its last confirmation.
-   *
-   * @param charter the charter under which the proposal takes effect, if it needs one
+   * @param charter the charter under which it takes effect, if it needs one
    * @returns undefined on a conflict: read again
    */
   apply(confirmed: Confirmed, at: Date, charter?: SignedCharter): Promise<Applied | undefined>;

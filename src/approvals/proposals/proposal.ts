@@ -5,7 +5,7 @@ import type { MessagePlace } from '../../outbox/notifications.ts';
 import type { PolicyRule } from '../../policy/policy.ts';
 import type { ApprovalSignature } from '../signing/approval.ts';
 
-/* A proposal: a change that one person asks for and another confirms. */
+/* A change that one person proposes and another confirms. */
 
 export interface NextPolicy {
   readonly version: number;
@@ -13,14 +13,13 @@ export interface NextPolicy {
   readonly rules: readonly PolicyRule[];
 }
 
-/** What each kind changes. */
 export interface Payloads {
   readonly settings: readonly SettingChange[];
   readonly prices: readonly PriceEdit[];
-  /** Its id is the revision of the draft. */
+  /** The id is the draft's revision. */
   readonly policy: NextPolicy;
   readonly facts: FactsChange;
-  /** One name that lapses. Its subject is the name. */
+  /** A single name that lapses; the subject is the name. */
   readonly lapse: FactsChange;
 }
 export type ProposalKind = keyof Payloads;
@@ -39,11 +38,10 @@ export interface Confirmation {
 
 interface Common {
   readonly id: string;
-  /** At most one proposal of a kind is open for a subject. */
+  /** A subject has at most one open proposal per kind. */
   readonly subject: string | undefined;
-  /** Of kind, proposer and payload as its row has them: what people are shown. A confirmation carries it. */
+  /** Hash of kind, proposer and payload in the row: what people are shown. Confirmations include it. */
   readonly hash: string;
-  /** Slack user id. */
   readonly proposer: string;
   readonly proposedAt: Date;
   /** Undefined: it doesn't expire. */

@@ -17,12 +17,12 @@ import {
 import type { ProposalStore } from './ports.ts';
 import type { Confirmation, Proposal, ProposalKind, ProposalOf } from './proposal.ts';
 
-/* How a proposal is confirmed and withdrawn, whatever its kind. */
+/* Confirms and withdraws proposals of any kind. */
 
 export interface ProposalsContext {
   readonly orders: OrdersContext;
   readonly store: ProposalStore;
-  /** Confirmers of changes of names, by the current rules. */
+  /** The people who can confirm changes of names, by the current rules. */
   readonly confirmersOfNames: (proposal: ProposalOf<'facts' | 'lapse'>) => Promise<Confirmers>;
 }
 
@@ -38,12 +38,12 @@ async function confirmersOf(context: ProposalsContext, proposal: Proposal): Prom
   }
 }
 
-/** They change the charter, which an admin signs where keys are in use. */
+/** Kinds that change the charter, which an admin signs if keys are used. */
 const IN_CHARTER: ReadonlySet<ProposalKind> = new Set(['settings', 'policy']);
 
 /** A click or a signature that confirms a proposal. */
 export interface ProposalConfirmation extends Confirmation {
-  /** The hash of what the person was shown. */
+  /** The hash of what the person saw. */
   readonly shown: string;
   readonly charter?: SignedCharter | undefined;
 }
@@ -65,12 +65,12 @@ export function createProposals(context: ProposalsContext) {
     read: (id: string) => read(id, orders.now()),
     /** Requirements with their confirmations; empty when there are none. */
     progressOf: (proposal: Proposal) => progressOf(context, proposal),
-    /** The statement that a signed confirmation signs. */
+    /** The statement for a signed confirmation. */
     signedSubject: (proposal: Proposal) => signedSubject(context, proposal),
-    /** Confirms a proposal. The last confirmation that it needs applies it. @param key its id or its subject */
+    /** Confirms a proposal. The last confirmation applies it. @param key its id or its subject */
     confirm: (kinds: readonly ProposalKind[], key: string, given: ProposalConfirmation) =>
       confirm(context, kinds, key, given),
-    /** Withdraws a proposal: its proposer, or who may confirm it. */
+    /** The proposer and the possible confirmers may withdraw it. */
     withdraw: (kinds: readonly ProposalKind[], key: string, by: string) => withdraw(context, kinds, key, by),
   };
 }
@@ -142,7 +142,6 @@ async function refusalToWithdraw(
   return (await context.orders.isAdmin(by)) ? undefined : { code: 'not_an_admin' };
 }
 
-/** Loads everything that decides about a confirmation. */
 async function loadConfirmation(
   context: ProposalsContext,
   proposal: Proposal,
@@ -177,7 +176,7 @@ function refused(refusal: ProposalRefusal): ProposalOutcome {
   return { ok: false, refusal };
 }
 
-/** Why a person isn't among those whom the requirements name. */
+/** Why a person isn't in the requirements. */
 async function refusalOfPerson(
   { orders }: ProposalsContext,
   { proposer }: Proposal,
@@ -199,7 +198,7 @@ async function progressOf(
   return typeof confirmers === 'string' ? [] : countConfirmations(context, confirmers, proposal);
 }
 
-/** How far confirmations meet requirements. @param unsigned count those without a signature too */
+/** How far confirmations meet requirements. @param unsigned includes those without a signature */
 async function countConfirmations(
   { orders }: ProposalsContext,
   requirements: readonly Requirement[],

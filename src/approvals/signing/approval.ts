@@ -21,13 +21,13 @@ export type BoundTo = z.output<typeof boundTo>;
 
 export const approvalSignature = z.object({
   signature: approvalAssertion,
-  /** The challenge's nonce is the hash of this; its `salt` is fresh. */
+  /** The challenge's nonce is the hash of this; its `salt` is random. */
   bound: boundTo,
 });
 export type ApprovalSignature = Readonly<z.output<typeof approvalSignature>>;
 
 export interface LoggedSignature extends ApprovalSignature {
-  /** From the voucher up to a root. */
+  /** From the vouching key up to a root. */
   readonly chain: readonly Assertion<VouchChallenge>[];
 }
 
@@ -37,7 +37,7 @@ export interface SignedSubject {
   readonly bound: BoundTo;
 }
 
-/** The signed challenge. @param salt 64 hex digits, never reused */
+/** @param salt 64 hex digits, never reused */
 export function challengeOf(approver: string, { statement, policy, bound }: SignedSubject, salt: string) {
   const salted = { ...bound, salt };
   const challenge: ApprovalChallenge = {
@@ -50,7 +50,7 @@ export function challengeOf(approver: string, { statement, policy, bound }: Sign
   return { challenge, bound: salted };
 }
 
-/** How an approval differs from what it is used for; undefined if an approver signed exactly this with a valid key. */
+/** How an approval differs from its use; undefined if an approver signed exactly this with a valid key. */
 export async function differenceOf(
   { userId, signed }: { readonly userId: string; readonly signed?: ApprovalSignature | undefined },
   subject: SignedSubject,

@@ -8,8 +8,8 @@ import { coseOfSpki, FINGERPRINT, fingerprintOf } from './public-key.ts';
 export { hashOf };
 
 /**
- * Stored passkey signatures and their verification. A signature is stored with its content, so it can be verified
- * from the log alone.
+ * Stored passkey signatures and their verification. A signature is stored with its content, so it can be verified with
+ * only the log.
  */
 
 /** The WebAuthn relying party. Both fields follow from `PUBLIC_URL`; keys are bound to the host. */
@@ -19,7 +19,7 @@ export interface RelyingParty {
   readonly origin: string;
 }
 
-/** @returns undefined if WebAuthn doesn't work at this address */
+/** @returns undefined if WebAuthn doesn't work at this URL */
 export function relyingPartyOf(publicUrl: string): RelyingParty | undefined {
   const { protocol, hostname, origin } = new URL(publicUrl);
   // WebAuthn doesn't accept IP addresses as hosts.
@@ -27,13 +27,12 @@ export function relyingPartyOf(publicUrl: string): RelyingParty | undefined {
   return (protocol === 'https:' && isHost) || hostname === 'localhost' ? { id: hostname, origin } : undefined;
 }
 
-/** Unpadded base64url in its only form: another text that decodes to the same bytes is refused. */
+/** Unpadded base64url in canonical form: any other encoding of the same bytes is refused. */
 const base64url = z
   .string()
   .max(8_192)
   .refine((text) => text !== '' && Buffer.from(text, 'base64url').toString('base64url') === text);
 
-/** A fingerprint in parsed data. */
 export const fingerprint = z
   .templateLiteral(['SHA256:', z.string()])
   .refine((text) => FINGERPRINT.test(text));
@@ -42,7 +41,7 @@ const userId = z.string().min(1);
 const nonce = z.string().regex(/^[0-9a-f]{64}$/);
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
 
-/** The signature is over the SHA-256 of its canonical form. */
+/** The signature is over the SHA-256 of the canonical JSON. */
 export const approvalChallenge = z.strictObject({
   approver: userId,
   decision: z.literal('approve'),
@@ -68,7 +67,7 @@ export const charterChallenge = z.strictObject({
   charter: hash,
   decision: z.literal('publish'),
   nonce,
-  /** The hash of the previous charter; left out for the first. */
+  /** The hash of the previous charter; omitted in the first. */
   previous: hash.exactOptional(),
 });
 export type ApprovalChallenge = Readonly<z.output<typeof approvalChallenge>>;
@@ -105,7 +104,6 @@ export function challengeText(challenge: Challenge): string {
   return Buffer.from(hashOf(challenge), 'hex').toString('base64url');
 }
 
-/** Verifies signatures. */
 export interface Verifier {
   readonly relyingParty: RelyingParty;
   /** @returns the authenticator's counter; undefined when anything doesn't match */
@@ -118,8 +116,8 @@ const MAX_REMEMBERED = 10_000;
 const NO_VERIFIER: Verifier = { relyingParty: { id: '', origin: '' }, verify: async () => undefined };
 
 /**
- * Verifies signatures for one relying party; without a relying party, no signature is valid. The result for a signature
- * never changes, so each signature is verified once per process. Whether its key is valid is checked elsewhere.
+ * Verifies signatures for one relying party; without one, no signature is valid. Results never change, so each
+ * signature is verified once per process. The validity of its key is checked elsewhere.
  */
 export function createVerifier(relyingParty: RelyingParty | undefined): Verifier {
   if (relyingParty === undefined) return NO_VERIFIER;
@@ -156,7 +154,7 @@ async function verifyAssertion(
       expectedChallenge: challengeText(challenge),
       expectedOrigin,
       expectedRPID,
-      // The counter was compared when the signature was made: the stored one has grown since.
+      // The counter was checked when the signature was made; the stored one has increased since.
       credential: { id, publicKey: coseOfSpki(publicKey), counter: 0 },
       requireUserVerification: true,
     });
@@ -172,8 +170,8 @@ function isEllipticCurve(publicKey: string): boolean {
 }
 
 /**
- * Whether bytes are exactly one DER sequence, as an ECDSA signature is (WebAuthn, 6.5.5). The library ignores bytes
- * after the sequence, so one signature could be stored in many forms.
+ * Whether bytes are exactly one DER sequence, like an ECDSA signature (WebAuthn, 6.5.5). The library ignores trailing
+ * bytes, which would allow many forms of one signature.
  */
 function isWholeSequence(bytes: Buffer): boolean {
   const isLong = bytes[1] === 0x81;

@@ -12,7 +12,6 @@ export type SignatureDifference = (typeof SIGNATURE_DIFFERENCES)[number];
 
 /**
  * Why no charter is valid although one was signed.
- *
  * - `not_signed`: the newest charter in the log lacks a valid signature.
  * - `rows_differ`: the policy or the settings in the database differ from the last signed ones.
  * - `events_missing`: events about keys or charters were removed from the log.

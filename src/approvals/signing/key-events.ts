@@ -3,13 +3,11 @@ import { event } from '../../ledger/event.ts';
 import { CHARTER_PROBLEMS } from './difference.ts';
 import { charterSigned, keyAdded, keyRevoked, keyVouched } from './key-ring.ts';
 
-/** The events of passkeys and charters, as schemas. */
-
 export const keyEvents = [
   event('key', ['key_added'], keyAdded),
   event('key', ['key_vouched'], keyVouched),
   event('key', ['key_revoked'], keyRevoked),
   event('policy', ['charter_signed'], charterSigned),
-  /** Logged when a charter starts or stops counting. */
+  /** Logged when a charter becomes valid or invalid. */
   event('policy', ['charter_status'], { status: z.enum(['counts', ...CHARTER_PROBLEMS]) }),
 ] as const;

@@ -11,7 +11,7 @@ import {
 import { type Fingerprint, fingerprintOf } from './public-key.ts';
 
 /**
- * Which keys are valid. Everything is computed from `SIGNING_ROOTS` and from signatures in the log.
+ * Which keys are valid, computed from `SIGNING_ROOTS` and signatures in the log.
  *
  * A key is valid if it is a root, or if a valid key has vouched for it with a signature that names its owner. A
  * revocation takes effect if it is signed by the owner, the person who vouched or a root, or if it is the bot's own
@@ -21,7 +21,7 @@ import { type Fingerprint, fingerprintOf } from './public-key.ts';
 /** Chains the events about keys and charters: each has the hash of the previous one. */
 const chained = { previous: z.string().exactOptional() };
 
-/** Event: a key was added. Its subject is the key, its actor the owner. */
+/** The subject is the key, the actor its owner. */
 export const keyAdded = {
   ...chained,
   label: z.string(),
@@ -34,7 +34,7 @@ export const keyVouched = { ...chained, owner: z.string(), signature: vouchAsser
 export const keyRevoked = {
   ...chained,
   owner: z.string(),
-  /** Left out when the bot revokes it. */
+  /** Omitted when the bot revokes it. */
   signature: revokeAssertion.exactOptional(),
   /** Its owner has left the workspace. */
   left: z.literal(true).exactOptional(),
@@ -59,12 +59,12 @@ interface Revocation {
   readonly left?: true | undefined;
 }
 
-/** Events about keys, oldest first. */
+/** Oldest first. */
 export interface KeyLog {
   readonly added: readonly AddedKey[];
   readonly vouched: readonly { readonly key: string; readonly signature: Assertion<VouchChallenge> }[];
   readonly revoked: readonly Revocation[];
-  /** False while an event is missing: then no key counts. */
+  /** False if an event is missing: then no key is valid. */
   readonly isWhole: boolean;
 }
 
@@ -77,13 +77,13 @@ export function activeKeys({ added, revoked }: KeyLog): readonly AddedKey[] {
 /** Unrevoked passkeys per person. */
 export const MAX_KEYS = 10;
 
-/** Whether a person has to revoke a passkey before adding another. */
+/** Whether a person must revoke a passkey before adding another. */
 export function isAtKeyLimit(log: KeyLog, userId: string): boolean {
   return activeKeys(log).filter(({ owner }) => owner === userId).length >= MAX_KEYS;
 }
 
 export interface CountingKey extends AddedKey {
-  /** From the voucher up to a root; empty for a root. */
+  /** From the vouching key up to a root; empty for a root. */
   readonly chain: readonly Assertion<VouchChallenge>[];
 }
 
@@ -106,7 +106,7 @@ type Obstacle = (key: AddedKey) => NotCounting | undefined;
 export async function keyRingOf(log: KeyLog, trust: Trust): Promise<KeyRing> {
   const known = new Map(log.added.map((key) => [key.fingerprint, key]));
   const ambiguous = ambiguousKeys(log.added);
-  // A revoked key could have signed: whether a revocation is proven must not depend on later revocations.
+  // Includes revoked keys: whether a revocation is proven must not depend on later revocations.
   const ever = await reach(log, known, trust, (key) =>
     ambiguous.has(key.fingerprint) ? 'ambiguous' : undefined,
   );
@@ -138,7 +138,7 @@ function ambiguousKeys(added: readonly AddedKey[]): ReadonlySet<string> {
   return ambiguous;
 }
 
-/** The keys that a chain of vouchings connects with a root. Each event is visited once. */
+/** The keys that vouching signatures connect with a root. Each event is visited once. */
 async function reach(
   { vouched }: KeyLog,
   known: ReadonlyMap<string, AddedKey>,
@@ -169,7 +169,7 @@ async function reach(
   return reached;
 }
 
-/** Keys whose revocation is signed by a person who may revoke them, or is the bot's record that the owner has left. */
+/** Keys with a revocation signed by a person who may revoke them, or recorded by the bot because the owner has left. */
 async function provenRevocations(
   log: KeyLog,
   known: ReadonlyMap<string, AddedKey>,
@@ -206,7 +206,7 @@ function isVouching(
   );
 }
 
-/** The key that made a signature, if it counts and belongs to a person. Doesn't verify the signature. */
+/** The key that made a signature, if it is valid and belongs to a person. Doesn't verify the signature. */
 export function signingKey(
   counting: KeyRing['counting'],
   { key, publicKey, credential }: Assertion,
@@ -235,14 +235,14 @@ function isRevoker(
   return by.owner === owner || vouchers.get(key)?.has(by.fingerprint) === true || roots.has(by.fingerprint);
 }
 
-/** @returns whether one of a person's keys that count may revoke a key */
+/** @returns whether one of a person's valid keys may revoke a key */
 export function revocationRights(log: KeyLog, roots: ReadonlySet<string>) {
   const vouchers = vouchersOf(log);
   return (own: readonly CountingKey[], key: AddedKey) =>
     own.some((by) => isRevoker(vouchers, roots, by, key));
 }
 
-/** The log as of a charter's signature: later revocations count only for compromised keys. */
+/** The log at a charter's signature, plus later revocations of compromised keys. */
 export function logAt(log: KeyLog, n: number): KeyLog {
   const counts = ({ n: at, signature }: Revocation) =>
     at < n || signature?.challenge.reason === 'compromised';
@@ -254,6 +254,6 @@ export const charterSigned = {
   ...chained,
   charter: z.json(),
   signature: charterAssertion,
-  /** The bot's own signature: when this was signed, the signer was an admin and not its publisher. */
+  /** The bot's own signature: at signing, the signer was an admin and not its publisher. */
   witness: z.string().exactOptional(),
 };

@@ -18,25 +18,24 @@ export const LINK_PURPOSES = [
 ] as const;
 export type LinkPurpose = (typeof LINK_PURPOSES)[number];
 
-/** An address where one person signs one thing, once. */
+/** A one-time link for one person and one subject. */
 export interface SigningLink {
-  /** SHA-256 of the token in the address, in hex. */
+  /** SHA-256 (hex) of the token in the URL. */
   readonly tokenHash: string;
-  /** Slack user id of the person who may use it. */
   readonly userId: string;
   readonly purpose: LinkPurpose;
-  /** The order, key, draft or change; empty for a new key and for the charter in force. */
+  /** The order, key, draft or change; empty for a new key and for the current charter. */
   readonly subject: string;
-  /** 64 hex digits, never reused: makes each challenge unique. */
+  /** 64 random hex digits, to make each challenge unique. */
   readonly salt: string;
   readonly expiresAt: Date;
 }
 
-/** Storage of links. Implemented by the store. */
+/** Implemented by the store. */
 export interface LinkStore {
   open(link: SigningLink): Promise<void>;
   find(tokenHash: string): Promise<(SigningLink & { readonly isSpent: boolean }) | undefined>;
-  /** Marks a link as spent; of concurrent calls exactly one succeeds. @returns false when already spent or expired */
+  /** Marks a link as used; of concurrent calls, exactly one succeeds. @returns false when already used or expired */
   spend(tokenHash: string, now: Date): Promise<boolean>;
   /** Deletes links that expired long ago. */
   purge(now: Date): Promise<number>;
@@ -48,7 +47,7 @@ export interface SignedCharter {
   readonly witness: string;
 }
 
-/** Storage of keys: the log. Implemented by the store. */
+/** Keys are stored in the log. Implemented by the store. */
 export interface KeyStore {
   /** @returns false at `MAX_KEYS` */
   add(key: AddedKey): Promise<boolean>;
@@ -56,15 +55,14 @@ export interface KeyStore {
   revoke(owner: string, signature: Assertion<RevokeChallenge>, at: Date): Promise<void>;
   /** Revokes the keys of a person who has left. @returns how many */
   revokeOfLeaver(owner: string, at: Date): Promise<number>;
-  /** @returns false when another charter was signed meanwhile */
+  /** @returns false if another charter was signed meanwhile */
   signCharter(signed: SignedCharter, at: Date): Promise<boolean>;
   lastPublisher(): Promise<string | undefined>;
-  /** Queues the notification that no charter counts, or that one counts again. @returns whether people are notified */
+  /** Queues the notification that charters became invalid or valid. @returns whether people are notified */
   noteStatus(status: 'counts' | CharterProblem, at: Date): Promise<boolean>;
   /**
    * Saves a key's counter. A counter that stays at 0 is unused.
-   *
-   * @returns false if the counter has not increased: the key may have been copied
+   * @returns false if the counter hasn't increased: the key may have been copied
    */
   raiseCounter(fingerprint: string, counter: number): Promise<boolean>;
 }

@@ -1,12 +1,9 @@
 import { createHash, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { isoCBOR } from '@simplewebauthn/server/helpers';
 
-/**
- * Public keys of passkeys. They are stored as SPKI (DER), which every program can read; WebAuthn uses COSE keys (RFC
- * 9052). Pure.
- */
+/** Public keys of passkeys. Stored as SPKI (DER), a common format; WebAuthn uses COSE keys (RFC 9052). Pure. */
 
-/** Identifies a key to people and in signatures: `SHA256:` and the hash of its SPKI. */
+/** Identifies a key to people and in signatures: `SHA256:` and the SPKI's hash. */
 export type Fingerprint = `SHA256:${string}`;
 
 export const FINGERPRINT = /^SHA256:[A-Za-z0-9_-]{43}$/;
@@ -16,7 +13,7 @@ export function fingerprintOf(spki: string): Fingerprint {
   return `SHA256:${createHash('sha256').update(Buffer.from(spki, 'base64url')).digest('base64url')}`;
 }
 
-/** COSE's labels and values for the accepted keys: ES256, EdDSA with Ed25519, RS256 (RFC 9053, RFC 8230). */
+/** COSE labels and values of the accepted keys: ES256, EdDSA with Ed25519, RS256 (RFC 9053, RFC 8230). */
 const COSE = {
   kty: 1,
   alg: 3,
@@ -25,10 +22,10 @@ const COSE = {
   rsa: { kty: 3, alg: -257 },
 } as const;
 
-/** COSE's numbers of the accepted algorithms. */
+/** COSE numbers of the accepted algorithms. */
 export const ALGORITHMS: readonly number[] = [COSE.ec.alg, COSE.okp.alg, COSE.rsa.alg];
 
-/** A COSE key as SPKI in unpadded base64url. @throws unless it is one of {@link ALGORITHMS} */
+/** Converts to SPKI in unpadded base64url. @throws for other algorithms than {@link ALGORITHMS} */
 export function spkiOfCose(cose: Uint8Array): string {
   const key = isoCBOR.decodeFirst<ReadonlyMap<number, unknown>>(Uint8Array.from(cose));
   const bytes = (label: number) => {
@@ -52,7 +49,7 @@ export function spkiOfCose(cose: Uint8Array): string {
     .toString('base64url');
 }
 
-/** An SPKI as a COSE key. @throws if the key couldn't be added */
+/** @throws if the key couldn't have been added */
 export function coseOfSpki(spki: string): Uint8Array<ArrayBuffer> {
   const key = createPublicKey({ key: Buffer.from(spki, 'base64url'), format: 'der', type: 'spki' });
   return isoCBOR.encode(coseMapOf(key));

@@ -8,11 +8,10 @@ import type { PlanFinding } from './stored-bulk.ts';
 
 /** The plan of a file: rows that can be requested, rows that can't with the reason, and findings. Pure. */
 
-/** Facts about a name beside its row. */
+/** Facts about a name besides its row. */
 export interface RowFacts {
-  /** An order for the same task and name is open. */
   readonly openOrderId?: string | undefined;
-  /** An order for it is open that the requester may not see. */
+  /** It has an open order that the requester may not see. */
   readonly hasHiddenOrder?: boolean;
   /** The policy rule that refuses it. */
   readonly refusedBy?: string | undefined;
@@ -21,9 +20,9 @@ export interface RowFacts {
   readonly deletedAt?: Date | undefined;
   /** A person decided to let it lapse. */
   readonly isLetGo: boolean;
-  /** Undefined if not in the price list, or the task has no price. */
+  /** Undefined if unlisted, or the task has no price. */
   readonly price?: Amount | undefined;
-  /** Whether the name is in use; undefined if the task takes nothing away. */
+  /** Undefined if the task puts nothing at risk. */
   readonly isInUse?: 'yes' | 'no' | 'unknown' | undefined;
 }
 
@@ -49,11 +48,11 @@ export interface BulkPlan {
   readonly findings: readonly PlanFinding[];
 }
 
-/** Tasks for names the team already has. */
+/** Tasks for names that the team already has. */
 const FOR_OWN_NAMES: ReadonlySet<BulkTask> = new Set(['renew', 'nameservers', 'delete']);
 const PRICED: ReadonlySet<BulkTask> = new Set(['renew', 'transfer', 'create']);
 const SOON_MS = 30 * DAY_MS;
-/** A value in fewer rows than this share may be a mistake. */
+/** A value in a smaller share of the rows may be a mistake. */
 const RARE_SHARE = 0.1;
 const FAR_FACTOR = 2;
 const FAR_YEARS = 2;
@@ -128,7 +127,7 @@ function findingsOf(
   ];
 }
 
-/** Whether a period is far from those of the other rows, and rare. */
+/** Whether a period is unusual for the file. */
 function farPeriods(rows: readonly BulkRow[]): (input: unknown) => boolean {
   const periods = rows.flatMap(({ input }) => periodOf(input) ?? []);
   const usual = median(periods);

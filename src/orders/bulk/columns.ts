@@ -1,4 +1,4 @@
-/** The tasks a CSV file may request, and their columns. */
+/** The tasks that a CSV file may request, and their columns. */
 
 export const BULK_TASKS = ['renew', 'nameservers', 'delete', 'transfer', 'create'] as const;
 export type BulkTask = (typeof BULK_TASKS)[number];
@@ -15,7 +15,6 @@ export const BULK_COLUMNS: Readonly<Record<BulkTask, readonly BulkColumn[]>> = {
   create: ['name', ...CONTACTS, 'nameservers'],
 };
 
-/** Whether a text names a column of any task. */
 export function isBulkColumn(text: string): text is BulkColumn {
   return ALL_COLUMNS.some((column) => column === text);
 }

@@ -18,10 +18,9 @@ import { BULK_COLUMNS, type BulkColumn, type BulkTask, isBulkColumn } from './co
 /** Rows per file. */
 export const MAX_ROWS = 2_000;
 
-/** Optional: a renewal without a period is for one year. */
+/** A renewal without a period is for one year. */
 const OPTIONAL_COLUMNS: ReadonlySet<BulkColumn> = new Set(['period']);
 
-/** Why a whole file can't be read. */
 export type FileIssue =
   | UnreadableFile
   | CsvIssue
@@ -36,9 +35,9 @@ export type RowIssue =
   | InputIssue
   | { readonly code: 'too_many_cells' }
   | { readonly code: 'no_auth_code' | 'auth_code_too_long' | 'auth_code_unseen' }
-  /** The same as an earlier line, which counts. */
+  /** The same as an earlier line, which is used. */
   | { readonly code: 'repeated'; readonly line: number }
-  /** The same name with other values on another line: neither counts. */
+  /** The same name with other values on another line: neither is used. */
   | { readonly code: 'contradicts'; readonly line: number };
 
 /** A row that is valid as far as the file alone shows. */
@@ -63,8 +62,8 @@ export type ReadFile =
   | { readonly ok: false; readonly issues: readonly FileIssue[] };
 
 /**
- * Parses rows with a header. Columns are separated by comma, semicolon or tab; nameservers in their cell by blank,
- * `|` or `;`.
+ * Parses rows with a header. Columns are separated by comma, semicolon or tab; nameservers in their cell by space, `|`
+ * or `;`.
  */
 export async function readBulkFile(task: BulkTask, text: string): Promise<ReadFile> {
   const csv = await readCsv(text, { maxRows: MAX_ROWS, columnOf });
@@ -153,7 +152,7 @@ function readAuth(text: string): { readonly secret: Secret } | { readonly issue:
     : { secret: new Secret(text) };
 }
 
-/** Of equal rows for one name the first counts; of contradicting ones, none. */
+/** Of equal rows for one name, the first is used; of contradicting ones, none. */
 function withoutRepeated(read: readonly ReadRow[]): ReadFile {
   const good = read.filter(({ row }) => !('issues' in row));
   const byName = groupBy(good, ({ row }) => row.name);

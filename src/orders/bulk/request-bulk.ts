@@ -34,7 +34,7 @@ export function checkRows(task: OrderTask, rows: BulkRequest['rows']): Checked {
     : { ok: true, input: bulkInput(rows), names };
 }
 
-/** The part of the plan a new bulk order keeps. */
+/** The part of the plan that a new bulk order keeps. */
 export function newBulk({ findings, leftOut }: BulkRequest): Bulk {
   return { waveSize: WAVE_SIZE, judgedFrom: 1, findings: [...findings], leftOut };
 }

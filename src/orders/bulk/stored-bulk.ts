@@ -29,11 +29,11 @@ export type PlanFinding = z.output<typeof finding>;
 /** Bulk data of an order made from a file; the rows are its items. */
 export const storedBulk = z.object({
   waveSize: z.number(),
-  /** The stop rules judge items from this number on: a person has reviewed the earlier ones. */
+  /** The stop rules consider items from this number on: a person has reviewed the earlier ones. */
   judgedFrom: z.number(),
   pause: storedPauseReason.exactOptional(),
   findings: z.array(finding),
-  /** Rows of the file that were left out because of issues. */
+  /** Rows of the file that were omitted because of issues. */
   leftOut: z.number(),
 });
 

@@ -2,8 +2,8 @@ import type { Order, OrderItem } from '../order.ts';
 import type { Bulk, PauseReason } from './stored-bulk.ts';
 
 /**
- * Bulk orders are sent in waves, one after the other, with rules that pause them. Pure: both follow from the order
- * alone, so another process decides the same.
+ * Bulk orders are sent in sequential waves, with rules that pause them. Pure: both follow from the order alone, so any
+ * process decides the same.
  */
 
 /** Rows per wave. */
@@ -47,7 +47,7 @@ export function mayBeSentNext(order: Waves, item: OrderItem): boolean {
   return order.bulk === undefined || (nextItems(order).includes(item) && reasonToPause(order) === undefined);
 }
 
-/** Answers in the order they came. An item without an answer breaks no streak. */
+/** In order of their answers. An item without an answer doesn't end a streak. */
 function refusalsInRow(judged: readonly OrderItem[]): PauseReason | undefined {
   if (judged.filter(({ state }) => state === 'FAILED').length < MAX_REFUSALS) return undefined;
   const answered = judged

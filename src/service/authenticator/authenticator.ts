@@ -11,31 +11,30 @@ import type { SignedRequest } from './task-signature.ts';
 import { tokenSource } from './token-source.ts';
 import { createTokenSteps } from './token-steps.ts';
 
-/** Signs requests with one credential, holds its sessions, and checks the credential. */
+/** Signs requests with one credential, manages its sessions, and checks the credential. */
 export interface Authenticator {
-  /** Opens a session first when needed. */
+  /** Opens a session first if needed. */
   sign<O>(prepared: PreparedRequest<O>, deadline: Deadline): Promise<SignedRequest>;
   /** The service refused the session: the next call opens another. */
   invalidateSession(session: Session): void;
   verify(deadline: Deadline, asked?: LoginExtras): Promise<Verification>;
-  /** Borrowed and lent sessions end only with `all`. Failures are ignored: sessions expire anyway. */
+  /** Sessions shared with the caller end only with `all`. Failures are ignored: sessions expire anyway. */
   logout(sessions: 'own' | 'all'): Promise<void>;
 }
 
 export type Verification =
   | {
       readonly verified: true;
-      /** From the login's answer. */
+      /** From the login response. */
       readonly user?: Readonly<Record<string, unknown>> | undefined;
-      /** The XML session of a two-factor check. The caller's: closing doesn't end it. */
+      /** The XML session of a two-factor check. It belongs to the caller: closing doesn't end it. */
       readonly sessionHash?: Secret | undefined;
-      /** Its expiry, if known. */
       readonly sessionEndsAt?: number | undefined;
     }
   /** No check of a trusted application is documented; a given session was checked when it was opened. */
   | { readonly verified: false };
 
-/** Share of a call's time to wait for the next token; the requests need the rest. */
+/** The share of a call's timeout to wait for the next token; the rest is for the requests. */
 const TOKEN_WAIT_SHARE = 1 / 2;
 
 export function createAuthenticator(

@@ -21,7 +21,7 @@ export interface SessionCalls {
     deadline: Deadline,
   ): Promise<OpenedSession>;
   logout(sessionId: Secret): Promise<unknown>;
-  /** @param token none for an account without a second factor */
+  /** @param token only for accounts with a second factor */
   openXml(token: Secret | undefined, deadline: Deadline): Promise<Secret>;
   endXml(hash: Secret): Promise<unknown>;
 }
@@ -53,7 +53,7 @@ export function createSessionCalls(
 
   return {
     login({ user, context, password }, asked, deadline) {
-      // A login answers with a result, so it has the general parameters; none are documented for a logout.
+      // A login returns a result, so it has the general parameters; none are documented for a logout.
       const general = { replyTo, ctid: randomUUID() };
       return carryOut(sessionLogin, { user, context, password, ...asked }, deadline, general);
     },

@@ -2,8 +2,8 @@ import { ServiceError } from '../errors.ts';
 import { type Activity, type Deadline, serviceError } from '../request.ts';
 
 /**
- * Waits for a session that other calls may share, within this call's deadline.
- * Without a session the task wasn't sent. A refused session is a refused account.
+ * Waits for a session that other calls may share, within this call's deadline. Without a session, the task wasn't sent.
+ * A refused session means a refused account.
  */
 export async function waitForSession<T>(
   opening: Promise<T>,

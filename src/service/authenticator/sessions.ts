@@ -6,13 +6,12 @@ import { type Session, type SharedSession, shareSession } from './shared-session
 import type { Credential } from './signature.ts';
 import type { TokenOnce } from './token-source.ts';
 
-/** Sessions of one credential, shared by its calls. */
 export interface Sessions {
   readonly json: SharedSession;
   readonly xml: SharedSession;
 }
 
-/** Default lifetime. Service API, section "Limits". */
+/** The default lifetime (service API, Limits). */
 const SESSION_MINUTES = 10;
 
 export function createSessions(
@@ -32,14 +31,14 @@ export function createSessions(
     const { token, giveBack } = await nextToken();
     try {
       const hash = await calls.openXml(token, deadlineAfter(timeoutMs));
-      // Without the shared secret no second token can be made, so the session is used until the service refuses it.
+      // Without the shared secret there is no second token, so the session is used until the service refuses it.
       const renewable = credential.method !== 'two_factor' || credential.totpSecret !== undefined;
       return {
         key: hash,
         expiresAt: renewable ? now() + SESSION_MINUTES * 60_000 : Number.POSITIVE_INFINITY,
       };
     } catch (error) {
-      // If giving it back fails, the step counts as used and the next login waits for the next token.
+      // If this fails, the step counts as used, and the next login waits for the next token.
       if (error instanceof ServiceError && error.kind === 'not_sent') await giveBack().catch(() => undefined);
       throw error;
     }

@@ -7,17 +7,17 @@ export interface Session {
   readonly expiresAt: number;
 }
 
-/** One session for the concurrent calls of a client. */
+/** One session for a client's concurrent calls. */
 export interface SharedSession {
-  /** Concurrent callers share the opening and its failure. */
+  /** Concurrent callers share the pending login and its failure. */
   get(): Promise<Session>;
-  /** Unless another call already renewed it. */
+  /** Does nothing if another call already renewed it. */
   invalidate(session: Session): void;
   /** Open or being opened; undefined when there is none. */
   current(): Promise<Session | undefined>;
 }
 
-/** Renewed this early, so no session ends during a request. */
+/** Renewed this early, so that no session ends during a request. */
 const MARGIN_MS = 30_000;
 
 export function shareSession(

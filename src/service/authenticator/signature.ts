@@ -3,7 +3,7 @@ import { InvalidInputError, InvalidResponseError } from '../codec/codec-errors.t
 import type { WireObject } from '../codec/wire.ts';
 import { Secret } from '../secret.ts';
 
-/** Service API, section "Authentication". */
+/** Service API, Authentication. */
 export type Credential = PasswordCredential | TrustedApplicationCredential | TwoFactorCredential;
 
 export interface PasswordCredential {
@@ -17,12 +17,12 @@ export interface PasswordCredential {
 export interface TrustedApplicationCredential {
   readonly method: 'trusted_application';
   readonly uuid: string;
-  /** Only the XML interface needs it. */
+  /** Needed only by the XML interface. */
   readonly application: string;
   readonly password: Secret;
 }
 
-/** Documented for the XML interface only. */
+/** Documented only for the XML interface. */
 export interface TwoFactorCredential {
   readonly method: 'two_factor';
   readonly user: string;
@@ -30,15 +30,14 @@ export interface TwoFactorCredential {
   readonly password: Secret;
   /** Base32. Tokens: RFC 6238, SHA-1, 30 s, six digits. */
   readonly totpSecret?: Secret | undefined;
-  /** Six digits, works once, opens a session. */
+  /** Six digits; opens one session. */
   readonly token?: Secret | undefined;
-  /** An earlier XML session; without a shared secret, the account works while this session lives. */
+  /** An earlier XML session. Without a shared secret, the account works only until this session ends. */
   readonly sessionHash?: Secret | undefined;
   /** Milliseconds since 1970; undefined when only the service knows. */
   readonly sessionEndsAt?: number | undefined;
 }
 
-/** Authenticates a JSON request. */
 export type JsonSignature =
   | { readonly kind: 'none' }
   | { readonly kind: 'basic'; readonly user: string; readonly password: Secret; readonly context?: number }
@@ -47,7 +46,6 @@ export type JsonSignature =
 /** The header `…SessionId`, or the cookie `service_session`. */
 export type SessionPlace = 'header' | 'cookie';
 
-/** Authenticates an XML request. */
 export type XmlSignature =
   | {
       readonly kind: 'auth';
@@ -78,8 +76,8 @@ export const DEFAULT_HEADER_PREFIX = 'X-Service-';
 
 /**
  * Name, value, name, value.
- * @param prefix first part of the service's own header names
- * @throws InvalidInputError for a user or password that Basic authentication (RFC 7617) can't carry unchanged.
+ * @param prefix prefix of the service's own header names
+ * @throws InvalidInputError for a user or password that Basic authentication (RFC 7617) can't transmit unchanged.
  */
 export function jsonSignatureHeaders(signature: JsonSignature, prefix: string): string[] {
   switch (signature.kind) {
@@ -103,7 +101,6 @@ function headerName(prefix: string, name: 'Context' | 'SessionId'): string {
   return `${prefix}${name}`.toLowerCase();
 }
 
-/** `base64(user:password)` in UTF-8. */
 export function basicToken(user: string, password: Secret): string {
   if (user.includes(':')) {
     throw new InvalidInputError('a user name with ":" cannot sign a JSON request', {
@@ -141,7 +138,7 @@ export function accountOf(credential: Credential): CredentialAccount {
     : { method: credential.method, login: credential.user, context: credential.context };
 }
 
-/** Values that an answer must not echo. */
+/** Values to mask in responses. */
 export function credentialSecrets(credential: Credential): string[] {
   const plain = Object.values(credential).flatMap((value) =>
     value instanceof Secret ? [value.reveal()] : [],
@@ -150,12 +147,12 @@ export function credentialSecrets(credential: Credential): string[] {
     const user = credential.method === 'trusted_application' ? credential.uuid : credential.user;
     return [...plain, basicToken(user, credential.password)];
   } catch {
-    // A pair that Basic authentication can't carry is never sent that way.
+    // Basic authentication can't transmit the pair, so it is never sent that way.
     return plain;
   }
 }
 
-/** Goes before `task`. */
+/** Must precede `task`. */
 export function xmlSignatureElement(signature: XmlSignature): WireObject {
   switch (signature.kind) {
     case 'auth': {
@@ -213,10 +210,9 @@ export function startOfStep(step: number): number {
 const COOKIE_VALUE = /^\s*("?)([\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]{1,4096})\1\s*$/;
 
 /**
- * The session id from a login's answer. It becomes a header value, so only valid cookie values (RFC 6265) are
- * accepted.
+ * The session id from a login response. It becomes a header value, so only valid cookie values (RFC 6265) are accepted.
  * @returns the id and its lifetime in seconds, if `Max-Age` is set.
- * @throws InvalidResponseError unless there is exactly one usable `service_session` cookie.
+ * @throws InvalidResponseError unless there is exactly one valid `service_session` cookie.
  */
 export function readSessionCookie(setCookie: readonly string[]): { id: Secret; maxAgeSeconds?: number } {
   const found = setCookie.flatMap((header) => {

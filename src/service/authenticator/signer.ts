@@ -11,7 +11,7 @@ interface SignatureWithSession<S> {
   readonly session?: Session;
 }
 
-/** Opens a session first when needed. */
+/** Opens a session first if needed. */
 export function createSigner(options: AuthenticatorOptions, sessions: Sessions) {
   const { credential, sessionPlace: place = 'header' } = options;
 

@@ -1,10 +1,10 @@
 /**
- * Used one-time tokens: a server accepts each once (RFC 6238, section 5.2). Shared by all links to one user of the
- * service, in any context.
+ * Used one-time tokens: a server accepts each once (RFC 6238, section 5.2). Shared by all accounts with the same user
+ * at the service, in any context.
  */
 export interface TokenSteps {
   /**
-   * Stored before the token may be sent.
+   * Must be stored before the token is sent.
    * @returns undefined when it was unused, else the last used step
    */
   claimStep(user: string, step: number): Promise<number | undefined>;

@@ -9,13 +9,13 @@ import { isWireList, type WireValue } from './wire.ts';
 
 export interface Decoded {
   readonly envelope: Envelope;
-  /** The answer as received, to check quickly for echoed secrets. */
+  /** The response text, to find echoed secrets quickly. */
   readonly text: string;
   /** The text may hide values: escaped characters, or a `__proto__` key. */
   readonly opaque: boolean;
 }
 
-/** Service API, section "General query parameters". */
+/** Service API, General query parameters. */
 export interface GeneralQuery {
   readonly replyTo?: string | undefined;
   readonly ctid?: string | undefined;
@@ -134,7 +134,7 @@ export function decodeJson(body: Buffer, contentType?: string | undefined): Deco
   try {
     decoded = parseJson(text);
   } catch {
-    // The parser's own message quotes the answer.
+    // The parser's own message quotes the response.
     throw new InvalidResponseError(text.trim() === '' ? 'the answer is empty' : 'the answer is not JSON');
   }
   const polluting = assertDepth(decoded);

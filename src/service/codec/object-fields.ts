@@ -4,19 +4,18 @@ import { InvalidInputError } from './codec-errors.ts';
 import type { WireObject } from './wire.ts';
 
 /**
- * Field names of the service's objects per interface. Inputs use the JSON names. A list gives the order of the
- * fields; a field missing from an interface's list isn't documented there. Service API, section "Resources and their
- * fields".
+ * Field names of the service's objects per interface. Inputs use the JSON names. Lists are in the documented order; a
+ * field missing from an interface's list isn't documented for it (service API, Resources and their fields).
  */
 interface WireField {
   readonly field: string;
-  /** When different. */
+  /** If different. */
   readonly as?: string;
   /** Documented values, from input to wire. */
   readonly values?: Readonly<Record<string, string>>;
   readonly join?: string;
   readonly inside?: readonly WireField[];
-  /** Always sent, whatever the input says. */
+  /** A constant value, whatever the input. */
   readonly always?: string;
 }
 

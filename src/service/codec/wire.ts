@@ -1,7 +1,7 @@
 import type { Secret } from '../secret.ts';
 
 /**
- * A value of a JSON body or XML element; over XML a list repeats its element. Undefined values aren't sent. Only
+ * A value of a JSON body or XML element; over XML, a list repeats its element. Undefined values aren't sent. Only
  * codecs reveal secrets.
  */
 export type WireValue = string | number | boolean | Secret | readonly WireValue[] | WireObject;
@@ -11,6 +11,5 @@ export function isWireList(value: WireValue): value is readonly WireValue[] {
 }
 
 export interface WireObject {
-  /** In sending order. */
   readonly [name: string]: WireValue | undefined;
 }

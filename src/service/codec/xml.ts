@@ -8,7 +8,7 @@ import { InvalidInputError, InvalidResponseError } from './codec-errors.ts';
 import type { Decoded } from './json.ts';
 import { isWireList, type WireObject, type WireValue } from './wire.ts';
 
-// Service API, section "XML interface".
+// Service API, XML interface.
 
 export function writeXml(elements: WireObject): string {
   return Object.entries(elements)
@@ -27,7 +27,7 @@ export function writeRequest(signature: string, code: string, elements: string):
   return `${declaration}<request>${signature}<task><code>${code}</code>${elements}</task></request>`;
 }
 
-/** Outside Char of XML 1.0, section 2.2, including lone surrogates. */
+/** Not allowed in XML 1.0, section 2.2, including lone surrogates. */
 const NOT_XML = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
 const ESCAPES = new Map([
@@ -36,7 +36,7 @@ const ESCAPES = new Map([
   ['>', '&gt;'],
   ['"', '&quot;'],
   ["'", '&apos;'],
-  // A parser would turn a bare carriage return into a line feed.
+  // A parser would turn a carriage return into a line feed.
   ['\r', '&#13;'],
 ]);
 
@@ -62,7 +62,7 @@ const OPTIONS: X2jOptions = {
   parseAttributeValue: false,
   trimValues: false,
   jPath: false,
-  // No namespaces are documented, and none forbidden.
+  // Namespaces are neither documented nor forbidden.
   removeNSPrefix: true,
   maxNestedTags: MAX_DEPTH,
   isArray: (name) => LISTS.has(name),
@@ -96,7 +96,7 @@ function decodeReferences(text: string): string {
 }
 
 /**
- * @throws InvalidResponseError when too large, malformed, with a document type, nested too deep, or without an
+ * @throws InvalidResponseError when too large, malformed, with a document type, nested too deeply, or without an
  * envelope.
  */
 export function decodeXml(body: Buffer, contentType?: string | undefined): Decoded {
@@ -111,7 +111,7 @@ export function decodeXml(body: Buffer, contentType?: string | undefined): Decod
   try {
     parsed = withoutLayout(new XMLParser(OPTIONS).parse(text));
   } catch {
-    // The parser's own message may quote the answer.
+    // The parser's own message may quote the response.
     throw new InvalidResponseError('the answer is not XML that can be read');
   }
   const response = isRecord(parsed) ? parsed['response'] : undefined;
@@ -162,7 +162,7 @@ function unplaced(element: Node): Node {
   return Object.fromEntries(Object.entries(element).filter(([name]) => !PLACED.has(name)));
 }
 
-/** Elements with children are records; single values are facts about the answer's object. */
+/** Elements with children are records; single values describe the response's object. */
 function readData(places: readonly unknown[]): {
   leaves?: Node;
   records: readonly unknown[];
@@ -184,7 +184,7 @@ function readData(places: readonly unknown[]): {
   };
 }
 
-/** Removes layout white space, also around values on their own line. */
+/** Removes white space from layout, also around values on their own line. */
 function withoutLayout(value: unknown): unknown {
   if (typeof value === 'string') return /^\s*\n|\n\s*$/.test(value) ? value.trim() : value;
   if (Array.isArray(value)) return value.map(withoutLayout);

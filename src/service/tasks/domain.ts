@@ -6,8 +6,8 @@ import { MASK, Secret, secretField } from '../secret.ts';
 import { defineTask, nothing, type Reading } from '../task.ts';
 
 /**
- * Domain operations. Service API, section "Domain": JSON only. Their answers aren't documented, so only the envelope
- * is read. Contacts are ids, `period` is in years, and `name` is the domain's ASCII form.
+ * Domain operations (service API, Domain), JSON only. Their responses aren't documented, so only the envelope is read.
+ * Contacts are ids, `period` is in years, and `name` is the domain's ASCII form.
  */
 
 const name = z.string().min(1).max(255);
@@ -30,7 +30,7 @@ export const domainCreate = defineTask({
   output: nothing,
 });
 
-/** `auth` is the authorization code of the losing registrar. */
+/** `auth` is the losing registrar's authorization code. */
 export const domainTransfer = defineTask({
   name: 'domain.transfer',
   effect: 'charge',
@@ -39,7 +39,7 @@ export const domainTransfer = defineTask({
   json: {
     method: 'POST',
     path: () => ['domain', '_transfer'],
-    // In the order cards show the fields.
+    // Order cards show the fields in this order.
     body: ({ name, auth, ...delegation }): WireValue => ({ name, auth, ...delegation }),
   },
   output: nothing,
@@ -78,7 +78,7 @@ export const domainRestore = defineTask({
   output: nothing,
 });
 
-/** Starts the change-of-registrant process: both registrants are notified, transfers are locked for 60 days. */
+/** Starts the change-of-registrant process: both registrants are notified, and transfers are locked for 60 days. */
 export const domainOwnerChange = defineTask({
   name: 'domain.ownerChange',
   effect: 'write',
@@ -88,7 +88,7 @@ export const domainOwnerChange = defineTask({
   output: nothing,
 });
 
-/** The body isn't documented: only the create payload's `nameServers` is sent. */
+/** The body isn't documented; this is the `nameServers` field of the create payload. */
 export const domainUpdateNameservers = defineTask({
   name: 'domain.updateNameservers',
   effect: 'write',
@@ -106,19 +106,19 @@ export const domainUpdateNameservers = defineTask({
 /** Exactly one of the two is set. */
 export interface AuthInfo {
   readonly auth?: Secret;
-  /** The whole answer as JSON text, if no code was found in it: it may contain the code. */
+  /** The whole response as JSON text, if no code was found in it: it may contain the code. */
   readonly answer?: Secret;
 }
 
 const AUTH_NAMES = new Set(['authinfo', 'auth', 'authcode']);
-/** Names of the code within an object of one of those names, like `pw` in EPP (RFC 5731). */
+/** Names of the code within an object with one of those names, like `pw` in EPP (RFC 5731). */
 const CODE_NAMES = new Set(['code', 'value', 'pw', 'password']);
 
 /**
  * Fetches the authorization code. `write`, because it is an order and isn't documented as read-only; not idempotent,
- * because a second request may make a new code and void the first.
- * The code's place in the answer isn't documented: it is searched under the names such services use. The returned
- * envelope never contains the answer's data, found or not.
+ * because a second request may create a new code and invalidate the first. The code's place in the response isn't
+ * documented, so common field names are searched. The returned envelope never contains the response's data, found or
+ * not.
  */
 export const domainAuthInfo = defineTask({
   name: 'domain.authInfo',
@@ -138,7 +138,7 @@ export const domainAuthInfo = defineTask({
   },
 });
 
-/** Objects `{type, value}` count as a field named by their type. */
+/** Objects `{type, value}` are fields named by their type. */
 function envelopeValues({ object, data, messages }: Envelope): unknown {
   const references = messages.flatMap((message) => message.objects);
   return [
@@ -151,7 +151,7 @@ function envelopeValues({ object, data, messages }: Envelope): unknown {
 }
 
 /**
- * A code that wasn't found may be in any text, so texts are masked. The status text stays, because people need it,
+ * If no code was found, it may be in any text, so texts are masked. The status text stays, because people need it,
  * unless it is the only text.
  */
 function withoutData(envelope: Envelope, maskTexts: boolean): Envelope {

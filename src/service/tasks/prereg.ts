@@ -4,16 +4,16 @@ import { RECORD_NAMES } from '../codec/object-fields.ts';
 import { isRecord } from '../record.ts';
 import { defineTask, type Interface, type Reading } from '../task.ts';
 
-/** A domain preregistration as the service gives it, under the JSON names for both interfaces. */
+/** A domain preregistration from the service, with the JSON field names for both interfaces. */
 export type Preregistration = Readonly<Record<string, unknown>>;
 
 export interface Preregistrations {
-  /** Number of matching records in total. */
+  /** Total number of matching records. */
   readonly summary?: number;
   readonly records: readonly Preregistration[];
 }
 
-/** The filters of a search, in the document's order. */
+/** A search's filters, in the documented order. */
 export const PREREG_FILTERS = [
   'sld',
   'tld',
@@ -28,10 +28,9 @@ export const PREREG_FILTERS = [
 const OPERATOR: Readonly<Record<Interface, string>> = { json: 'EQUAL', xml: 'like' };
 
 /**
- * Service API, section "Preregistration search".
- * All filters must match, by the interface's documented operator. `view` pages: `offset` from 0, `limit` records.
- * `order` is documented for XML only. The call's `keys` (`tmch_mark`, `extension`, `nsentry`) add their data to the
- * records.
+ * Service API, Preregistration search. All filters must match, by the interface's documented operator. `view` pages:
+ * `offset` from 0, `limit` records. `order` is documented only for XML. The call's `keys` (`tmch_mark`, `extension`,
+ * `nsentry`) add their data to the records.
  */
 export const preregSearch = defineTask({
   name: 'prereg.search',

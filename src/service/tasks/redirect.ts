@@ -3,10 +3,9 @@ import { REDIRECT_FIELDS, wireFields } from '../codec/object-fields.ts';
 import { defineTask, nothing } from '../task.ts';
 
 /**
- * Service API, section "Redirect update".
- * `source` identifies the redirect; `source` and `type` must be its current ones. Types and modes are the documented
- * ones: over JSON `DOMAIN` and `HTTP`, over XML `domain`, `email` and `frame`, `single`. `title` and `backup` are
- * documented for XML only.
+ * Service API, Redirect update. `source` identifies the redirect; `source` and `type` must be its current ones. Types
+ * and modes are the documented ones: over JSON `DOMAIN` and `HTTP`, over XML `domain`, `email` and `frame`, `single`.
+ * `title` and `backup` are documented only for XML.
  */
 export const redirectUpdate = defineTask({
   name: 'redirect.update',

@@ -7,22 +7,19 @@ import { createMask, findText, maskEnvelope } from '../redact.ts';
 import { Secret } from '../secret.ts';
 import { defineTask, nothing, type Reading } from '../task.ts';
 
-/**
- * Sessions. Service API, sections "Session" and "Authentication". The client opens and ends its sessions with these
- * tasks.
- */
+/** Service API, Session and Authentication. The client opens and ends its sessions with these tasks. */
 
 export interface OpenedSession {
   readonly sessionId: Secret;
   /** The cookie's lifetime. */
   readonly maxAgeSeconds?: number;
-  /** The user's record: user, context, defaultEmail, status, substatus, owner, language; with the requested extras. */
+  /** The user's record: user, context, defaultEmail, status, substatus, owner, language, and the requested extras. */
   readonly user?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Opens a JSON session. `acl`, `profile` and `customer` add that data to the record; `timeout` is in minutes, default
- * 10.
+ * Opens a JSON session. `acl`, `profile` and `customer` add that data to the record; `timeout` is in minutes, 10 by
+ * default.
  */
 export const sessionLogin = defineTask({
   name: 'session.login',
@@ -63,7 +60,7 @@ export const sessionLogin = defineTask({
   },
 });
 
-/** Ends a JSON session. `place` is where the request carries its id; default: the header. */
+/** Ends a JSON session. `place` is where the request has its id; the header by default. */
 export const sessionLogout = defineTask({
   name: 'session.logout',
   effect: 'write',
@@ -87,9 +84,8 @@ const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
 const HASH_NAMES = new Set(['hash', 'authsession', 'sessionid', 'session']);
 
 /**
- * Opens an XML session with the account's user, context and password, and the token of a two-factor account.
- * The place of the session's hash isn't documented: a `hash` element anywhere, else the object's value, if it
- * is a UUID.
+ * Opens an XML session with the account's user, context and password, and the token of a two-factor account. The place
+ * of the session's hash isn't documented: a `hash` element anywhere, or else the object's value, if it is a UUID.
  */
 export const authSessionCreate = defineTask({
   name: 'authSession.create',
@@ -127,7 +123,6 @@ function asField(reference: DescribedObject | undefined): unknown {
   return reference?.type === undefined ? undefined : { [reference.type]: reference.value };
 }
 
-/** Ends an XML session. */
 export const authSessionDelete = defineTask({
   name: 'authSession.delete',
   effect: 'write',

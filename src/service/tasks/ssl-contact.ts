@@ -5,10 +5,9 @@ import { defineTask, nothing } from '../task.ts';
 const text = z.string().optional();
 
 /**
- * Service API, section "SSL contact update".
- * `country` has two letters, `phone` and `fax` are in international format. `address` is a list of lines, joined by a
- * comma over XML; `fname` and `lname` are documented for JSON only. The id's place in XML isn't documented: it goes
- * first in the `contact` element.
+ * Service API, SSL contact update. `country` has two letters, `phone` and `fax` are in international format. `address`
+ * is a list of lines, joined by a comma over XML; `fname` and `lname` are documented only for JSON. The id's place in
+ * XML isn't documented: it goes first in the `contact` element.
  */
 export const sslContactUpdate = defineTask({
   name: 'sslContact.update',
