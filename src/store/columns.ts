@@ -1,14 +1,47 @@
 import { z } from 'zod';
 import { Prisma, type RunStatement } from './database.ts';
 
-/* Reading and writing rows and columns. A field `expiresAt` is the column `expires_at`. */
+/*
+ * Reading and writing rows. One zod object says which columns are read, and how. A field `expiresAt` is the column
+ * `expires_at`, for reading and for writing.
+ */
 
 export const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** The columns of a row, each under the name of its field. @param table with a dot: `d.` */
-export function columnsOf({ shape }: z.ZodObject, table = ''): Prisma.Sql {
-  const fields = Object.keys(shape);
-  return Prisma.raw(fields.map((field) => `${table}${columnOf(field)} AS "${field}"`).join(', '));
+/** Expressions for fields that aren't columns. */
+type Expressions<Schema extends z.ZodObject> = { readonly [Field in keyof z.input<Schema>]?: Prisma.Sql };
+
+/** How SQL selects a row and code reads it. */
+export interface Row<Schema extends z.ZodObject> {
+  readonly schema: Schema;
+  /** For `SELECT` or `RETURNING`: each column under the name of its field. */
+  readonly columns: Prisma.Sql;
+  /** The same as one JSON value, for aggregates. Timestamps are texts in it. */
+  readonly json: Prisma.Sql;
+  read(rows: unknown): z.output<Schema>[];
+}
+
+/** @param table with a dot: `d.` */
+export function row<Schema extends z.ZodObject>(
+  schema: Schema,
+  table = '',
+  expressions: Expressions<Schema> = {},
+): Row<Schema> {
+  const rows = z.array(schema);
+  const given = new Map<string, Prisma.Sql | undefined>(Object.entries(expressions));
+  const fields = Object.keys(schema.shape).map((field) => ({
+    field,
+    value: given.get(field) ?? Prisma.raw(`${table}${columnOf(field)}`),
+  }));
+  const members = fields.map(({ field, value }) => Prisma.sql`${Prisma.raw(`'${field}'`)}, ${value}`);
+  return {
+    schema,
+    columns: Prisma.join(
+      fields.map(({ field, value }) => Prisma.sql`${value} AS ${Prisma.raw(`"${field}"`)}`),
+    ),
+    json: Prisma.sql`json_build_object(${Prisma.join(members)})`,
+    read: (found) => rows.parse(found),
+  };
 }
 
 /** `column = value` for each field. An undefined value leaves its column as it is. */

@@ -12,7 +12,7 @@ import {
   storedTrust,
   storedWhois,
 } from '../names/stored.ts';
-import { columnsOf, jsonColumn, optional, optionalText } from './columns.ts';
+import { jsonColumn, optional, optionalText, row } from './columns.ts';
 import type { Prisma } from './database.ts';
 
 /* Rows of the watch list. SQL returns the same fields as Prisma. */
@@ -45,43 +45,44 @@ const lapseShape = {
   lapseConfirmedAt: optionalMoment,
 };
 
-/** A row as both Prisma and {@link DOMAIN_COLUMNS} have it. */
-export const domainRow = z.object({
-  name: z.string(),
-  version: z.number(),
-  addedBy: z.string(),
-  addedAt: z.date(),
-  ...datesShape,
-  registeredBy: optionalText,
-  nextRegistryAt: z.date(),
-  snoozedUntil: optionalMoment,
-  snoozedBy: optionalText,
-  snoozeReason: optionalText,
-  ...lapseShape,
-  ownerId: optionalText,
-  ownerLeftAt: optionalMoment,
-  question: jsonColumn(storedQuestion),
-}) satisfies z.ZodType<unknown, Partial<Prisma.DomainModel>>;
+/** A row, whether Prisma or SQL reads it. */
+export const domainRow = row(
+  z.object({
+    name: z.string(),
+    version: z.number(),
+    addedBy: z.string(),
+    addedAt: z.date(),
+    ...datesShape,
+    registeredBy: optionalText,
+    nextRegistryAt: z.date(),
+    snoozedUntil: optionalMoment,
+    snoozedBy: optionalText,
+    snoozeReason: optionalText,
+    ...lapseShape,
+    ownerId: optionalText,
+    ownerLeftAt: optionalMoment,
+    question: jsonColumn(storedQuestion),
+  }) satisfies z.ZodType<unknown, Partial<Prisma.DomainModel>>,
+);
 
-export const recordRow = z.object({
-  name: z.string(),
-  version: z.number(),
-  ...datesShape,
-  ...lapseShape,
-  ownerId: optionalText,
-  ownerLeftAt: optionalMoment,
-  posture: jsonColumn(storedPosture),
-  findings: z.array(z.enum(FINDING_CODES)),
-  history: storedHistory,
-  knownChanges: storedKnownChanges,
-  nextDnsAt: z.date(),
-  nextRegistryAt: z.date(),
-  registryReserved: z.boolean(),
-  urgent: z.boolean(),
-});
-
-/** All columns but `reminded_threshold`, each under the name of its field. */
-export const DOMAIN_COLUMNS = columnsOf(domainRow);
+export const recordRow = row(
+  z.object({
+    name: z.string(),
+    version: z.number(),
+    ...datesShape,
+    ...lapseShape,
+    ownerId: optionalText,
+    ownerLeftAt: optionalMoment,
+    posture: jsonColumn(storedPosture),
+    findings: z.array(z.enum(FINDING_CODES)),
+    history: storedHistory,
+    knownChanges: storedKnownChanges,
+    nextDnsAt: z.date(),
+    nextRegistryAt: z.date(),
+    registryReserved: z.boolean(),
+    urgent: z.boolean(),
+  }),
+);
 
 export function datesFromRow(row: z.output<z.ZodObject<typeof datesShape>>): NameDates {
   const {
@@ -127,7 +128,7 @@ export function lapseFromRow(row: z.output<z.ZodObject<typeof lapseShape>>): Lap
   return reason === undefined ? undefined : { reason, requestedBy, confirmed };
 }
 
-export function domainFromRow(row: z.output<typeof domainRow>): WatchedDomain {
+export function domainFromRow(row: z.output<typeof domainRow.schema>): WatchedDomain {
   const { name, version, addedBy, addedAt, registeredBy, nextRegistryAt } = row;
   const { snoozedUntil: until, snoozedBy: by = '', snoozeReason: reason } = row;
   return {
@@ -139,6 +140,11 @@ export function domainFromRow(row: z.output<typeof domainRow>): WatchedDomain {
     ownerLeftAt: row.ownerLeftAt,
     question: row.question,
   };
+}
+
+/** Reads rows of {@link domainRow}. */
+export function readDomains(rows: unknown): WatchedDomain[] {
+  return domainRow.read(rows).map(domainFromRow);
 }
 
 export function dateColumns(dates: NameDates) {

@@ -7,7 +7,7 @@ import type { NameObservation } from '../names/ports.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { assignments, columnOf } from './columns.ts';
 import { Prisma, type Statement } from './database.ts';
-import { changeableColumns, DOMAIN_COLUMNS, domainFromRow, domainRow } from './domain-rows.ts';
+import { changeableColumns, domainFromRow, domainRow } from './domain-rows.ts';
 
 /*
  * Statements of the watch list that Prisma can't express (claims, locks, many names at once), and those that follow
@@ -23,12 +23,8 @@ export const END = Prisma.sql`COALESCE(d.expires_at, d.deleted_at)`;
 /** Midnight UTC of the day of {@link END}, the form used by reminders. */
 export const EXPIRY_DAY = Prisma.sql`(date_trunc('day', ${END} AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
 
-/** Rows of {@link selectDomains}. */
-export const domainRows = z.array(domainRow.transform(domainFromRow));
-
-/** Returns {@link domainRows}. */
 export function selectDomains(names: readonly string[]): Statement {
-  return Prisma.sql`SELECT ${DOMAIN_COLUMNS} FROM domains WHERE name = ANY(${[...names]})`;
+  return Prisma.sql`SELECT ${domainRow.columns} FROM domains WHERE name = ANY(${[...names]})`;
 }
 
 /**
@@ -87,7 +83,10 @@ export const changedNames = z.array(z.object({ name: z.string() }));
 
 /** Rows of {@link claimSuccess}: the name as it is on the list, or undefined if it isn't there. */
 export const claimedSuccessRows = z.array(
-  z.union([domainRow.transform(domainFromRow), z.object({ name: z.null() }).transform(() => undefined)]),
+  z.union([
+    domainRow.schema.transform(domainFromRow),
+    z.object({ name: z.null() }).transform(() => undefined),
+  ]),
 );
 
 /**
@@ -100,7 +99,7 @@ export function claimSuccess(orderId: string, n: number, now: Date): Statement {
       UPDATE order_items SET followed_at = ${now}::timestamptz
       WHERE order_id = ${orderId} AND n = ${n} AND followed_at IS NULL RETURNING name
     ), known AS (
-      SELECT ${DOMAIN_COLUMNS} FROM domains WHERE name = (SELECT name FROM item) FOR UPDATE
+      SELECT ${domainRow.columns} FROM domains WHERE name = (SELECT name FROM item) FOR UPDATE
     )
     SELECT known.* FROM item LEFT JOIN known ON known.name = item.name`;
 }

@@ -1,11 +1,11 @@
 import type { WatchedDomain, WatchListStore } from '../expiry/ports.ts';
 import { type Database, isUniqueViolation, type RunStatement, type Statement, storeOf } from './database.ts';
+import { readDomains } from './domain-rows.ts';
 import {
   changedNames,
   claimedSuccessRows,
   claimSuccess,
   countMonths,
-  domainRows,
   firstExpiryOf,
   firstExpiryRows,
   insertDomain,
@@ -20,7 +20,7 @@ import { createWatchListPages } from './watch-list-pages.ts';
 
 /** @throws {StoreError} from every method, when the database fails */
 export function createWatchListStore({ prisma, run, transaction }: Database): WatchListStore {
-  const findMany = async (names: readonly string[]) => domainRows.parse(await run(selectDomains(names)));
+  const findMany = async (names: readonly string[]) => readDomains(await run(selectDomains(names)));
   const pages = createWatchListPages(prisma);
   return {
     ...pages,

@@ -4,7 +4,7 @@ import { LIMIT_KINDS } from '../orders/log-limits.ts';
 import { DECISION_KINDS, type OrderLogEntry, orderLogEntry } from '../orders/order-events.ts';
 import { insertRows, storableJson } from './columns.ts';
 import { type Database, Prisma, type RunStatement, type Statement, withStoreError } from './database.ts';
-import { ORDER_COLUMNS, orderColumns, orderOf, orderRows, selectOrders } from './rows.ts';
+import { orderOf, orderRow, readOrders, selectOrders } from './rows.ts';
 
 /*
  * The log. An event is written in the transaction of the change it records and never changed: a trigger refuses that.
@@ -159,7 +159,7 @@ function readTeamEvent({ seq, subject, id, ...event }: z.output<typeof eventRows
 /** Rows of {@link selectWithHistory}. */
 export const orderWithHistory = z.compile(
   z.array(
-    orderColumns
+    orderRow.schema
       .extend({ history: historyRows })
       .transform((row) => ({ order: orderOf(row), history: readHistory(row.history) })),
   ),
@@ -168,7 +168,7 @@ export const orderWithHistory = z.compile(
 /** An order with its events, oldest first, without the per-item events of bulk orders. */
 export function selectWithHistory(id: string): Statement {
   const shown = Prisma.sql`(o.bulk IS NULL OR e.kind NOT IN ('sending', 'answered'))`;
-  return Prisma.sql`SELECT ${ORDER_COLUMNS}, ${historyOf(shown)} FROM orders o WHERE o.id = ${id}`;
+  return Prisma.sql`SELECT ${orderRow.columns}, ${historyOf(shown)} FROM orders o WHERE o.id = ${id}`;
 }
 
 /** Events per read, which bounds the memory of an export. */
@@ -187,7 +187,7 @@ export function createEventLog({ run }: Database, teamId: string, batch = BATCH)
           ORDER BY e.at, e.seq LIMIT ${batch}`),
       );
       const ids = [...new Set(rows.flatMap(({ subject, id }) => (subject === 'order' ? id : [])))];
-      const orders = orderRows.parse(
+      const orders = readOrders(
         await run(selectOrders(Prisma.sql`WHERE o.id = ANY(${ids}) AND o.state <> 'DRAFT'`)),
       );
       const decisions = new Map(

@@ -5,7 +5,7 @@ import { INCIDENT_STATES, type Incident, type IncidentUpdate, kindsOf } from '..
 import type { IncidentStore } from '../names/ports.ts';
 import { INCIDENT_KINDS, NAME_TASKS, RULED_OUT_REASONS } from '../names/unexplained-changes.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
-import { assignments, insertRows, optional, optionalText } from './columns.ts';
+import { assignments, insertRows, optional, optionalText, row } from './columns.ts';
 import { type Database, Prisma, type RunStatement, storeOf } from './database.ts';
 import { insertEvents } from './events.ts';
 import { insertPlans, markPlan } from './notifications.ts';
@@ -27,8 +27,8 @@ const change = z
     orders: z.array(z.object({ id: z.string(), task: z.enum(NAME_TASKS), why: z.enum(RULED_OUT_REASONS) })),
   })
   .transform(({ expiry, ...kept }) => ({ ...kept, expiry }));
-const row = z
-  .object({
+const incidentRow = row(
+  z.object({
     id: z.string(),
     name: z.string(),
     version: z.number(),
@@ -42,22 +42,31 @@ const row = z
     raisedBy: optionalText,
     overAt: optional(z.date()),
     channelId: optionalText,
-  })
-  .transform(
-    ({ proposedBy, proposedReason, explainedBy, reason, ...kept }): Incident => ({
-      ...kept,
-      proposed: proposedBy === undefined ? undefined : { by: proposedBy, reason: proposedReason ?? '' },
-      explained: explainedBy === undefined ? undefined : { by: explainedBy, reason: reason ?? '' },
-    }),
-  );
-const rows = z.array(row);
-const warningRows = z.array(
+  }),
+  '',
+  {
+    channelId: Prisma.sql`(
+      SELECT n.channel_id FROM notifications n WHERE n.team_id = incidents.team_id AND n.subject_kind = 'incident'
+        AND n.subject_id = incidents.id AND n.purpose = 'incident')`,
+  },
+);
+const warningRow = row(
   z.object({ incidentId: z.string(), userId: z.string(), changes: z.number(), at: z.date() }),
 );
 
-const COLUMNS = Prisma.raw(
-  'id, name, version, state, opened_at AS "openedAt", changes, proposed_by AS "proposedBy", proposed_reason AS "proposedReason", explained_by AS "explainedBy", reason, raised_by AS "raisedBy", over_at AS "overAt", (SELECT n.channel_id FROM notifications n WHERE n.team_id = incidents.team_id AND n.subject_kind = \'incident\' AND n.subject_id = incidents.id AND n.purpose = \'incident\') AS "channelId"',
-);
+function incidentOf({
+  proposedBy,
+  proposedReason,
+  explainedBy,
+  reason,
+  ...kept
+}: z.output<typeof incidentRow.schema>): Incident {
+  return {
+    ...kept,
+    proposed: proposedBy === undefined ? undefined : { by: proposedBy, reason: proposedReason ?? '' },
+    explained: explainedBy === undefined ? undefined : { by: explainedBy, reason: reason ?? '' },
+  };
+}
 
 /**
  * Saves how a lookup changed an incident, in the transaction that saves the lookup.
@@ -149,38 +158,26 @@ async function swapIncident(
   return idRows.parse(changed).length === 1;
 }
 
+const IS_OPEN = Prisma.sql`state IN ('open', 'raised')`;
+
 /** @throws {StoreError} from every method, when the database fails */
 export function createIncidentStore({ run, transaction }: Database, teamId: string): IncidentStore {
+  const incidents = async (rest: Prisma.Sql) => {
+    const found = await run(
+      Prisma.sql`SELECT ${incidentRow.columns} FROM incidents WHERE team_id = ${teamId} AND ${rest}`,
+    );
+    return incidentRow.read(found).map(incidentOf);
+  };
+
   return storeOf('incidents', {
-    find: async (id) => {
-      const found = await run(
-        Prisma.sql`SELECT ${COLUMNS} FROM incidents WHERE team_id = ${teamId} AND id = ${id}`,
-      );
-      return rows.parse(found)[0];
-    },
+    find: async (id) => (await incidents(Prisma.sql`id = ${id}`))[0],
 
-    ofName: async (name, limit) =>
-      rows.parse(
-        await run(
-          Prisma.sql`SELECT ${COLUMNS} FROM incidents WHERE team_id = ${teamId} AND name = ${name} ORDER BY opened_at DESC LIMIT ${limit}`,
-        ),
-      ),
+    ofName: (name, limit) => incidents(Prisma.sql`name = ${name} ORDER BY opened_at DESC LIMIT ${limit}`),
 
-    openOf: async (names) =>
-      rows.parse(
-        await run(
-          Prisma.sql`SELECT ${COLUMNS} FROM incidents
-            WHERE team_id = ${teamId} AND name = ANY(${[...names]}) AND state IN ('open', 'raised') ORDER BY name, opened_at DESC`,
-        ),
-      ),
+    openOf: (names) =>
+      incidents(Prisma.sql`name = ANY(${[...names]}) AND ${IS_OPEN} ORDER BY name, opened_at DESC`),
 
-    allOpen: async (limit) =>
-      rows.parse(
-        await run(
-          Prisma.sql`SELECT ${COLUMNS} FROM incidents
-            WHERE team_id = ${teamId} AND state IN ('open', 'raised') ORDER BY opened_at DESC LIMIT ${limit}`,
-        ),
-      ),
+    allOpen: (limit) => incidents(Prisma.sql`${IS_OPEN} ORDER BY opened_at DESC LIMIT ${limit}`),
 
     change: (before, after, decision, now) =>
       transaction(async (runInside) => {
@@ -194,10 +191,10 @@ export function createIncidentStore({ run, transaction }: Database, teamId: stri
       }),
 
     warningsOf: async (orderId) =>
-      warningRows.parse(
-        await run(Prisma.sql`
-          SELECT incident_id AS "incidentId", user_id AS "userId", changes, at FROM incident_warnings
-          WHERE order_id = ${orderId}`),
+      warningRow.read(
+        await run(
+          Prisma.sql`SELECT ${warningRow.columns} FROM incident_warnings WHERE order_id = ${orderId}`,
+        ),
       ),
 
     warn: async (orderId, userId, shown, at) => {

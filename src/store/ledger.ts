@@ -4,7 +4,7 @@ import type { LedgerKeyStore, LedgerStore, SealedBlock, SealedEvent } from '../l
 import { eventLine, forgottenLine, hashOfSeal, type Seal } from '../ledger/seal.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
 import { utcDay } from '../zones/calendar-day.ts';
-import { optional, optionalText, sealedBytes, storableJson } from './columns.ts';
+import { optional, optionalText, row, sealedBytes, storableJson } from './columns.ts';
 import { type Database, Prisma, storeOf, withStoreError } from './database.ts';
 import { announceEvents } from './events.ts';
 import { SIGNING_EVENTS } from './signing-rows.ts';
@@ -14,66 +14,64 @@ import { queueWebhooks } from './webhooks.ts';
 const count = z.coerce.number().pipe(z.int());
 const bytes = z.instanceof(Uint8Array);
 
-const sealRows = z.array(
-  z
-    .object({
-      n: z.int(),
-      from: count,
-      to: count,
-      root: z.string(),
-      prev: z.string(),
-      at: z.date(),
-      signature: z.string(),
-    })
-    .transform(({ at, ...seal }): Seal => ({ type: 'seal', ...seal, at: at.toISOString() })),
+const sealRow = row(
+  z.object({
+    n: z.int(),
+    from: count,
+    to: count,
+    root: z.string(),
+    prev: z.string(),
+    at: z.date(),
+    signature: z.string(),
+  }),
+  '',
+  { from: Prisma.sql`"from"`, to: Prisma.sql`"to"` },
 );
-const SEAL_COLUMNS = Prisma.sql`n, "from", "to", root, prev, at, signature`;
 
-const eventColumns = z.object({
+function readSeals(rows: unknown): Seal[] {
+  return sealRow.read(rows).map(({ at, ...seal }) => ({ type: 'seal', ...seal, at: at.toISOString() }));
+}
+
+const eventFields = z.object({
   at: z.date(),
-  subject: z.string(),
-  id: z.string(),
+  subjectKind: z.string(),
+  subjectId: z.string(),
   kind: z.string(),
   actor: z.string(),
   data: z.unknown(),
 });
-const EVENT_COLUMNS = Prisma.sql`e.at, e.subject_kind AS subject, e.subject_id AS id, e.kind, e.actor, e.data`;
 
-const unsealedRows = z.array(
-  eventColumns
-    .extend({ seq: z.string(), leaf: optional(bytes) })
-    .transform(({ seq, subject, id, leaf, ...event }) => ({
-      seq,
-      event: leaf === undefined ? { ...event, subject: { kind: subject, id } } : { leaf },
-    })),
+const unsealedRow = row(eventFields.extend({ seq: z.string(), leaf: optional(bytes) }), 'e.', {
+  seq: Prisma.sql`e.seq::text`,
+  leaf: Prisma.sql`e.forgotten_leaf`,
+});
+
+const placeRow = row(z.object({ seq: count, leaf: bytes }), 'l.');
+const loggedRow = row(
+  eventFields.extend({
+    event: z.string(),
+    forgottenAt: optional(z.date()),
+    forgottenBy: optionalText,
+  }),
+  'e.',
+  { event: Prisma.sql`e.seq::text` },
 );
-
-const placeColumns = z.object({ seq: count, leaf: bytes });
 /** Events of the ledger, whose rows may be gone. */
 const sealedRows = z.array(
   z
-    .union([
-      placeColumns.extend({ event: z.null() }),
-      placeColumns.extend({
-        ...eventColumns.shape,
-        event: z.string(),
-        forgottenAt: optional(z.date()),
-        forgottenBy: optionalText,
-      }),
-    ])
-    .transform((row): SealedEvent => {
-      const { seq, leaf } = row;
-      if (row.event === null) return { seq, leaf, line: undefined };
-      const { forgottenAt, forgottenBy: by, at, subject, id, kind, actor, data } = row;
+    .union([placeRow.schema.extend({ event: z.null() }), placeRow.schema.extend(loggedRow.schema.shape)])
+    .transform((found): SealedEvent => {
+      const { seq, leaf } = found;
+      if (found.event === null) return { seq, leaf, line: undefined };
+      const { forgottenAt, forgottenBy: by, at, subjectKind, subjectId, kind, actor, data } = found;
       if (forgottenAt !== undefined && by !== undefined)
         return { seq, leaf, line: forgottenLine(seq, { at: forgottenAt, by }, leaf) };
-      return { seq, leaf, line: eventLine(seq, { at, kind, subject: { kind: subject, id }, actor, data }) };
+      const subject = { kind: subjectKind, id: subjectId };
+      return { seq, leaf, line: eventLine(seq, { at, kind, subject, actor, data }) };
     }),
 );
-const SEALED_COLUMNS = Prisma.sql`l.seq, l.leaf, e.seq::text AS event, e.forgotten_at AS "forgottenAt",
-  e.forgotten_by AS "forgottenBy", ${EVENT_COLUMNS}`;
 
-const anchorRows = z.array(z.object({ n: z.int(), hash: z.string(), at: z.date() }));
+const anchorRow = row(z.object({ n: z.int(), hash: z.string(), at: z.date() }), 'a.');
 const signingRows = z.tuple([
   z.object({ numbers: z.array(z.int().nullable()), entries: count, isAnyGone: z.boolean() }),
 ]);
@@ -117,19 +115,18 @@ const LEDGER = { kind: 'ledger', id: 'ledger' } as const;
 /** @throws {StoreError} from every method, when the database fails */
 export function createLedgerStore({ run, transaction }: Database, teamId: string): LedgerStore {
   const sealsWhere = async (where: Prisma.Sql) =>
-    sealRows.parse(
-      await run(Prisma.sql`SELECT ${SEAL_COLUMNS} FROM seals WHERE team_id = ${teamId} AND ${where}`),
+    readSeals(
+      await run(Prisma.sql`SELECT ${sealRow.columns} FROM seals WHERE team_id = ${teamId} AND ${where}`),
     );
   const eventsWhere = async (where: Prisma.Sql) =>
     sealedRows.parse(
       await run(Prisma.sql`
-        SELECT ${SEALED_COLUMNS} FROM ledger_entries l LEFT JOIN events e ON e.seq = l.event_seq
+        SELECT ${placeRow.columns}, ${loggedRow.columns} FROM ledger_entries l LEFT JOIN events e ON e.seq = l.event_seq
         WHERE l.team_id = ${teamId} AND ${where} ORDER BY l.seq`),
     );
   const anchorsWhere = async (rest: Prisma.Sql) =>
-    anchorRows.parse(
-      await run(Prisma.sql`
-        SELECT a.n, a.hash, a.at FROM anchors a WHERE a.team_id = ${teamId} ${rest}`),
+    anchorRow.read(
+      await run(Prisma.sql`SELECT ${anchorRow.columns} FROM anchors a WHERE a.team_id = ${teamId} ${rest}`),
     );
 
   /** The next seals whose events are read together. */
@@ -179,21 +176,23 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
             ),
           );
         if (locked?.locked !== true) return 0;
-        const rows = unsealedRows.parse(
+        const rows = unsealedRow.read(
           await runInside(Prisma.sql`
-            SELECT e.seq::text, e.forgotten_leaf AS leaf, ${EVENT_COLUMNS}
+            SELECT ${unsealedRow.columns}
             FROM unsealed_events u JOIN events e ON e.seq = u.event_seq
             WHERE u.team_id = ${teamId} ORDER BY u.event_seq LIMIT ${limit}`),
         );
         if (rows.length === 0) return 0;
-        const [last] = sealRows.parse(
+        const [last] = readSeals(
           await runInside(
-            Prisma.sql`SELECT ${SEAL_COLUMNS} FROM seals WHERE team_id = ${teamId} ORDER BY n DESC LIMIT 1`,
+            Prisma.sql`SELECT ${sealRow.columns} FROM seals WHERE team_id = ${teamId} ORDER BY n DESC LIMIT 1`,
           ),
         );
         const { seal, leaves } = make(
           last,
-          rows.map(({ event }) => event),
+          rows.map(({ seq: _, subjectKind: kind, subjectId: id, leaf, ...event }) =>
+            leaf === undefined ? { ...event, subject: { kind, id } } : { leaf },
+          ),
         );
         const numbers = rows.map(({ seq }) => seq);
         await runInside(Prisma.sql`

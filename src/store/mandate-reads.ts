@@ -7,59 +7,56 @@ import type { MandateAct, MandateName } from '../mandates/ports.ts';
 import { doneByLog, MANDATE_LIMIT_KINDS, witnessedBy } from '../orders/log-limits.ts';
 import type { Order } from '../orders/order.ts';
 import { subjectOf, tagsTouched } from '../policy/subject.ts';
-import { optional, optionalText } from './columns.ts';
+import { optional, optionalText, row } from './columns.ts';
 import { Prisma, type RunStatement } from './database.ts';
 import { orderHistories, selectLimits } from './events.ts';
 import { IS_RELEASED } from './reservations.ts';
-import { idRows, orderRows, selectOrders } from './rows.ts';
+import { idRows, readOrders, selectOrders } from './rows.ts';
 
 /* Reads about mandates, also used in the transaction that marks one of their orders as sent. */
 
-export const nameRows = z.array(
-  z
-    .object({
-      name: z.string(),
-      expiresAt: z.date(),
-      isDateCertain: z.boolean(),
-      lookedAt: optional(z.date()),
-      owner: optionalText,
-      isLapsing: z.boolean(),
-      deletedAt: optional(z.date()),
-    })
-    .transform((row): MandateName => row),
+/** Of names `d` with an expiry. */
+export const nameRow = row(
+  z.object({
+    name: z.string(),
+    expiresAt: z.date(),
+    isDateCertain: z.boolean(),
+    lookedAt: optional(z.date()),
+    owner: optionalText,
+    isLapsing: z.boolean(),
+    deletedAt: optional(z.date()),
+  }),
+  'd.',
+  {
+    isDateCertain: Prisma.sql`d.expiry_source = 'rdap' AND d.doubt IS NULL`,
+    owner: Prisma.sql`d.owner_id`,
+    isLapsing: Prisma.sql`d.lapse_confirmed_at IS NOT NULL`,
+  },
+) satisfies { read(rows: unknown): MandateName[] };
+
+/** Of acts `a`. */
+export const actRow = row(
+  z.object({
+    id: z.string(),
+    name: z.string(),
+    expiresAt: z.date(),
+    mandateId: z.string(),
+    at: z.date(),
+    amountMinor: optional(z.coerce.number()),
+    currency: optionalText,
+    held: optional(heldCode),
+    orderId: optionalText,
+    announcedAt: optional(z.date()),
+  }),
+  'a.',
 );
 
-export const NAME_COLUMNS = Prisma.sql`
-  d.name, d.expires_at AS "expiresAt", d.expiry_source = 'rdap' AND d.doubt IS NULL AS "isDateCertain",
-  d.looked_at AS "lookedAt", d.owner_id AS owner, d.lapse_confirmed_at IS NOT NULL AS "isLapsing",
-  d.deleted_at AS "deletedAt"`;
-
-export const actRows = z.array(
-  z
-    .object({
-      id: z.string(),
-      name: z.string(),
-      expiresAt: z.date(),
-      mandateId: z.string(),
-      at: z.date(),
-      amount: optionalText,
-      currency: optionalText,
-      held: optional(heldCode),
-      orderId: optionalText,
-      announcedAt: optional(z.date()),
-    })
-    .transform(
-      ({ amount, currency, ...row }): MandateAct => ({
-        ...row,
-        amount:
-          amount === undefined || currency === undefined ? undefined : { currency, minor: Number(amount) },
-      }),
-    ),
-);
-
-export const ACT_COLUMNS = Prisma.sql`
-  a.id, a.name, a.expires_at AS "expiresAt", a.mandate_id AS "mandateId", a.at, a.amount_minor::text AS amount,
-  a.currency, a.held, a.order_id AS "orderId", a.announced_at AS "announcedAt"`;
+export function readActs(rows: unknown): MandateAct[] {
+  return actRow.read(rows).map(({ amountMinor: minor, currency, ...act }) => ({
+    ...act,
+    amount: minor === undefined || currency === undefined ? undefined : { currency, minor },
+  }));
+}
 
 const takenRows = z.array(
   z.object({ day: z.string(), minor: z.string(), isOwn: z.boolean(), count: z.number() }),
@@ -140,20 +137,20 @@ export async function lockMandate(run: RunStatement, id: string): Promise<Order 
         AND kind = ANY(${['in_force', ...MANDATE_LIMIT_KINDS]})`),
   );
   if (kinds.join() !== 'in_force') return undefined;
-  return orderRows.parse(await run(selectOrders(Prisma.sql`WHERE o.id = ${id}`)))[0];
+  return readOrders(await run(selectOrders(Prisma.sql`WHERE o.id = ${id}`)))[0];
 }
 
 const kindRows = z.array(z.object({ kind: z.string() }).transform(({ kind }) => kind));
 
 export async function findName(run: RunStatement, name: string): Promise<MandateName | undefined> {
   const found = await run(Prisma.sql`
-    SELECT ${NAME_COLUMNS} FROM domains d WHERE d.name = ${name} AND d.expires_at IS NOT NULL`);
-  return nameRows.parse(found)[0];
+    SELECT ${nameRow.columns} FROM domains d WHERE d.name = ${name} AND d.expires_at IS NOT NULL`);
+  return nameRow.read(found)[0];
 }
 
 export async function findActOf(run: RunStatement, orderId: string): Promise<MandateAct | undefined> {
-  return actRows.parse(
-    await run(Prisma.sql`SELECT ${ACT_COLUMNS} FROM mandate_acts a WHERE a.order_id = ${orderId}`),
+  return readActs(
+    await run(Prisma.sql`SELECT ${actRow.columns} FROM mandate_acts a WHERE a.order_id = ${orderId}`),
   )[0];
 }
 

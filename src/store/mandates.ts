@@ -12,13 +12,12 @@ import { subjectOf } from '../policy/subject.ts';
 import { type Database, isUniqueViolation, Prisma, type RunStatement, storeOf } from './database.ts';
 import { insertEvents } from './events.ts';
 import {
-  ACT_COLUMNS,
-  actRows,
+  actRow,
   findActOf,
   findName,
   lockMandate,
-  NAME_COLUMNS,
-  nameRows,
+  nameRow,
+  readActs,
   readTaken,
   type TeamLog,
 } from './mandate-reads.ts';
@@ -60,7 +59,7 @@ export function createMandateStore(
   const { run } = database;
   const log = { teamId, witness };
   const acts = async (rest: Prisma.Sql) =>
-    actRows.parse(await run(Prisma.sql`SELECT ${ACT_COLUMNS} FROM mandate_acts a ${rest}`));
+    readActs(await run(Prisma.sql`SELECT ${actRow.columns} FROM mandate_acts a ${rest}`));
 
   /** The name isn't left to lapse, and no mandate has acted for its end. */
   const isAhead = Prisma.sql`(d.lapse_confirmed_at IS NULL AND NOT EXISTS (
@@ -69,18 +68,18 @@ export function createMandateStore(
 
   return storeOf('mandates', {
     due: async (from, until, after, limit) =>
-      nameRows.parse(
+      nameRow.read(
         await run(Prisma.sql`
-          SELECT ${NAME_COLUMNS} FROM domains d
+          SELECT ${nameRow.columns} FROM domains d
           WHERE d.expires_at > ${from} AND d.expires_at <= ${until} AND ${isAhead}
             AND (d.expires_at, d.name) > (${after?.expiresAt ?? from}, ${after?.name ?? ''})
           ORDER BY d.expires_at, d.name LIMIT ${limit}`),
       ),
 
     aheadAmong: async (names) =>
-      nameRows.parse(
+      nameRow.read(
         await run(Prisma.sql`
-          SELECT ${NAME_COLUMNS} FROM domains d
+          SELECT ${nameRow.columns} FROM domains d
           WHERE d.name = ANY(${[...names]}) AND d.expires_at IS NOT NULL AND ${isAhead}
           ORDER BY d.expires_at, d.name`),
       ),
@@ -88,9 +87,9 @@ export function createMandateStore(
     find: (name) => findName(run, name),
 
     findMany: async (names) =>
-      nameRows.parse(
+      nameRow.read(
         await run(Prisma.sql`
-          SELECT ${NAME_COLUMNS} FROM domains d
+          SELECT ${nameRow.columns} FROM domains d
           WHERE d.name = ANY(${[...names]}) AND d.expires_at IS NOT NULL ORDER BY d.expires_at, d.name`),
       ),
 
@@ -151,11 +150,11 @@ export function createMandateStore(
 
     hold: (orderId, held, at) =>
       database.transaction(async (tx) => {
-        const [act] = actRows.parse(
+        const [act] = readActs(
           await tx(Prisma.sql`
             UPDATE mandate_acts a SET held = ${held}, order_id = NULL, ask_at = ${needsOrder(held) ? at : null}::timestamptz,
               day = (${at}::timestamptz AT TIME ZONE 'UTC')::date
-            WHERE order_id = ${orderId} AND held IS NULL RETURNING ${ACT_COLUMNS}`),
+            WHERE order_id = ${orderId} AND held IS NULL RETURNING ${actRow.columns}`),
         );
         if (act === undefined) return false;
         await tellHeld(tx, teamId, { ...act, at }, held, orderId);

@@ -11,7 +11,7 @@ import { DANGERS, DELEGATION_FINDINGS, FINDING_CODES, type FindingCode } from '.
 import { storedHistory, storedImpact, storedValues } from '../names/stored.ts';
 import type { OrderTaskName } from '../orders/order.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
-import { assignments, columnsOf, optional } from './columns.ts';
+import { assignments, optional } from './columns.ts';
 import { type Database, Prisma, type Statement, storeOf } from './database.ts';
 import { dateColumns, datesFromRow, lapseFromRow, recordRow } from './domain-rows.ts';
 import { insertObservations, statementsAfter } from './domain-statements.ts';
@@ -23,8 +23,9 @@ import { queueWebhooks } from './webhooks.ts';
 const MAX_MENTIONING = 2_000;
 
 const names = z.array(z.object({ name: z.string() }));
-const rows = z.array(
-  recordRow.transform((row): NameRecord => {
+
+function readRecords(rows: unknown): NameRecord[] {
+  return recordRow.read(rows).map((row) => {
     const { name, version, history, knownChanges, posture, findings } = row;
     const { nextDnsAt, nextRegistryAt, registryReserved, urgent } = row;
     return {
@@ -35,8 +36,9 @@ const rows = z.array(
       isRegistryReserved: registryReserved,
       isUrgent: urgent,
     };
-  }),
-);
+  });
+}
+
 const faultyRows = z.array(z.object({ name: z.string(), faults: z.array(z.enum(FINDING_CODES)) }));
 /** More names with a new fault than a digest lists. */
 const MAX_FAULTY = 200;
@@ -51,7 +53,6 @@ const MAX_NAMED = 5;
 const guardedRows = z.array(z.object({ name: z.string(), history: storedHistory }));
 const seenRows = z.array(z.object({ at: z.date(), data: z.object({ seen: storedValues }) }));
 
-const COLUMNS = columnsOf(recordRow);
 /** More changes of a record than a registry makes while a response is lost. */
 const MAX_SEEN = 200;
 const DUE = Prisma.raw('LEAST(next_dns_at, next_registry_at)');
@@ -62,7 +63,9 @@ const DUE = Prisma.raw('LEAST(next_dns_at, next_registry_at)');
  */
 export function createNameRecordStore({ run, transaction }: Database, teamId: string): NameRecordStore {
   const findMany = async (wanted: readonly string[]) =>
-    rows.parse(await run(Prisma.sql`SELECT ${COLUMNS} FROM domains WHERE name = ANY(${[...wanted]})`));
+    readRecords(
+      await run(Prisma.sql`SELECT ${recordRow.columns} FROM domains WHERE name = ANY(${[...wanted]})`),
+    );
 
   return storeOf('names', {
     find: async (name) => (await findMany([name]))[0],
@@ -177,13 +180,13 @@ export function createNameRecordStore({ run, transaction }: Database, teamId: st
     mentioning: async (name) => {
       const [found, redirected] = await Promise.all([
         run(Prisma.sql`
-          SELECT ${COLUMNS} FROM domains
+          SELECT ${recordRow.columns} FROM domains
           WHERE name <> ${name} AND strpos(history::text, ${name}) > 0
           ORDER BY name LIMIT ${MAX_MENTIONING}`),
         run(selectRedirects(name)),
       ]);
       return [
-        ...rows.parse(found).map(dependentName),
+        ...readRecords(found).map(dependentName),
         ...redirectRows
           .parse(redirected)
           .map(redirectedName)

@@ -9,53 +9,57 @@ import {
   SUBJECT_KINDS,
   type Subject,
 } from '../outbox/notifications.ts';
-import { optional, optionalText } from './columns.ts';
+import { optional, optionalText, row } from './columns.ts';
 import { type Database, Prisma, storeOf } from './database.ts';
 import { isLeaseExpired, leaseOf } from './leases.ts';
 
-const subjectColumns = z.object({ kind: z.enum(SUBJECT_KINDS), id: z.string() });
-const subjectRows = z.array(subjectColumns);
+const subjectFields = z.object({ kind: z.enum(SUBJECT_KINDS), id: z.string() });
+const subjectExpressions = { kind: Prisma.sql`n.subject_kind`, id: Prisma.sql`n.subject_id` };
+const subjectRow = row(subjectFields, 'n.', subjectExpressions);
 const refusedRows = z.array(z.object({ channelId: z.string(), code: z.string() }));
 const purposeRows = z.array(z.object({ purpose: z.string() }));
-const replacementRows = z.array(subjectColumns.extend({ channelId: optionalText, ts: optionalText }));
+const replacementRows = z.array(subjectFields.extend({ channelId: optionalText, ts: optionalText }));
 
-const claimColumns = subjectColumns.extend({
-  version: z.number(),
-  isBackground: z.boolean(),
-  attempts: z.number(),
-  refused: optionalText,
-  notifications: z.array(
-    z
-      .object({
-        purpose: z.string(),
-        channelId: optionalText,
-        ts: optionalText,
-        shows: optionalText,
-        contentHash: optionalText,
-        dueAt: optional(z.coerce.date()),
-        attempts: z.number(),
-        refused: optionalText,
-      })
-      .transform(({ channelId, ts, ...kept }) => ({
-        ...kept,
-        message: channelId === undefined || ts === undefined ? undefined : { channelId, ts },
-      })),
+const messageRow = row(
+  z.object({
+    purpose: z.string(),
+    channelId: optionalText,
+    ts: optionalText,
+    shows: optionalText,
+    contentHash: optionalText,
+    dueAt: optional(z.coerce.date()),
+    attempts: z.number(),
+    refused: optionalText,
+  }),
+  'm.',
+);
+
+/** Of plans `n`, with the messages of their subjects. */
+const claimRow = row(
+  z.compile(
+    subjectFields.extend({
+      version: z.number(),
+      isBackground: z.boolean(),
+      attempts: z.number(),
+      refused: optionalText,
+      notifications: z.array(
+        messageRow.schema.transform(({ channelId, ts, ...kept }) => ({
+          ...kept,
+          message: channelId === undefined || ts === undefined ? undefined : { channelId, ts },
+        })),
+      ),
+    }),
   ),
-});
-const claimRows = z.compile(z.array(claimColumns));
-
-const SUBJECT_COLUMNS = Prisma.sql`n.subject_kind AS kind, n.subject_id AS id`;
-
-const NOTIFICATIONS = Prisma.sql`(
-  SELECT coalesce(json_agg(json_build_object(
-    'purpose', m.purpose, 'channelId', m.channel_id, 'ts', m.ts, 'shows', m.shows,
-    'contentHash', m.content_hash, 'dueAt', m.due_at, 'attempts', m.attempts, 'refused', m.refused
-  ) ORDER BY m.posted_at, m.ts, m.purpose), '[]') FROM notifications m
-  WHERE m.team_id = n.team_id AND m.subject_kind = n.subject_kind AND m.subject_id = n.subject_id
-    AND m.purpose <> 'plan' AND m.purpose NOT LIKE 'retired:%'
-) AS notifications`;
-
-const CLAIM_COLUMNS = Prisma.sql`${SUBJECT_COLUMNS}, n.version, n.is_background AS "isBackground", n.attempts, n.refused, ${NOTIFICATIONS}`;
+  'n.',
+  {
+    ...subjectExpressions,
+    notifications: Prisma.sql`(
+      SELECT coalesce(json_agg(${messageRow.json} ORDER BY m.posted_at, m.ts, m.purpose), '[]') FROM notifications m
+      WHERE m.team_id = n.team_id AND m.subject_kind = n.subject_kind AND m.subject_id = n.subject_id
+        AND m.purpose <> 'plan' AND m.purpose NOT LIKE 'retired:%'
+    )`,
+  },
+);
 
 /**
  * Whether the plan `n` is due. A timestamp from a wrong clock counts as now. If everything is shown, the plan only
@@ -93,18 +97,18 @@ export function markPlan(teamId: string, { kind, id }: Subject, now: Date): Pris
 
 /** @throws {StoreError} from every method, when the database fails */
 export function createNotificationStore({ run }: Database, teamId: string): NotificationStore {
-  const claimed = async (statement: Prisma.Sql) => claimRows.parse(await run(statement))[0];
+  const claimed = async (statement: Prisma.Sql) => claimRow.read(await run(statement))[0];
   const change = async (statement: Prisma.Sql) => void (await run(statement));
 
   return storeOf('notifications', {
     claimDue: async (now, leaseMs, limit, isBackground = false) =>
-      subjectRows.parse(await run(claimDuePlans(teamId, isDueInSlack(now, isBackground), leaseMs, limit))),
+      subjectRow.read(await run(claimDuePlans(teamId, isDueInSlack(now, isBackground), leaseMs, limit))),
 
     claim: (subject, now, leaseMs) => claimed(claimSubject(teamId, subject, now, leaseMs)),
 
     read: ({ kind, id }) =>
       claimed(Prisma.sql`
-        SELECT ${CLAIM_COLUMNS} FROM notifications n
+        SELECT ${claimRow.columns} FROM notifications n
         WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = 'plan'`),
 
     extend: ({ kind, id }, leaseMs) =>
@@ -113,7 +117,7 @@ export function createNotificationStore({ run }: Database, teamId: string): Noti
         WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id} AND purpose = 'plan'`),
 
     release: async (claim, outcome) =>
-      subjectRows.parse(await run(releaseSubject(teamId, claim, outcome))).length === 1,
+      subjectRow.read(await run(releaseSubject(teamId, claim, outcome))).length === 1,
 
     postpone: ({ kind, id }, until) =>
       change(Prisma.sql`
@@ -201,7 +205,7 @@ function claimSubject(teamId: string, { kind, id }: Subject, now: Date, leaseMs:
       UPDATE notifications n SET lease_until = ${leaseOf(leaseMs)}
       WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = 'plan'
         AND ${isLeaseExpired(Prisma.sql`n.lease_until`)} AND (n.due_at IS NULL OR ${isDue(now)})
-      RETURNING ${CLAIM_COLUMNS}`;
+      RETURNING ${claimRow.columns}`;
 }
 
 /** Ends a claim and saves the updates. Returns a row when there is nothing left to show. */
@@ -221,7 +225,7 @@ function releaseSubject(
         shows = CASE WHEN ${isComplete} THEN n.version::text END, is_background = n.is_background AND NOT ${isComplete}
       WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = 'plan'
         AND n.version = ${version}
-      RETURNING ${SUBJECT_COLUMNS}`;
+      RETURNING ${subjectRow.columns}`;
 }
 
 /** Saves a posted message. It also proves that its place accepts messages. */

@@ -16,7 +16,7 @@ import { orderHistories, selectLimits } from './events.ts';
 import { findActOf, findName, lockMandate, readTaken, readTouched } from './mandate-reads.ts';
 import { insertOrder, openKey, updateOrders } from './order-save.ts';
 import { fitsBudgets } from './reservations.ts';
-import { earlierItemRows, idRows, orderRows, selectById, selectEarlierItems } from './rows.ts';
+import { idRows, readEarlierItems, readOrders, selectById, selectEarlierItems } from './rows.ts';
 import { readSigningRows } from './signing-rows.ts';
 
 /*
@@ -169,7 +169,7 @@ async function refuseRetry(run: RunStatement, commit: OrderCommit): Promise<Refu
   const { id } = commit.before;
   const retried = idRows.parse(await run(lockRetried(id))).filter((each) => each !== id);
   const names = sentItems(commit).map(({ name }) => name);
-  const items = earlierItemRows.parse(await run(selectEarlierItems(retried, names)));
+  const items = readEarlierItems(await run(selectEarlierItems(retried, names)));
   const [earlier] = findingsIn(items, names);
   return earlier && { ...REFUSED, earlier };
 }
@@ -196,7 +196,7 @@ async function refuseUnsigned(
   guard: SendingGuard,
 ): Promise<Refusal | undefined> {
   if (guard === 'no_signatures') return undefined;
-  const [order] = orderRows.parse(await run(selectById([orderId])));
+  const [order] = readOrders(await run(selectById([orderId])));
   if (order === undefined) return REFUSED;
   const obstacle = await guard.verify({ order, ...(await readSigningRows(database.keyLog, run)) });
   if (obstacle?.kind === 'not_signed') return { ...REFUSED, notSigned: obstacle.differs };

@@ -6,7 +6,7 @@ import { sealedBytes } from './columns.ts';
 import { type Database, Prisma, storeOf } from './database.ts';
 import { historyOf, historyRows, orderWithHistory, readHistory, selectWithHistory } from './events.ts';
 import { openKey } from './order-save.ts';
-import { idRows, orderRows, selectById, selectOrders, selectUnsent, whereFilter } from './rows.ts';
+import { idRows, readOrders, selectById, selectOrders, selectUnsent, whereFilter } from './rows.ts';
 
 const sealedInputs = z.array(
   z
@@ -20,10 +20,10 @@ const answers = z.array(z.object({ n: z.number(), at: z.date(), answer: z.unknow
 const histories = z.array(z.object({ history: historyRows }));
 
 export function createOrderReads({ run }: Database) {
-  const select = async (rest: Prisma.Sql): Promise<Order[]> => orderRows.parse(await run(selectOrders(rest)));
+  const select = async (rest: Prisma.Sql): Promise<Order[]> => readOrders(await run(selectOrders(rest)));
 
   const loadTogether = batch(async (wanted: readonly string[]) => {
-    const found = new Map(orderRows.parse(await run(selectById(wanted))).map((order) => [order.id, order]));
+    const found = new Map(readOrders(await run(selectById(wanted))).map((order) => [order.id, order]));
     return wanted.map((id) => found.get(id));
   });
 

@@ -4,7 +4,7 @@ import { DAY_MS } from '../lib/duration.ts';
 import { isLeft, isNone, type NameSort } from '../names/filter.ts';
 import type { NameQuery } from '../names/ports.ts';
 import { storedPosture } from '../names/stored.ts';
-import { optional, optionalText } from './columns.ts';
+import { optional, optionalText, row } from './columns.ts';
 import { Prisma } from './database.ts';
 
 /*
@@ -14,12 +14,10 @@ import { Prisma } from './database.ts';
 
 const optionalMoment = optional(z.date());
 
-/** Rows of {@link namesPage}. */
-export const foundRows = z.array(
+/** Of names `d`. */
+export const detailsRow = row(
   z.object({
     name: z.string(),
-    expiresAt: optionalMoment,
-    expirySource: optionalText,
     owner: optionalText,
     tags: z
       .array(z.string())
@@ -27,19 +25,26 @@ export const foundRows = z.array(
       .transform((value) => value ?? []),
     channel: optionalText,
     note: optionalText,
+  }),
+  'd.',
+  { owner: Prisma.sql`d.owner_id`, channel: Prisma.sql`d.channel_id` },
+);
+
+/** Rows of {@link namesPage}. */
+export const foundRow = row(
+  detailsRow.schema.extend({
+    expiresAt: optionalMoment,
+    expirySource: optionalText,
     registrar: optionalText,
     deletedAt: optionalMoment,
     ownerLeftAt: optionalMoment,
   }),
+  'd.',
+  { owner: Prisma.sql`d.owner_id`, channel: Prisma.sql`d.channel_id` },
 );
 
 /** Rows of {@link zonesOfNames}. */
 export const zoneRows = z.array(z.object({ zone: z.string(), count: z.number(), deleted: z.number() }));
-
-const COLUMNS =
-  Prisma.raw(`d.name, d.expires_at AS "expiresAt", d.expiry_source AS "expirySource", d.owner_id AS owner,
-  d.tags, d.channel_id AS channel, d.note, d.registrar,
-  d.deleted_at AS "deletedAt", d.owner_left_at AS "ownerLeftAt"`);
 
 type Conditions = Pick<NameQuery, 'filter' | 'owners' | 'names' | 'now'>;
 
@@ -101,7 +106,7 @@ export function namesPage(query: NameQuery): Prisma.Sql {
     : byExpiry(conditions, query, isDescending);
   return Prisma.sql`
     WITH ${found}
-    SELECT ${COLUMNS} FROM found JOIN domains d USING (name)
+    SELECT ${foundRow.columns} FROM found JOIN domains d USING (name)
     ORDER BY found.part, found.rank, d.name ${direction(isDescending)} LIMIT ${query.limit}`;
 }
 
@@ -195,7 +200,7 @@ function countsByZone(from: Prisma.Sql, conditions: readonly Prisma.Sql[]): Pris
 }
 
 /** Rows of {@link judgedNames}. */
-export const judgedRows = z.array(
+export const judgedRow = row(
   z.object({
     name: z.string(),
     expiresAt: optionalMoment,
@@ -205,13 +210,17 @@ export const judgedRows = z.array(
     incidentSince: optionalMoment,
     posture: optional(storedPosture),
   }),
+  'd.',
+  {
+    isLapsing: Prisma.sql`d.lapse_confirmed_at IS NOT NULL`,
+    hasOwner: Prisma.sql`d.owner_id IS NOT NULL AND d.owner_left_at IS NULL`,
+    incidentSince: Prisma.sql`i.since`,
+  },
 );
 
 export function judgedNames(query: Conditions, teamId: string): Prisma.Sql {
   return Prisma.sql`
-    SELECT d.name, d.expires_at AS "expiresAt", d.deleted_at AS "deletedAt",
-      d.lapse_confirmed_at IS NOT NULL AS "isLapsing", d.owner_id IS NOT NULL AND d.owner_left_at IS NULL AS "hasOwner",
-      i.since AS "incidentSince", d.posture
+    SELECT ${judgedRow.columns}
     FROM domains d LEFT JOIN (
       SELECT name, min(opened_at) AS since FROM incidents
       WHERE team_id = ${teamId} AND state IN ('open', 'raised') GROUP BY name

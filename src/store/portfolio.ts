@@ -27,9 +27,10 @@ import { type Database, Prisma, type RunStatement, storeOf } from './database.ts
 import { type Changer, importNames, NO_REMINDER, removeDomain } from './domain-statements.ts';
 import { announceEvents, insertEvents } from './events.ts';
 import {
-  foundRows,
+  detailsRow,
+  foundRow,
   judgedNames,
-  judgedRows,
+  judgedRow,
   markOwnerLeft,
   namesPage,
   OWNERS,
@@ -38,31 +39,11 @@ import {
   zonesOfNames,
 } from './portfolio-statements.ts';
 
-const detailsRows = z.array(
-  z
-    .object({
-      name: z.string(),
-      owner: optionalText,
-      tags: z.array(z.string()).nullable(),
-      channel: optionalText,
-      note: optionalText,
-    })
-    .transform(({ name, owner, tags, channel, note }): readonly [string, NameDetails] => [
-      name,
-      { owner, tags: tags ?? [], channel, note },
-    ]),
-);
-
-const DETAILS = Prisma.raw('name, owner_id AS owner, tags, channel_id AS channel, note');
-
 /** People's settings of watched names. @throws {StoreError} from every method, when the database fails */
 export function createPortfolioStore(database: Database, teamId: string): PortfolioStore {
   const { run } = database;
 
-  const findMany = async (names: readonly string[]) => {
-    const found = await run(Prisma.sql`SELECT ${DETAILS} FROM domains WHERE name = ANY(${[...names]})`);
-    return new Map(detailsRows.parse(found));
-  };
+  const findMany = (names: readonly string[]) => detailsOf(run, names);
 
   return storeOf('portfolio', {
     findMany,
@@ -101,11 +82,11 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
         return { stale: await keepPlan(tx, teamId, rows, by, at, progress) };
       }),
 
-    page: async (query) => foundRows.parse(await run(namesPage(query))),
+    page: async (query) => foundRow.read(await run(namesPage(query))),
 
     zones: async (query) => zoneRows.parse(await run(zonesOfNames(query))),
 
-    judged: async (query) => judgedRows.parse(await run(judgedNames(query, teamId))),
+    judged: async (query) => judgedRow.read(await run(judgedNames(query, teamId))),
 
     owners: async () => ownerRows.parse(await run(OWNERS)),
 
@@ -330,13 +311,12 @@ async function lockNames(tx: RunStatement, names: readonly string[]): Promise<re
 }
 
 async function detailsOf(
-  tx: RunStatement,
+  run: RunStatement,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, NameDetails>> {
-  const found = await tx(
-    Prisma.sql`SELECT ${DETAILS} FROM domains WHERE name = ANY (${[...names]}::text[]) ORDER BY name`,
-  );
-  return new Map(detailsRows.parse(found));
+  const found = await run(Prisma.sql`
+    SELECT ${detailsRow.columns} FROM domains d WHERE d.name = ANY (${[...names]}::text[]) ORDER BY d.name`);
+  return new Map(detailsRow.read(found).map(({ name, ...details }) => [name, details]));
 }
 
 /** Writes changes of protected fields, all or none. People's changes of these fields go through no other function. */

@@ -14,9 +14,9 @@ import { storedQuestion } from '../names/portfolio.ts';
 import { storedDoubt } from '../names/stored.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
 import { utcDay } from '../zones/calendar-day.ts';
-import { columnsOf, insertRows, jsonColumn, optional, optionalText } from './columns.ts';
+import { insertRows, jsonColumn, optional, optionalText, row } from './columns.ts';
 import { Prisma, type RunStatement, type Statement } from './database.ts';
-import { DOMAIN_COLUMNS, deletionPhase, expirySource } from './domain-rows.ts';
+import { deletionPhase, domainRow, expirySource } from './domain-rows.ts';
 import { END, EXPIRY_DAY, NO_REMINDER } from './domain-statements.ts';
 import { queueWebhooks } from './webhooks.ts';
 
@@ -33,7 +33,7 @@ const WEEK_SECONDS = 7 * 86_400;
 const DISPUTED: DateDoubt['code'] = 'renewal_not_shown';
 
 const optionalMoment = optional(z.date());
-const candidateRow = z.object({
+const candidate = z.object({
   name: z.string(),
   expiresAt: z.date(),
   expirySource,
@@ -54,23 +54,20 @@ const candidateRow = z.object({
   registrar: optionalText,
   channelId: optionalText,
 }) satisfies z.ZodType<unknown, Partial<Prisma.DomainModel>>;
-/** Rows of {@link deletedQuery}. */
-export const deletedRows = z.array(candidateRow);
+const ofCandidate = { expiresAt: END, expirySource: Prisma.sql`COALESCE(d.expiry_source, 'rdap')` };
+/** Rows of {@link deletedQuery}: all that the plan and the digest need. */
+export const candidateRow = row(candidate, 'd.', ofCandidate);
 /** Rows of {@link candidatesQuery}. */
-export const candidateRows = z.array(candidateRow.extend({ range: z.number() }));
+export const candidateRows = z.array(candidate.extend({ range: z.number() }));
 
 /** The queries leave out names with a confirmed lapse. */
-export function reminderOf(row: z.infer<typeof candidateRow>): WatchedReminder {
+export function reminderOf(row: z.infer<typeof candidate>): WatchedReminder {
   const { expirySource: source, remindedThreshold, ownerId: owner, channelId: channel, ...rest } = row;
   const { lapseReason, lapseRequestedBy: requestedBy = '', ...reminder } = rest;
   const lapse =
     lapseReason === undefined ? undefined : { reason: lapseReason, requestedBy, confirmed: undefined };
   return { ...reminder, source, remindedThresholds: [remindedThreshold], owner, channel, lapse };
 }
-
-/** The columns of {@link candidateRow}: all that the plan and the digest need. */
-const CANDIDATE_COLUMNS = Prisma.sql`${columnsOf(candidateRow.omit({ expiresAt: true, expirySource: true }), 'd.')},
-  ${END} AS "expiresAt", COALESCE(d.expiry_source, 'rdap') AS "expirySource"`;
 
 /** Where a scan of names that can be due continues in a range: after a name at its first date. */
 export interface CandidateStep extends CandidateRange {
@@ -91,7 +88,7 @@ export function candidatesQuery(steps: readonly CandidateStep[]): Statement {
           WITH ORDINALITY AS step (threshold, since, until, after_name, n)
         ORDER BY n) step
       CROSS JOIN LATERAL (
-        SELECT ${CANDIDATE_COLUMNS} FROM domains d
+        SELECT ${candidateRow.columns} FROM domains d
         WHERE d.expires_at >= step.since AND d.expires_at < step.until AND d.reminded_threshold > step.threshold
           AND d.lapse_confirmed_at IS NULL AND (d.expires_at > step.since OR d.name > step.after_name)
         ORDER BY d.expires_at, d.name LIMIT ${BATCH}) found
@@ -101,7 +98,7 @@ export function candidatesQuery(steps: readonly CandidateStep[]): Statement {
 /** Names with a known deletion that can be due, after a name. */
 export function deletedQuery(since: Date, after: string): Statement {
   return Prisma.sql`
-      SELECT ${CANDIDATE_COLUMNS} FROM domains d
+      SELECT ${candidateRow.columns} FROM domains d
       WHERE d.deleted_at >= ${since}::timestamptz AND d.name > ${after} AND d.lapse_confirmed_at IS NULL
       ORDER BY d.name LIMIT ${BATCH}`;
 }
@@ -109,7 +106,7 @@ export function deletedQuery(since: Date, after: string): Statement {
 /** Renewals that the registry doesn't show: each at most once a week, counted from the renewal. */
 export function disputedQuery(before: Date, now: Date, limit: number): Statement {
   return Prisma.sql`
-      SELECT ${DOMAIN_COLUMNS} FROM domains d
+      SELECT ${domainRow.columns} FROM domains d
       WHERE d.renewed_at < ${before}::timestamptz AND d.doubt ->> 'code' = ${DISPUTED}
         AND d.lapse_confirmed_at IS NULL AND NOT EXISTS (
           SELECT FROM reminders r WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY}
@@ -226,29 +223,38 @@ export function selectLastClaimedAt(digestId: string): Prisma.Sql {
   return Prisma.sql`SELECT max(claimed_at) AS at FROM reminders WHERE digest_id = ${digestId}`;
 }
 
-/** Rows of {@link selectPlanned}. */
-export const plannedRows = z.array(
-  candidateRow
-    .extend({
-      day: z.date(),
-      threshold: z.number(),
-      destination: z.string(),
-      purpose: z.string(),
-      isCopy: z.boolean(),
-      undelivered: optionalText,
-    })
-    .transform(
-      ({ day, threshold, destination, purpose, isCopy, undelivered, ...row }): PlannedReminder => ({
-        ...reminderOf(row),
-        remindedThresholds: [],
-        key: { name: row.name, expiry: utcDay(day), threshold },
-        destination,
-        purpose,
-        isCopy,
-        undelivered,
-      }),
-    ),
+const plannedRow = row(
+  candidate.extend({
+    day: z.date(),
+    threshold: z.number(),
+    destination: z.string(),
+    purpose: z.string(),
+    isCopy: z.boolean(),
+    undelivered: optionalText,
+  }),
+  'd.',
+  {
+    ...ofCandidate,
+    day: Prisma.sql`r.day`,
+    threshold: Prisma.sql`r.threshold`,
+    destination: Prisma.sql`r.destination`,
+    purpose: Prisma.sql`r.purpose`,
+    isCopy: Prisma.sql`r."isCopy"`,
+    undelivered: Prisma.sql`r.undelivered`,
+  },
 );
+
+/** Reads rows of {@link selectPlanned}. */
+export function readPlanned(rows: unknown): PlannedReminder[] {
+  return plannedRow
+    .read(rows)
+    .map(({ day, threshold, destination, purpose, isCopy, undelivered, ...reminder }) => ({
+      ...reminderOf(reminder),
+      remindedThresholds: [],
+      key: { name: reminder.name, expiry: utcDay(day), threshold },
+      ...{ destination, purpose, isCopy, undelivered },
+    }));
+}
 
 /**
  * Claimed reminders of a digest that no message contains yet, and copies of one person's reminders.
@@ -256,7 +262,7 @@ export const plannedRows = z.array(
  */
 export function selectPlanned(teamId: string, digestId: string, purpose: string | undefined): Prisma.Sql {
   return Prisma.sql`
-    SELECT ${CANDIDATE_COLUMNS}, r.day, r.threshold, r.destination, r.purpose, r."isCopy", r.undelivered
+    SELECT ${plannedRow.columns}
     FROM (
       SELECT name, expires_at AS day, threshold, digest_id, destination, purpose, false AS "isCopy", undelivered
       FROM reminders WHERE digest_id = ${digestId}
@@ -330,7 +336,7 @@ export function selectReminders(digestId: string, destination: Destination): Pri
 /** Owned names with an end in a range, without a question about it that was answered or asked of the same owner. */
 export function selectUnasked(teamId: string, day: string, from: Date, until: Date): Statement {
   return Prisma.sql`
-    SELECT ${DOMAIN_COLUMNS} FROM domains d
+    SELECT ${domainRow.columns} FROM domains d
     WHERE d.expires_at >= ${from}::timestamptz AND d.expires_at < ${until}::timestamptz
       AND d.owner_id IS NOT NULL AND d.owner_left_at IS NULL AND d.lapse_confirmed_at IS NULL AND d.deleted_at IS NULL
       AND d.lapse_requested_by IS DISTINCT FROM d.owner_id
@@ -372,6 +378,6 @@ export async function askOwner(
 export function selectAsked(subject: string): Statement {
   const [owner = ''] = subject.split(' ');
   return Prisma.sql`
-    SELECT ${DOMAIN_COLUMNS} FROM domains WHERE owner_id = ${owner} AND question ->> 'subject' = ${subject}
+    SELECT ${domainRow.columns} FROM domains WHERE owner_id = ${owner} AND question ->> 'subject' = ${subject}
     ORDER BY expires_at, name`;
 }

@@ -1,23 +1,23 @@
 import { MONTHS, type ReminderStore } from '../expiry/ports.ts';
 import { type Database, type Statement, storeOf, withStoreError } from './database.ts';
-import { domainRows } from './domain-statements.ts';
+import { readDomains } from './domain-rows.ts';
 import {
   askOwner,
   assignReminders,
   BATCH,
   type CandidateStep,
+  candidateRow,
   candidateRows,
   candidatesQuery,
   claimedAtRows,
   claimReminders,
   deletedQuery,
-  deletedRows,
   digestRows,
   disputedQuery,
   freeReminders,
   insertDigest,
   keyRows,
-  plannedRows,
+  readPlanned,
   redirectReminders,
   reminderOf,
   selectAsked,
@@ -54,7 +54,7 @@ export function createReminderStore({ run, transaction }: Database, teamId: stri
 
     async *deletedCandidates(since) {
       for (let after = ''; ; ) {
-        const found = deletedRows.parse(await ask(deletedQuery(since, after)));
+        const found = candidateRow.read(await ask(deletedQuery(since, after)));
         yield found.map(reminderOf);
         const last = found.at(-1);
         if (last === undefined || found.length < BATCH) return;
@@ -63,7 +63,7 @@ export function createReminderStore({ run, transaction }: Database, teamId: stri
     },
 
     ...storeOf<Omit<ReminderStore, 'candidates' | 'deletedCandidates'>>('reminders', {
-      disputed: async (before, now, limit) => domainRows.parse(await run(disputedQuery(before, now, limit))),
+      disputed: async (before, now, limit) => readDomains(await run(disputedQuery(before, now, limit))),
 
       open: (digestId, now) => change(insertDigest(teamId, digestId, now)),
 
@@ -74,8 +74,7 @@ export function createReminderStore({ run, transaction }: Database, teamId: stri
 
       lastClaimedAt: async (digestId) => claimedAtRows.parse(await run(selectLastClaimedAt(digestId)))[0]?.at,
 
-      planned: async (digestId, purpose) =>
-        plannedRows.parse(await run(selectPlanned(teamId, digestId, purpose))),
+      planned: async (digestId, purpose) => readPlanned(await run(selectPlanned(teamId, digestId, purpose))),
 
       assign: (digestId, purpose, reminders) => change(assignReminders(digestId, purpose, reminders)),
 
@@ -90,12 +89,11 @@ export function createReminderStore({ run, transaction }: Database, teamId: stri
       remindersOf: async (digestId, destination) =>
         keyRows.parse(await run(selectReminders(digestId, destination))),
 
-      unasked: async (day, from, until) =>
-        domainRows.parse(await run(selectUnasked(teamId, day, from, until))),
+      unasked: async (day, from, until) => readDomains(await run(selectUnasked(teamId, day, from, until))),
 
       ask: (questions) => transaction((runInside) => askOwner(runInside, teamId, questions)),
 
-      askedIn: async (subject) => domainRows.parse(await run(selectAsked(subject))),
+      askedIn: async (subject) => readDomains(await run(selectAsked(subject))),
     }),
   };
 }

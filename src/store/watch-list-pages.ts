@@ -1,8 +1,7 @@
 import type { CalendarName } from '../expiry/calendar.ts';
 import type { ListCounts, ListRange, WatchedDomain, WatchListStore } from '../expiry/ports.ts';
 import { type Database, type Prisma, storeOf, withStoreError } from './database.ts';
-import { expirySource } from './domain-rows.ts';
-import { domainRows } from './domain-statements.ts';
+import { expirySource, readDomains } from './domain-rows.ts';
 
 /** Names per read for a calendar, which bounds its memory. */
 const BATCH = 2_000;
@@ -16,7 +15,7 @@ export function createWatchListPages(prisma: Database['prisma']) {
       for (const part of Object.values(partsOf(range))) {
         const take = limit - names.length;
         const found = await prisma.domain.findMany({ ...part, skip, take });
-        names.push(...domainRows.parse(found));
+        names.push(...readDomains(found));
         if (names.length === limit) break;
         if (skip > 0) skip = Math.max(0, skip - (await prisma.domain.count({ where: part.where })));
       }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { HOUR_MS } from '../lib/duration.ts';
 import { type WebhookEvent, webhookBody, webhookOf } from '../outbox/webhooks/messages.ts';
 import type { WebhookDelivery, WebhookStore } from '../outbox/webhooks/ports.ts';
-import { recordset } from './columns.ts';
+import { recordset, row } from './columns.ts';
 import { type Database, Prisma, type RunStatement, storeOf } from './database.ts';
 import { isLeaseExpired, leaseOf } from './leases.ts';
 
@@ -27,21 +27,24 @@ export async function queueWebhooks(
     WHERE e.team_id = COALESCE(${teamId ?? null}::text, installation_team()) ORDER BY w.seq`);
 }
 
-const deliveryRows = z.array(
-  z
-    .object({
-      id: z.string(),
-      subject: z.string(),
-      webhookId: z.string(),
-      at: z.date(),
-      body: z.string(),
-      attempts: z.number(),
-    })
-    .transform((row): WebhookDelivery => ({ ...row, type: webhookBody.parse(JSON.parse(row.body)).type })),
+const deliveryRow = row(
+  z.object({
+    id: z.string(),
+    subject: z.string(),
+    webhookId: z.string(),
+    at: z.date(),
+    body: z.string(),
+    attempts: z.number(),
+  }),
+  'd.',
+  { id: Prisma.sql`d.seq::text` },
 );
-const DELIVERY = Prisma.raw(
-  'd.seq::text AS id, d.subject, d.webhook_id AS "webhookId", d.at, d.body, d.attempts',
-);
+
+function readDeliveries(rows: unknown): WebhookDelivery[] {
+  return deliveryRow
+    .read(rows)
+    .map((delivery) => ({ ...delivery, type: webhookBody.parse(JSON.parse(delivery.body)).type }));
+}
 
 /** Nothing is rescheduled further ahead: a later time is from a clock that was set back since. */
 const FARTHEST_MS = 2 * HOUR_MS;
@@ -68,19 +71,21 @@ export function createWebhookStore({ run, prisma, transaction }: Database, teamI
       }),
 
     claimDue: async (endpoint, now, leaseMs, limit) =>
-      deliveryRows
-        .parse(await run(claimHeads(teamId, endpoint, now, leaseMs, limit, Prisma.empty)))
-        .map(({ id }) => id),
+      readDeliveries(await run(claimHeads(teamId, endpoint, now, leaseMs, limit, Prisma.empty))).map(
+        ({ id }) => id,
+      ),
 
     read: async (id) =>
-      deliveryRows.parse(
-        await run(Prisma.sql`SELECT ${DELIVERY} FROM webhook_deliveries d WHERE d.seq = ${id}::bigint`),
+      readDeliveries(
+        await run(
+          Prisma.sql`SELECT ${deliveryRow.columns} FROM webhook_deliveries d WHERE d.seq = ${id}::bigint`,
+        ),
       )[0],
 
     async finish(endpoint, { id, subject }, now, leaseMs) {
       await prisma.webhookDelivery.deleteMany({ where: { seq: BigInt(id) } });
       const isNext = Prisma.sql`AND d.subject = ${subject}`;
-      return deliveryRows.parse(await run(claimHeads(teamId, endpoint, now, leaseMs, 1, isNext)))[0];
+      return readDeliveries(await run(claimHeads(teamId, endpoint, now, leaseMs, 1, isNext)))[0];
     },
 
     noteTaken: (endpoint, now) =>
@@ -152,7 +157,7 @@ function claimHeads(
       ORDER BY d.due_at, d.seq LIMIT ${limit} FOR UPDATE SKIP LOCKED
     ), claimed AS (
       UPDATE webhook_deliveries d SET lease_until = ${leaseOf(leaseMs)} FROM due WHERE d.seq = due.seq
-      RETURNING ${DELIVERY}, d.due_at
+      RETURNING ${deliveryRow.columns}, d.due_at
     )
     SELECT * FROM claimed ORDER BY due_at, id::bigint`;
 }
