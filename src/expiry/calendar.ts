@@ -2,7 +2,6 @@ import type { ExpirySource } from '../names/dates.ts';
 import { expiryDay, shiftDay } from './days.ts';
 
 export interface CalendarName {
-  /** In ASCII. */
   readonly name: string;
   readonly expiresAt: Date;
   readonly source: ExpirySource;
@@ -12,7 +11,7 @@ export interface CalendarName {
 
 export interface CalendarFormat {
   readonly now: Date;
-  /** IANA name; its calendar decides the day of an expiry. */
+  /** IANA name; its calendar sets the day of an expiry. */
   readonly timeZone: string;
   /** An event's text; injected, because sentences belong to the views. */
   readonly formatEvent: (name: CalendarName) => CalendarText;
@@ -28,8 +27,7 @@ const MAX_OCTETS = 75;
 /**
  * Writes the watch list as an iCalendar feed (RFC 5545): one all-day event per name on its expiry day, without alarms
  * or secrets. An event keeps its UID, so a renewal moves the event.
- *
- * @returns the feed in chunks, the head first, so that a long list isn't held in memory
+ * @returns the feed in chunks, so that a long list isn't kept in memory
  */
 export async function* calendarFeed(
   names: Iterable<CalendarName> | AsyncIterable<CalendarName>,
@@ -87,7 +85,7 @@ function fold(line: string): string {
     if (octets + size > MAX_OCTETS) {
       folded.push(part);
       part = '';
-      // A continued line begins with a blank, which counts.
+      // A continued line begins with a space, which is part of the 75 octets.
       octets = 1;
     }
     part += character;

@@ -9,18 +9,16 @@ import type { ReminderSchedule } from './plan.ts';
 /** A range of expiries in which names can be due for one threshold. */
 export interface CandidateRange {
   readonly threshold: number;
-  /** Earliest expiry. */
   readonly from: Date;
   /** Exclusive. */
   readonly until: Date;
 }
 
 /**
- * Ranges are points in time, while the plan counts calendar days in any time zone. The two can differ by this many
- * days.
+ * Ranges are points in time, while the plan uses calendar days in any time zone. The two can differ by this many days.
  */
 const PAD_DAYS = 2;
-/** Days of any time zone start at most this far from those of UTC, daylight saving included. */
+/** Days of any time zone start at most this far from those of UTC, including daylight saving. */
 const MAX_OFFSET_HOURS = 16;
 
 /**
@@ -50,8 +48,8 @@ export function candidateRanges(options: ReminderSchedule): CandidateRange[] {
 }
 
 /**
- * The earliest expiry time that people see as a later day. It must be exact, because a single day of a long list
- * contains many names, which would be read in vain each time.
+ * The earliest expiry that is shown as a later day. It must be exact, because a single day of a long list contains many
+ * names, which would be read unnecessarily each time.
  */
 function endOfExpiries(day: Day, timeZone: string): Date {
   const next = shiftDay(day, 1);

@@ -2,9 +2,9 @@ import { DAY_MS } from '../lib/duration.ts';
 import type { EndingCertificate } from '../names/ports.ts';
 
 /**
- * Certificates to warn about in a digest: each threshold once, by its moment between two digests; a certificate first
- * seen later is reported for the tightest threshold passed.
- * @param days before the end
+ * Certificates to warn about in a digest. Each threshold is reported once, if it lies between two digests; a
+ * certificate first seen later is reported for the tightest threshold passed.
+ * @param days before the expiry
  * @param from the previous digest
  */
 export function dueCertificates(

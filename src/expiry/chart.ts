@@ -18,7 +18,7 @@ export function shortMonth(month: string): string {
 
 /**
  * The current month and the eleven after it.
- * @param timeZone IANA name; its calendar decides the current month.
+ * @param timeZone IANA name; its calendar sets the current month.
  * @returns as YYYY-MM, in order.
  */
 export function nextTwelveMonths(now: Date, timeZone: string): string[] {
@@ -29,8 +29,7 @@ export function nextTwelveMonths(now: Date, timeZone: string): string[] {
 }
 
 /**
- * The chart of renewals by month for the next twelve months.
- *
+ * The chart of renewals for the next twelve months.
  * @param counts number of names that expire, by month (YYYY-MM); months outside the chart are ignored.
  * @returns twelve months, including those without a renewal.
  */

@@ -11,12 +11,11 @@ export interface ExpiryContext extends NamesContext {
   readonly feeds: FeedStore;
   readonly vault: Vault;
   readonly teamId: string;
-  /** The public address of the bot's HTTP server, without a trailing slash. */
+  /** The public URL of the bot's HTTP server, without a trailing slash. */
   readonly publicUrl: string;
   readonly formatEvent: CalendarFormat['formatEvent'];
   /** Whether a mandate renews a name at its expiry. */
   readonly mandated: () => Promise<(name: CalendarName) => boolean>;
   readonly settings: () => Promise<TeamSettings>;
-  /** Looks up names that have just been added. */
   readonly lookUpAdded: () => void;
 }

@@ -1,7 +1,7 @@
 import { type ExpirySource, laterEnd } from '../names/dates.ts';
 import { calendarDay, dayNumber, numberedDay, utcDay } from '../zones/calendar-day.ts';
 
-/** A calendar day as YYYY-MM-DD; such days compare as text. */
+/** A calendar day as YYYY-MM-DD; such days can be compared as text. */
 export type Day = string;
 
 /** Calendar days between two days; negative when `to` is earlier. Daylight saving doesn't matter. */
@@ -16,7 +16,6 @@ export function shiftDay(day: Day, days: number): Day {
 
 /**
  * The calendar day on which an expiry is shown.
- *
  * @param expiresAt the time of expiry; midnight UTC if only a day is known, which is shown unchanged.
  * @param timeZone IANA name.
  */

@@ -3,7 +3,7 @@ import { type Day, daysBetween, shiftDay } from './days.ts';
 
 /** The remaining options for a name, with deadlines. Lists show this date and sort by it. */
 export interface Deadline {
-  /** `check`: its grace period is over and no deletion is known, so whether it auto-renewed has to be looked up. */
+  /** `check`: its grace period is over and no deletion is known, so its auto-renewal must be checked. */
   readonly action: 'renew' | 'restore' | 'check' | 'none';
   readonly phase: LifePhase;
   /**
@@ -41,7 +41,7 @@ export function isRenewable(phase: LifePhase): boolean {
 }
 
 /**
- * Tasks that keep a name. A name that is treated as deleted only out of caution has most likely renewed itself: it can
+ * Tasks that keep a name. A name that is treated as deleted only as a precaution has most likely renewed itself: it can
  * be renewed, and restoring it is a precaution.
  */
 export function renewalOptions({
@@ -57,7 +57,6 @@ export function renewalOptions({
   return { renews: action === 'renew' || action === 'check', restores: ACTIONS[phase] === 'restore' };
 }
 
-/** The deadline of a name in its phase. */
 export function deadlineOf(facts: DeadlineFacts): Deadline {
   const { phase, isDeletionAssumed, expiryDay, daysLeft, lastSafeDay } = facts;
   const action = isDeletionAssumed ? 'check' : ACTIONS[phase];
@@ -77,7 +76,7 @@ export function isSavablePhase(phase: LifePhase): boolean {
   return ACTIONS[phase] !== 'none';
 }
 
-/** Compares two deadlines. Names lost soonest come first; names that can't be recovered come last. */
+/** Sorts names that are lost soonest first, and names that can't be recovered last. */
 export function byDeadline(a: Deadline | undefined, b: Deadline | undefined): number {
   return urgency(a) - urgency(b);
 }
@@ -85,6 +84,6 @@ export function byDeadline(a: Deadline | undefined, b: Deadline | undefined): nu
 function urgency(deadline: Deadline | undefined): number {
   if (deadline === undefined) return Number.MAX_SAFE_INTEGER;
   if (!isSavable(deadline)) return Number.MAX_SAFE_INTEGER - 1;
-  // Expired or deleted in a zone without documented periods: it may be lost at any moment.
+  // Expired or deleted in a zone without documented periods: it may be lost at any time.
   return deadline.daysLeft ?? -1;
 }

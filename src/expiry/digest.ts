@@ -22,14 +22,14 @@ import { lastScheduled } from './schedule.ts';
 
 /*
  * Content of a digest. Reminders are claimed in batches, each with its destination, and assigned to messages before
- * posting, so any process can finish a digest without repeating a reminder.
+ * posting, so that any process can finish a digest without repeating a reminder.
  */
 
 type Due = DueReminder<WatchedReminder>;
 type DuePlanned = DueReminder<PlannedReminder>;
 
 const NAMES_PER_MESSAGE = 20;
-/** Names that are read and claimed at once. More follow afterwards. */
+/** Names read and claimed per batch. */
 const MAX_NAMES = 1_000;
 /** Disputed renewals in one message. */
 const MAX_DISPUTED = 20;
@@ -50,7 +50,6 @@ export async function openDigest({
   await reminders.open(scheduledFor.toISOString(), now());
 }
 
-/** A digest's next message. */
 export interface DigestBatch {
   readonly planned: readonly PlannedReminder[];
   readonly moreNames: boolean;
@@ -64,7 +63,6 @@ const LATE_MS = 10 * MINUTE_MS;
 /**
  * Returns claimed but unsent reminders; if there are none, claims more. Names that become due after a claim are
  * collected, so that they follow in one batch.
- *
  * @returns when to check again; undefined if nothing is left
  */
 export async function nextBatch(
@@ -138,7 +136,7 @@ export interface DigestMessage {
   readonly reminders: readonly PlannedReminder[];
 }
 
-/** Assigns one destination's reminders to messages, started ones first. */
+/** Assigns one destination's reminders to messages, existing ones first. */
 export function messagesOf(
   { due, disputed }: Tellable,
   partOf: (purpose: string) => number,
@@ -171,13 +169,13 @@ function claimOf(due: Due, commonChannel: string | undefined, schedule: Reminder
     expiry,
     threshold,
     destination,
-    // Anyone may set a name's channel or owner, so neither hides a name that is about to be lost.
+    // Anyone may set a name's channel or owner, so neither must hide a name that is about to be lost.
     isCopied: destination !== COMMON && (isLast || isUnanswered(watched, { end, threshold }, schedule)),
     lastIn: isLast ? phase : undefined,
   };
 }
 
-/** Due and unclaimed, most urgent first, limited to one batch to bound memory. */
+/** Due and unclaimed, most urgent first, limited to one batch to limit memory. */
 export async function collectDue(
   reminders: ReminderStore,
   options: ReminderSchedule,
@@ -246,7 +244,7 @@ export function asReminder(domain: WatchedDomain, said: readonly number[]): Watc
   };
 }
 
-/** The chart of the coming months, if it has enough to show. */
+/** The chart of the coming months, unless it is nearly empty. */
 export async function monthsIfHelpful(
   countByMonth: WatchListStore['countByMonth'],
   { now, timeZone }: ReminderSchedule,

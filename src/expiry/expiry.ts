@@ -30,18 +30,17 @@ export interface ListPage extends ListCounts {
   readonly names: readonly ListedName[];
 }
 
-/** An expired name stays on the list this long: through its auto-renew grace and redemption. */
+/** An expired name stays on the list this long: through its auto-renew grace period and redemption. */
 const SHOWN_AFTER_EXPIRY_DAYS = 80;
 /** A name deleted before its expiry stays on the list this long: while it can be restored, and until it is released. */
 const SHOWN_AFTER_DELETION_DAYS = 35;
-/** More than ever expired or were deleted lately and can still be saved. */
+/** More names than ever expired or were deleted recently and can still be saved. */
 const MAX_ENDED = 500;
-/** Names read at once if many may be filtered out. */
+/** Names read per query if many may be filtered out. */
 const PAGE = 100;
 
 export type Expiry = ReturnType<typeof createExpiry>;
 
-/** The use cases of the watch list, for people and for the bot itself. */
 export function createExpiry(context: ExpiryContext) {
   const { watchList } = context;
   return {
@@ -64,7 +63,7 @@ export function createExpiry(context: ExpiryContext) {
     snooze: (request: list.ReminderRequest, days: number, gate: list.Gate) =>
       list.snoozeName(context, request, days, gate),
     answerQuestion: (...given: Tail<typeof list.answerQuestion>) => list.answerQuestion(context, ...given),
-    /** The names that one message asks their owner about, most urgent first. */
+    /** The names in one message that asks their owner, most urgent first. */
     async askedIn(subject: string): Promise<readonly ListedName[]> {
       const [domains, zone] = await Promise.all([context.reminders.askedIn(subject), timeZone(context)]);
       return domains.map((domain) => listed(domain, context.now(), zone));
@@ -94,10 +93,10 @@ export function createExpiry(context: ExpiryContext) {
     feedAddress: (userId: string, reset: boolean) => feedAddress(context, userId, reset),
     /** @returns undefined for an unknown token */
     openFeed: (token: string) => openFeed(context, token),
-    /** Applies an order's success to the list. */
+    /** Updates the list after an order's success. */
     async follow(order: Order, n: number): Promise<void> {
       const name = await followOrder(context, order, n);
-      // At once, not behind the many names of an earlier import.
+      // Immediately, not after the many names of an earlier import.
       if (name !== undefined) await look(context, name);
     },
   };
@@ -173,9 +172,7 @@ async function listPage(
   return { names: byUrgency(domains, now, zone), ...counts };
 }
 
-/**
- * A digest's names at one destination, without those that are lost or decided.
- */
+/** A digest's names at one destination, except those that are lost or decided. */
 async function renewable(
   context: ExpiryContext,
   digestId: string,
@@ -249,14 +246,14 @@ function isUndecided(domain: WatchedDomain): boolean {
   return lifeDatesOf(domain) !== undefined && domain.lapse?.confirmed === undefined;
 }
 
-/** Before its expiry and in the auto-renew grace a renewal keeps a name; after that only a restore does. */
+/** Before its expiry and in the auto-renew grace period, a renewal keeps a name; after that, only a restore does. */
 function canBeRenewed(domain: WatchedDomain, now: Date): boolean {
   const dates = lifeDatesOf(domain);
   if (dates === undefined || !isUndecided(domain)) return false;
   return isRenewable(lifecycleAt(zoneFor(domain.name), dates, now).current.phase);
 }
 
-/** The deletion of a name with unknown expiry counts as its expiry. */
+/** The deletion of a name with unknown expiry is treated as its expiry. */
 function lifeDatesOf({ expiry, deletedAt, deletionPhase }: WatchedDomain): LifeDates | undefined {
   const expiresAt = expiry?.at ?? deletedAt;
   return expiresAt && { expiresAt, deletedAt, deletionPhase };

@@ -10,10 +10,9 @@ import type { FeedRecord } from './ports.ts';
 const TOKEN_BYTES = 32;
 
 /**
- * The private address of a person's feed, created at the first call.
- *
- * @param reset create a new address; the old one stops working
- * @throws {UnknownKeyError} if this process lacks the key that encrypts the address; the address keeps working
+ * The private URL of a person's feed, created at the first call.
+ * @param reset create a new URL; the old one stops working
+ * @throws {UnknownKeyError} if this process lacks the key that encrypts the URL; the URL keeps working
  */
 export async function feedAddress(context: ExpiryContext, userId: string, reset: boolean): Promise<Secret> {
   const fresh = () => newRecord(context, userId);
@@ -23,7 +22,7 @@ export async function feedAddress(context: ExpiryContext, userId: string, reset:
     try {
       return addressOf(context, context.vault.open(record.sealed, owner(context, userId)));
     } catch (error) {
-      // If its key is missing, the address keeps working elsewhere.
+      // If its key is missing, the URL keeps working elsewhere.
       if (!(error instanceof VaultError) || error instanceof UnknownKeyError) throw error;
     }
   }

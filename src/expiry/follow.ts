@@ -8,10 +8,8 @@ import type { FollowedName, WatchedDomain } from './ports.ts';
 const DATED_TASKS: readonly DatedOrder['task'][] = ['create', 'renew', 'transfer', 'delete', 'restore'];
 
 /**
- * Applies an order's success to the watch list: a name that was registered, transferred or renewed is watched; a
- * renewal ends the name's reminders; a deletion starts the periods in which the name can still be restored. Safe to
- * repeat.
- *
+ * Updates the watch list after an order's success: a name that was registered, transferred or renewed is watched; a
+ * renewal ends the name's reminders; a deletion starts the periods in which the name can still be restored. Idempotent.
  * @param n the item of the order, from 1
  * @returns the name, whose date the registry should confirm; undefined if nothing changed
  */
@@ -29,7 +27,6 @@ export async function followOrder(
 
 /**
  * The watch list entry after an order for its name succeeded.
- *
  * @returns undefined if nothing changes: names in the demo system aren't listed, and a deleted or restored name is
  * watched only if it was watched before
  */
@@ -63,7 +60,7 @@ export function afterSuccess(
   };
 }
 
-/** An owner that was cleared means nobody; an empty note changes nothing. */
+/** A cleared owner means nobody; an empty note changes nothing. */
 function detailsAfter({ task, ownership, requesterId }: Order): FollowedName['details'] {
   if (ownership === undefined || (task !== 'create' && task !== 'transfer')) return undefined;
   const { owner = null, note } = ownership;

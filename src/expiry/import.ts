@@ -9,7 +9,7 @@ import type { ZoneIssue } from '../zones/zone-issue.ts';
 export interface ImportedName {
   /** In ASCII. */
   readonly name: string;
-  /** Midnight UTC of the typed day, or the moment. */
+  /** Midnight UTC of the typed day, or the time. */
   readonly expiresAt?: Date;
 }
 
@@ -26,7 +26,6 @@ export interface NameIssue {
   readonly issue: ZoneIssue;
 }
 
-/** Why a line was rejected. */
 export type LineIssue =
   | NameIssue
   | DateIssue
@@ -40,7 +39,6 @@ type Read<T, Issue> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly issue: Issue };
 
-/** Why a whole list was rejected. */
 export type ListIssue =
   | CsvIssue
   | { readonly line: number; readonly code: 'unknown_headings'; readonly headings: readonly string[] }
@@ -54,7 +52,7 @@ export interface ImportReport {
   readonly duplicates: readonly { readonly line: number; readonly name: string }[];
   /** Ignored column headings. */
   readonly unusedHeadings: readonly string[];
-  /** There are headings, and none is for the expiry. */
+  /** There are headings, but none for the expiry. */
   readonly lacksExpiry: boolean;
 }
 
@@ -73,7 +71,6 @@ interface ImportLine {
  * Parses a CSV file with a header, or a list without one: one name per line, with an optional date after a comma,
  * semicolon, tab or space. Empty lines are ignored. In a list and above a header, lines that start with `#` are also
  * ignored.
- *
  * @param text with any line endings
  */
 export async function parseImport(text: string): Promise<ImportReport | { readonly issue: ListIssue }> {
@@ -123,7 +120,7 @@ async function readTable(text: string): Promise<ImportReport | { readonly issue:
   return { ...reportOf(read), unusedHeadings, lacksExpiry: date === -1 && unusedHeadings.length > 0 };
 }
 
-/** Takes each name once, and accounts for every line. */
+/** Takes each name once, and reports every line. */
 function reportOf(lines: readonly ImportLine[]): ImportReport {
   const accepted = new Map<string, ImportedName>();
   const rejected: RejectedLine[] = [];
@@ -188,14 +185,14 @@ function readCells({
 
 export interface NamesToWatch {
   readonly names: readonly string[];
-  /** As typed; of one name only. */
+  /** As typed; for a single name only. */
   readonly date: string | undefined;
 }
 export type NamesToWatchProblem =
   | { readonly code: 'no_names' | 'date_of_many' }
   | { readonly code: 'too_many_names'; readonly limit: number };
 
-/** More are imported. */
+/** Longer lists must be imported. */
 const MAX_WATCHED_AT_ONCE = 50;
 
 /** Reads the words of a command: names, and a date after a single one. */
@@ -204,7 +201,7 @@ export function readWatchList(
 ): NamesToWatch | { readonly problem: NamesToWatchProblem } {
   const items = words.flatMap((word) => word.split(/[,;]+/)).filter((item) => item !== '');
   const [first, second] = items;
-  // No top-level domain has digits alone, and a date has no dot before letters.
+  // No top-level domain consists of digits, and a date has no dot before letters.
   const isNoName = (item: string) => !/\.[^.\d]/.test(item);
   if (items.length === 2 && first !== undefined && second !== undefined && isNoName(second))
     return { names: [first], date: second };

@@ -3,9 +3,9 @@ import type { LifePhase } from '../zones/lifecycle.ts';
 /** Names that expired longer ago get no reminders: every documented period is over. */
 export const LOOK_BACK_DAYS = 120;
 
-/** A moment after the expiry with a reminder. */
+/** A time after the expiry with a reminder. */
 export interface Mark {
-  /** Replaces a threshold. Each later moment has a smaller code. */
+  /** Used as a threshold. Later marks have smaller codes. */
   readonly threshold: number;
   readonly phase: LifePhase;
   /** Days before the phase's last safe day; undefined: when the phase begins. */
@@ -15,7 +15,7 @@ export interface Mark {
 }
 
 /**
- * Replaces a threshold for renewals that the registry doesn't show: this number plus the weeks since the renewal. It is
+ * Used as a threshold for renewals that the registry doesn't show: this number plus the weeks since the renewal. It is
  * higher than all thresholds, so that it doesn't suppress their reminders.
  */
 export const DISPUTED_CODE = 100_000;

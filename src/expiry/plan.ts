@@ -13,7 +13,7 @@ import { type Day, daysBetween, expiryDay, reminderEnd, shiftDay } from './days.
 import { AFTER_EXPIRY, LOOK_BACK_DAYS } from './marks.ts';
 
 /**
- * The reminders that are due at a given time, computed from the data alone. Repeated or concurrent calls are harmless,
+ * The reminders that are due at a given time, computed only from the data. Repeated or concurrent calls are harmless,
  * as long as sent reminders are recorded by ({@link DueReminder.name}, {@link DueReminder.expiry}, {@link
  * DueReminder.threshold}).
  */
@@ -39,7 +39,7 @@ export interface ReminderSchedule {
   readonly now: Date;
   /** Days before the expiry, in any order. */
   readonly thresholds: readonly number[];
-  /** IANA name; its calendar counts the days. */
+  /** IANA name; its calendar is used. */
   readonly timeZone: string;
 }
 
@@ -48,7 +48,7 @@ export interface DueReminder<Watched extends WatchedName = WatchedName> {
   readonly name: string;
   /** The expiry day in UTC. Part of the reminder's identity, so it doesn't depend on settings. */
   readonly expiry: Day;
-  /** Days before the expiry, or a code below zero for a moment after it ({@link AFTER_EXPIRY}). */
+  /** Days before the expiry, or a negative code for a time after it ({@link AFTER_EXPIRY}). */
   readonly threshold: number;
   readonly expiryDay: Day;
   /** Calendar days to {@link expiryDay}; negative after it. */
@@ -78,12 +78,11 @@ const URGENCY: Readonly<Record<LifePhase, number>> = {
 };
 
 /**
- * The reminders that are due, most urgent first. A name gets at most one reminder: for the tightest threshold that it
- * has passed, unless it was already reminded for that threshold or a tighter one, for this expiry. Lapsing and snoozed
- * names get none. A snooze ends on the last safe day at the latest, and doesn't cover the beginning of a phase after
+ * The due reminders, most urgent first. A name gets at most one reminder: for the tightest threshold that it has
+ * passed, unless it was already reminded for that threshold or a tighter one, for this expiry. Lapsing and snoozed
+ * names get none. A snooze ends on the last safe day at the latest, and doesn't apply to the beginning of a phase after
  * the expiry.
- *
- * @param watched names on the list; names that can't be due may be left out (see `candidateRanges`)
+ * @param watched names on the list; names that can't be due may be omitted (see `candidateRanges`)
  */
 export function planReminders<Watched extends WatchedName>(
   watched: Iterable<Watched>,
@@ -210,7 +209,7 @@ function wasReminded({ remindedThresholds }: WatchedName, threshold: number): bo
   return remindedThresholds.some((said) => said <= threshold);
 }
 
-/** Snoozes count in days: one that ends in the afternoon must not hide the name from that day's morning digest. */
+/** Snoozes are in whole days: one that ends in the afternoon must not hide the name from that day's morning digest. */
 function isSnoozed(
   { snoozedUntil }: WatchedName,
   today: Day,

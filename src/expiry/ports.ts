@@ -8,7 +8,6 @@ import type { CandidateRange } from './candidates.ts';
 import type { Day } from './days.ts';
 import type { DueReminder, WatchedName } from './plan.ts';
 
-/** A person snoozed a name's reminders. */
 export interface Snooze {
   readonly until: Date;
   readonly by: string;
@@ -16,11 +15,9 @@ export interface Snooze {
 }
 
 export interface WatchedDomain extends NameDates, OwnedName {
-  /** In ASCII. */
   readonly name: string;
   /** For compare-and-swap. */
   readonly version: number;
-  /** Slack user id. */
   readonly addedBy: string;
   readonly addedAt: Date;
   /** The last person who registered, transferred or renewed it through the bot. */
@@ -44,11 +41,11 @@ export interface ListRange {
   readonly from: Date;
   /** Exclusive, except for deleted names. */
   readonly until: Date;
-  /** Names deleted from here on are included, even if they expire after `until`. */
+  /** Names deleted from this time on are included, even if they expire after `until`. */
   readonly deletedFrom: Date;
 }
 
-/** Names of a range, by kind. */
+/** Number of names of a range, by kind. */
 export interface ListCounts {
   readonly dated: number;
   /** Deleted early: they would expire after the range. */
@@ -77,15 +74,15 @@ export interface WatchListStore {
   /** Without names that lapse. */
   countUndated(): Promise<number>;
   countOwnerless(): Promise<OwnerlessCounts>;
-  /** Counts {@link WatchListStore.page}. */
+  /** Number of names of {@link WatchListStore.page}. */
   count(range: ListRange): Promise<ListCounts>;
   /** By month (YYYY-MM) in the time zone, without names that lapse. */
   countByMonth(from: Date, until: Date, timeZone: string): Promise<readonly (readonly [string, number])[]>;
   /** By date; read in batches. */
   calendarNames(from: Date): AsyncIterable<CalendarName>;
   /**
-   * Applies a successful order once per (order, item).
-   * @returns false when it was applied before
+   * Updates the list after an order's success, once per (order, item).
+   * @returns false when this was done before
    */
   follow(
     orderId: string,
@@ -100,7 +97,7 @@ export interface WatchedReminder
   extends WatchedName,
     Pick<WatchedDomain, keyof OwnedName | 'addedBy' | 'registeredBy' | 'doubt' | 'lookedAt'> {
   readonly registrar?: string | undefined;
-  /** Replaces the reminder channel. */
+  /** Used instead of the reminder channel. */
   readonly channel?: string | undefined;
   /** The channel or person that refused the message; the reminder channel is used instead. */
   readonly undelivered?: string | undefined;
@@ -160,7 +157,7 @@ export interface ReminderStore {
   /** Deleted names that may be due. */
   deletedCandidates(since: Date): AsyncIterable<readonly WatchedReminder[]>;
   /**
-   * Names renewed before `before` whose renewal the registry still doesn't show, and that were not reported in the
+   * Names renewed before `before` whose renewal the registry still doesn't show, and that weren't reported in the
    * current week since the renewal.
    */
   disputed(before: Date, now: Date, limit: number): Promise<readonly WatchedDomain[]>;
@@ -180,7 +177,7 @@ export interface ReminderStore {
   /** The last digest with a monthly chart. */
   latestWithMonths(): Promise<string | undefined>;
   remindersOf(digestId: string, destination: Destination): Promise<readonly ReminderKey[]>;
-  /** Owned names that end in a range, without a question. Leaves out owners with a message of that day. */
+  /** Owned names that end in a range, without a question. Omits owners with a message of that day. */
   unasked(day: Day, from: Date, until: Date): Promise<readonly WatchedDomain[]>;
   /** Queues one message, unless the owner has one of that day. */
   ask(questions: NewQuestions): Promise<void>;
@@ -188,7 +185,7 @@ export interface ReminderStore {
   askedIn(subject: string): Promise<readonly WatchedDomain[]>;
 }
 
-/** When mandates will renew names; other names are left out. */
+/** When mandates will renew names; other names are omitted. */
 export type RenewalDays = ReadonlyMap<string, Day>;
 
 /** Content of one message. */
@@ -215,7 +212,7 @@ export interface DigestHead extends DigestPart {
   readonly total: number;
   /** More names or disputed renewals follow. */
   readonly more: boolean;
-  /** Names without an owner, a mandate or an order: they are lost if no one acts. */
+  /** Names without an owner, a mandate or an order: they are lost without action. */
   readonly uncovered: readonly string[];
   /** Watched names without a date: they get no reminders. */
   readonly undated: number;
@@ -238,6 +235,6 @@ export interface FeedStore {
   keepFirst(record: FeedRecord, now: Date): Promise<FeedRecord>;
   hasToken(tokenHash: string): Promise<boolean>;
   people(): Promise<readonly string[]>;
-  /** The address stops working. */
+  /** The URL stops working. */
   remove(userId: string): Promise<void>;
 }

@@ -5,13 +5,12 @@ import { calendarDay, firstMomentOf, latestTimeShown, localTime } from '../zones
 /**
  * The latest scheduled time up to now. If a clock change skips a local time, the first valid time after it is used. If
  * a local time occurs twice, only the first is used.
- *
  * @param cron five fields.
  * @param timeZone IANA name.
  * @throws Error for an invalid line.
  */
 export function lastScheduled(cron: string, timeZone: string, now: Date): Date {
-  // Fields are local times, treated as UTC so none is skipped or repeated; the library mishandles clock changes.
+  // Fields are local times, treated as UTC so that none is skipped or repeated; the library mishandles clock changes.
   const after = new Date(latestTimeShown(now, timeZone).getTime() + MINUTE_MS);
   const times = CronExpressionParser.parse(cron, { currentDate: after, tz: 'UTC' });
   for (;;) {
@@ -20,7 +19,6 @@ export function lastScheduled(cron: string, timeZone: string, now: Date): Date {
   }
 }
 
-/** The first scheduled time after a moment. */
 export function nextScheduled(cron: string, timeZone: string, after: Date): Date {
   const times = CronExpressionParser.parse(cron, { currentDate: localTime(after, timeZone), tz: 'UTC' });
   for (;;) {

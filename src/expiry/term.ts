@@ -16,7 +16,7 @@ export type Term =
     }
   | { readonly task: 'create' | 'restore'; readonly listed: ListedName };
 
-/** For a pending live order of one name; undefined when cards don't show it. */
+/** For a pending live order with one name; undefined when cards don't show it. */
 export async function readTerm(
   findListed: (name: string) => Promise<ListedName | undefined>,
   { state, task, account, items, input }: Order,

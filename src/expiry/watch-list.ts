@@ -25,7 +25,6 @@ export type WatchRefusal =
   | { readonly code: 'removed_meanwhile' }
   /** No registry registers a name for longer than ten years. */
   | { readonly code: 'date_too_far_ahead'; readonly text: string }
-  /** The limit of watched names is reached. */
   | { readonly code: 'list_full'; readonly limit: number }
   | { readonly code: 'invalid_snooze'; readonly maxDays: number }
   /** Not after the known expiry, or in the past. */
@@ -34,7 +33,6 @@ export type WatchRefusal =
   | { readonly code: 'lapse_decided' }
   | AnswerIssue;
 
-/** The result of a person's action. */
 export type WatchOutcome =
   | { readonly ok: true; readonly domain: WatchedDomain }
   | { readonly ok: false; readonly refusal: WatchRefusal };
@@ -57,18 +55,18 @@ export interface ImportSummary {
   readonly lacksExpiry?: ImportReport['lacksExpiry'];
   readonly added: number;
   readonly dated: number;
-  /** Names already on the list, unchanged. */
+  /** Number of names already on the list, unchanged. */
   readonly kept: number;
   readonly duplicates: number;
-  /** New names over the limit. */
+  /** Number of new names over the limit. */
   readonly beyondLimit: number;
-  /** Names skipped because their date is too far ahead. */
+  /** Number of names skipped because their date is too far ahead. */
   readonly tooFarAhead: number;
   /** Dates that weaken protection and wait for confirmation. */
   readonly waiting: EditedFacts['waiting'];
 }
 
-/** Gate for protected fields, for one person and place. `changed`: read again. */
+/** Checks changes of protected fields, for one person and place. `changed`: read again. */
 export type Gate = (changes: readonly ReminderChange[]) => Promise<EditedFacts | 'changed' | NameLimit>;
 
 const IMPORT_BATCH = 1_000;
@@ -123,7 +121,7 @@ export async function addName(
   return { ok: true, name, known: known !== undefined, given: given?.value, waiting };
 }
 
-/** After its lookup. The registry's date wins, then an order's, then the given one. */
+/** After its lookup. The registry's date overrides an order's, which overrides the given one. */
 export async function readAdded(
   { watchList }: Pick<ExpiryContext, 'watchList'>,
   { name, known, given, waiting }: AddedName,
@@ -155,7 +153,6 @@ function datedName({ name, expiry }: WatchedDomain, after: Date): ReminderChange
 
 /**
  * Works in batches; if it fails, finished batches are kept.
- *
  * @param list parsed, or text that is known to be readable
  * @param progress called after each batch with the number of names done and the total
  */
@@ -218,7 +215,6 @@ export async function importNames(
 
 const NOTHING: EditedFacts = { changed: [], waiting: undefined };
 
-/** Decides about a name's reminders. */
 async function decide(
   { watchList }: ExpiryContext,
   name: string,
@@ -263,7 +259,7 @@ export async function snoozeName(
 }
 
 /**
- * A renewal at another registrar. Its date counts until the registry shows a later one than before.
+ * A renewal at another registrar. Its date is used until the registry shows a later one than before.
  * @param expires as typed
  */
 export async function recordRenewal(

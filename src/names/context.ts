@@ -41,7 +41,7 @@ export interface NamesContext extends Observers {
   readonly rdap: RdapClient;
   /** Undefined: off. */
   readonly whois?: WhoisClient | undefined;
-  /** Registries' budget, shared by all lookups. */
+  /** The registries' budget, shared by all lookups. */
   readonly planner: LookupPlanner;
   /**
    * @param hosts the delegation's servers at the parent zone
@@ -52,11 +52,11 @@ export interface NamesContext extends Observers {
     readonly name: string;
     readonly lapse: NameRecord['lapse'];
   }) => Promise<NameActivity>;
-  /** DNS and registry in parallel. Late answers count as not seen. Stores nothing. */
+  /** DNS and registry in parallel. Late answers are treated as missing. Stores nothing. */
   readonly lookUpNow: (name: string, dns: DnsClient, ms: number) => Promise<Observation>;
-  /** Days before a certificate's end, highest first. */
+  /** Days before a certificate expires, highest first. */
   readonly certificateDays: readonly number[];
-  /** Sends the notifications that are due, at once. */
+  /** Sends due notifications immediately. */
   readonly notifyDue: () => void;
   readonly processId: string;
   readonly now: () => Date;

@@ -15,20 +15,20 @@ export function isSameEnd(a: Date, b: Date): boolean {
   return Math.abs(a.getTime() - b.getTime()) < SAME_END_MS;
 }
 
-/** The end of a name. Its renewal may not be at the registry yet. */
+/** The expiry of a name. Its renewal may not be at the registry yet. */
 export function laterEnd<End extends Date | undefined>(end: End, renewedUntil: Date | undefined): End | Date {
   return renewedUntil !== undefined && (end === undefined || renewedUntil > end) ? renewedUntil : end;
 }
 
 /**
- * When a registration ends, from the registry's record, orders and people. Each lookup and order derives the next
- * dates from the former; observations keep them all.
+ * When a registration ends, from the registry's record, orders and people. Each lookup and order updates the previous
+ * dates; observations keep them all.
  */
 
 /** The registry's record, its WHOIS answer, the bot's own order (an estimate), or a person. */
 export type ExpirySource = 'rdap' | 'whois' | 'order' | 'person';
 
-/** The last WHOIS answer. To show only: it is no evidence. */
+/** The last WHOIS answer. Only displayed: it is no evidence. */
 export interface WhoisSighting {
   /** When it was asked. */
   readonly at: Date;
@@ -36,35 +36,34 @@ export interface WhoisSighting {
   readonly registrar: string | undefined;
 }
 
-/** Why the registry's date doesn't count. */
+/** Why the registry's date isn't used. */
 export type DateDoubt =
   | { readonly code: 'not_registered' }
   | { readonly code: 'undated'; readonly problem: RecordProblem }
-  /** The date moved as in an unknown transfer. */
+  /** The date changed as in an unknown transfer. */
   | { readonly code: 'distrusted'; readonly distrust: Distrust; readonly movedTo: Date }
   /** Long after a renewal, the record still shows an earlier date. */
   | { readonly code: 'renewal_not_shown'; readonly shown: Date };
 
 export interface NameDates {
-  /** The date that counts; undefined while none is known. */
+  /** The current date; undefined while none is known. */
   readonly expiry:
     | {
         readonly at: Date;
         readonly source: ExpirySource;
-        /** Slack user id. */
         readonly by?: string;
       }
     | undefined;
-  /** The former end, and when the registry first showed a later one. */
+  /** The previous expiry, and when the registry first showed a later one. */
   readonly moved: { readonly from: Date; readonly at: Date } | undefined;
-  /** A renewal not shown by the registry yet: earlier dates of its record are stale. */
+  /** A renewal that the registry doesn't show yet: earlier dates of its record are stale. */
   readonly renewed: { readonly until: Date; readonly at: Date } | undefined;
   /** Its dates are trusted; undefined before the first record. */
   readonly trusted: TrustedRecord | undefined;
   readonly deletedAt: Date | undefined;
-  /** By the last record that showed it. */
+  /** From the last record that showed it. */
   readonly deletionPhase: DeletionPhase | undefined;
-  /** Undefined when the last registry lookup gave the date. */
+  /** Undefined if the last registry lookup provided the date. */
   readonly doubt: DateDoubt | undefined;
   /** Last registry lookup. */
   readonly lookedAt: Date | undefined;
@@ -79,11 +78,11 @@ export interface DatedOrder {
 }
 
 const DEFAULT_GRACE_DAYS = 45;
-/** Registries may lag behind a deletion by this much. */
+/** Registries may show a deletion this late. */
 const DELETION_DELAY_MS = HOUR_MS;
-/** Registries show a renewal within hours. After this long it is probably unknown to them. */
+/** Registries show a renewal within hours. After this time it is probably unknown to them. */
 export const DISPUTE_DAYS = 14;
-/** A larger move forward is a new end, not a better date for the same end. */
+/** A larger change to a later date is another expiry, not a better date for the same one. */
 const NEW_END_MS = 30 * DAY_MS;
 /** Estimates are computed from the old expiry or the clock, so the registry's date may be slightly earlier. */
 const ESTIMATE_SLACK_MS = 2 * DAY_MS;
@@ -128,14 +127,15 @@ export function datesAfterLookup(
     doubt: undefined,
   };
   if (known.expiry === undefined || !hasNewEnd(known, after)) return after;
-  // The name keeps its old end, so reminders continue.
+  // The name keeps its old expiry, so reminders continue.
   return distrust !== undefined
     ? { ...looked, doubt: { code: 'distrusted', distrust, movedTo: expiresAt } }
     : { ...after, moved: { from: known.expiry.at, at: now } };
 }
 
 /**
- * After {@link datesAfterLookup} found no date. The registry's date wins, and the earlier of WHOIS's and a person's.
+ * For lookups without a date ({@link datesAfterLookup}). The registry's date is preferred, then the earlier of WHOIS's
+ * and a person's.
  * @param before the dates before both lookups
  * @param answer undefined: not asked
  */
@@ -145,7 +145,7 @@ export function datesAfterWhois(
   answer: WhoisAnswer | undefined,
   now: Date,
 ): NameDates {
-  // An earlier answer counts until the next one.
+  // An earlier answer is used until the next one.
   const unchanged = known.expiry?.source === 'whois' ? { ...known, doubt: before.doubt } : known;
   if (answer === undefined || answer.kind === 'waiting') return unchanged;
   const { registeredAt, registrar } = known.whois ?? {};
@@ -229,7 +229,7 @@ export function datesAfterOrder(
     case 'delete':
       return { ...known, deletedAt: doneAt, deletionPhase: undefined };
     case 'restore':
-      // Only accepted by the service: the name counts as deleted until the registry shows otherwise.
+      // Only accepted by the service: the name is treated as deleted until the registry shows otherwise.
       return known;
   }
 }
@@ -239,19 +239,19 @@ export function datesAfterTransferConfirmed(known: NameDates, at: Date): NameDat
   return { ...known, trusted: { registrar: undefined, at, transferKnownAt: at } };
 }
 
-/** Until when a registry's date counts as older than a renewal elsewhere; undefined without a registry's date. */
+/** Until when a registry's date is treated as older than a renewal elsewhere; undefined without a registry's date. */
 export function staleAfterRenewal({ expiry }: NameDates): Date | undefined {
   if (expiry === undefined || expiry.source === 'person') return undefined;
   return new Date(expiry.at.getTime() + 2 * ESTIMATE_SLACK_MS);
 }
 
-/** Decisions about the old end no longer apply. */
+/** Decisions about the old expiry no longer apply. */
 export function hasNewEnd(before: NameDates, after: NameDates): boolean {
   if (before.expiry === undefined || after.expiry === undefined) return false;
   return after.expiry.at.getTime() - before.expiry.at.getTime() > NEW_END_MS;
 }
 
-/** 29 February becomes the 28th, so the result is never too late. */
+/** 29 February becomes the 28th, so that the result is never too late. */
 export function addYears(moment: Date, years: number): Date {
   const shifted = new Date(moment);
   shifted.setUTCFullYear(moment.getUTCFullYear() + years);
@@ -262,8 +262,8 @@ export function addYears(moment: Date, years: number): Date {
 type Deletion = Pick<NameDates, 'deletedAt' | 'deletionPhase'>;
 
 /**
- * A deletion without a date counts from the earliest possible moment, so no restore is promised for too long: the
- * last record without a deletion, else the longest duration of its phase. A record without statuses shows nothing.
+ * A deletion without a date is assumed at the earliest possible time, so that no restore is promised for too long: the
+ * last record without a deletion, or else the longest duration of its phase. A record without statuses shows nothing.
  */
 function deletionOf(
   { deletedAt, statuses }: Registration,
@@ -280,7 +280,7 @@ function deletionOf(
   return { deletedAt: deletedAt ?? assumed, deletionPhase };
 }
 
-/** Undefined when the last lookup gave no record. */
+/** Undefined when the last lookup returned no record. */
 function lastRecordAt({ doubt, lookedAt }: NameDates): Date | undefined {
   if (doubt?.code === 'not_registered') return undefined;
   const wasRead =
@@ -294,7 +294,7 @@ function earliestDeletion({ lifecycle }: ZoneProfile, phase: DeletionPhase, now:
   return new Date(now.getTime() - days * DAY_MS);
 }
 
-/** Why a readable record gives no date. */
+/** Why a readable record has no date. */
 function undatedBy({ expires_at: expiry }: Facts): DateDoubt {
   const detail = expiry?.state === 'unseen' ? expiry.text : undefined;
   if (detail === undefined) return { code: 'undated', problem: { code: 'no_expiration' } };
@@ -317,8 +317,8 @@ function withTransferKnown(known: NameDates, at: Date): NameDates {
 }
 
 /**
- * Whether the registry showed a renewal since its request was sent. A lookup may come before the success is
- * processed, and after a lost answer it is how the success is known.
+ * Whether the registry showed a renewal since its request was sent. A lookup may happen before the success is
+ * processed; after a lost answer, it reveals the success.
  */
 function isShownAlready({ expiry, moved }: NameDates, years: number, sentAt: Date): boolean {
   if (expiry === undefined || !isPublished({ expiry }) || moved === undefined || moved.at < sentAt)
@@ -327,16 +327,19 @@ function isShownAlready({ expiry, moved }: NameDates, years: number, sentAt: Dat
 }
 
 /**
- * Estimated end after paying for more years, until the registry shows its own date. An unknown former end is assumed
- * as early as possible, in the last days of the auto-renew grace: too early only warns too soon, too late could lose
- * the name.
+ * Estimated expiry after paying for more years, until the registry shows its own date. An unknown previous expiry is
+ * assumed as early as possible, in the last days of the auto-renew grace period: too early only warns too soon, too
+ * late could lose the name.
  */
 function estimatedEnd({ expiry }: NameDates, name: string, years: number, doneAt: Date): Date {
   if (expiry !== undefined) return addYears(expiry.at, years);
   return new Date(addYears(doneAt, years).getTime() - graceDaysOf(zoneFor(name)) * DAY_MS);
 }
 
-/** A record in the auto-renew grace shows a year that the registry added unpaid; the name still has its old end. */
+/**
+ * In the auto-renew grace period, the record includes a year that the registry added unpaid; the name still has its old
+ * expiry.
+ */
 function paidUntil(expiresAt: Date, { statuses }: Registration, zone: ZoneProfile, now: Date): Date {
   const before = addYears(expiresAt, -1);
   const graceEnds = before.getTime() + (graceDaysOf(zone) + 1) * DAY_MS;

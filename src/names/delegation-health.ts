@@ -6,9 +6,9 @@ import type { KnownChange, NameChange, UnexplainedChange } from './unexplained-c
 /** Whether a delegation works, and whether it can be taken over, from daily lookups of its servers. Pure. */
 
 export const DELEGATION_FAULTS = [
-  /** Anyone can register a nameserver's domain, and then answers for the name. */
+  /** Anyone can register a nameserver's domain, and then answer for the name. */
   'registrable',
-  /** At many providers anyone can set up the name then. */
+  /** At many providers, anyone can set up the name then. */
   'all_lame',
   /** The DS matches no key: validating resolvers can't find the name. */
   'unfit_ds',
@@ -52,7 +52,7 @@ export function isDailyLookupDue(facts: readonly FactName[], history: NameHistor
   });
 }
 
-/** Most dangerous first. A fault stays until a lookup shows otherwise. */
+/** Most dangerous first. A fault remains until a lookup shows otherwise. */
 export function faultsOf(history: NameHistory): readonly DelegationFault[] {
   const faults = HEALTH_FACTS.flatMap((fact): DelegationFault[] => {
     const about = history[fact]?.current?.value ?? [];
@@ -70,9 +70,9 @@ const DANGERS = [
 ] as const;
 
 /**
- * Dangerous states that two daily lookups showed and that are new. No change has to precede them: many names are
+ * Dangerous states seen in two daily lookups, if they are new. They may exist without a change: many names are
  * delegated to servers that never knew them.
- * @returns new dangers, and known ones without those that are over
+ * @returns new dangers, and known ones that aren't over
  */
 export function findDangers(
   history: NameHistory,
@@ -101,7 +101,7 @@ export function findDangers(
   return { found: found.map((change) => ({ change, orders: [] })), knownChanges: [...lasting, ...added] };
 }
 
-/** No server may answer: anyone who sets up the name at one of them answers alone. */
+/** No server may answer: anyone who sets up the name at one of them is the only one to answer. */
 function isAllLame(history: NameHistory): boolean {
   const hostsOf = (fact: FactName) => history[fact]?.current?.value ?? [];
   const lame = hostsOf('lame_nameservers');

@@ -8,9 +8,9 @@ export interface DependentName {
   readonly name: string;
   readonly nameServers: readonly string[];
   readonly mailServers: readonly string[];
-  /** Hosts, web addresses or email addresses. */
+  /** Hosts, URLs or email addresses. */
   readonly redirectTargets: readonly string[];
-  /** Redirected by a private order: counted, never named. */
+  /** Redirected by a private order: included in numbers, never named. */
   readonly isPrivate: boolean;
 }
 
@@ -61,7 +61,7 @@ export function isUnder(host: string, name: string): boolean {
   return host === name || host.endsWith(`.${name}`);
 }
 
-/** The host of a web or email address; empty when unreadable. */
+/** The host of a URL or email address; empty when unreadable. */
 export function hostOfTarget(target: string): string {
   const text = target.trim().toLowerCase();
   const address = text.includes('://') ? text : `http://${text}`;

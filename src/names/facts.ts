@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import { DNS_FAILURES } from '../registry/dns/client.ts';
 import { mayBeSameRegistrar } from '../registry/rdap/registrar-name.ts';
 
-/** Facts about a name. Values are normalized lists of texts (lower case, sorted, unique), so lookups are comparable. */
+/**
+ * Facts about a name. Values are normalized lists of texts (lower case, sorted, unique), so that lookups are
+ * comparable.
+ */
 
 export const REGISTRY_DATES = [
   'registered_at',
@@ -26,7 +29,7 @@ export const REGISTRY_FACTS = [
   'secure_dns',
   /** Fingerprints of the registrant's visible fields, such as `org:5f2c…`. */
   'owner',
-  /** `https` or `http`, the latter could have been changed on the way. */
+  /** `https` or `http`; over http, the record could have been changed in transit. */
   'transport',
   ...REGISTRY_DATES,
 ] as const;
@@ -57,9 +60,9 @@ export const DNS_FACTS = [
   'dnskey',
   /** When the first signature to warn of ends (ISO 8601), and `short` if it is made daily or for each answer. */
   'signatures',
-  /** Of `https://name`: its end (ISO 8601), `issuer:…`, and `mismatch:…` if it is for other names. */
+  /** Certificate of `https://name`: its expiry (ISO 8601), `issuer:…`, and `mismatch:…` if it is for other names. */
   'certificate',
-  /** Of `https://www.name`. */
+  /** Certificate of `https://www.name`. */
   'www_certificate',
   /** Responding servers of the delegation that don't answer for the name. */
   'lame_nameservers',
@@ -77,7 +80,7 @@ export const DNS_FACTS = [
 export const FACT_NAMES = [...REGISTRY_FACTS, ...DNS_FACTS] as const;
 export type FactName = (typeof FACT_NAMES)[number];
 
-/** A nameserver change shows in each of them, at different times. */
+/** A nameserver change is visible in each of them, at different times. */
 export const NAMESERVER_FACTS: readonly FactName[] = [
   'registry_nameservers',
   'parent_nameservers',
@@ -99,7 +102,7 @@ export const INCIDENT_FACTS = [
   'ds',
 ] as const satisfies readonly FactName[];
 
-/** Says nothing about the name. */
+/** Not a statement about the name. */
 export const UNSEEN_REASONS = [
   ...DNS_FAILURES,
   /** No response, or an unreadable record. */
@@ -150,18 +153,18 @@ export interface Observation {
 
 export const ABSENT: Fact = { state: 'absent' };
 
-/** Without texts the fact is absent. */
+/** Without texts, the fact is absent. */
 export function seen(texts: readonly string[]): Fact {
   const value = [...new Set(texts.map(storable))].sort();
   return value.length === 0 ? ABSENT : { state: 'seen', value };
 }
 
-/** Marks a date without a time zone: the earliest moment it can mean. */
+/** Marks a date without a time zone, read as the earliest possible time. */
 export const EARLIEST_READING = 'earliest reading';
 
 /**
- * Records can contain anything: other characters are replaced; long text is cut with a digest of the whole, so a
- * change behind the cut is noticed.
+ * Records can contain anything: unsupported characters are replaced; long text is cut with a digest of the whole, so
+ * that a change behind the cut is noticed.
  */
 function storable(text: string): string {
   const clean = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\ufffd');
@@ -179,7 +182,7 @@ export function unreadable(text: string): Fact {
   return { state: 'unseen', reason: 'unreadable', text: storable(text) };
 }
 
-/** Empty: absent. Undefined: not seen. */
+/** Empty: absent. Undefined: missing. */
 export function factValue(fact: Fact | undefined): FactValue | undefined {
   if (fact?.state === 'seen') return fact.value;
   return fact?.state === 'absent' ? [] : undefined;
@@ -199,11 +202,11 @@ export function mergeSameValue(fact: FactName, before: FactValue, now: FactValue
   return [...fields.values()].sort();
 }
 
-/** A registrar may change its name but not its IANA id. Without two ids, names decide, then handles. */
+/** A registrar may change its name but not its IANA id. Without two ids, names are compared, then handles. */
 function isSameRegistrar(one: FactValue, other: FactValue): boolean {
   const [oneId, otherId] = [registrarId(one), registrarId(other)];
   if (oneId !== undefined && otherId !== undefined) return oneId === otherId;
-  // One lookup gave a name, the other a handle: they may be the same.
+  // One lookup had a name, the other a handle: they may be the same.
   return ['name', 'handle'].every((label) => mayBeSameRegistrar(partOf(one, label), partOf(other, label)));
 }
 
@@ -211,7 +214,7 @@ export function registrarName(value: FactValue): string | undefined {
   return partOf(value, 'name') ?? partOf(value, 'handle');
 }
 
-/** Given to registrars without accreditation (IANA, Registrar IDs: reserved). */
+/** Used by registrars without accreditation (IANA, Registrar IDs: reserved). */
 const RESERVED_ID = /^(?:0|1|3|8|119|365|376|999[4-9]|4000001|8888888)$/;
 
 function registrarId(value: FactValue): number | undefined {

@@ -28,7 +28,7 @@ export interface NameFilter {
   /** No website and no mail. */
   readonly unused: boolean;
   readonly words: readonly FindingWord[];
-  /** Has one of them. */
+  /** Has at least one of them. */
   readonly findings: readonly FindingCode[];
   readonly sort: NameSort;
 }
@@ -180,7 +180,7 @@ function readFindings(filter: NameFilter, values: readonly string[]): ReturnType
   return { filter: { ...filter, findings: [...filter.findings, ...codes] } };
 }
 
-/** Whether a name has what a filter asks for, as far as findings and certificates go. */
+/** Whether a name matches a filter's conditions on findings and certificates. */
 export function fitsFindings(filter: NameFilter, name: JudgedName, now: Date): boolean {
   const { words, findings: wanted, certificateWithin } = filter;
   if (certificateWithin !== undefined && certificateEnd(name) >= now.getTime() + certificateWithin * DAY_MS)
@@ -199,7 +199,7 @@ export function isNone(value: string): boolean {
   return value.toLowerCase() === NONE;
 }
 
-/** Owners who have left. */
+/** Selects owners who have left. */
 export function isLeft(value: string): boolean {
   return value.toLowerCase() === 'left';
 }

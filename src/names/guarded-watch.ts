@@ -7,9 +7,8 @@ import { factsOfDelegation, isNewSighting, type KnownDelegation, majorityOf } fr
 import { timeLimit } from './time-limit.ts';
 
 /**
- * Watches guarded names every minute: one server of the parent zone is asked, in rotation. Only a difference is
- * followed up: all servers are asked, and the majority is stored. State between two minutes is in memory and may be
- * lost.
+ * Watches guarded names every minute: one server of the parent zone is asked, in rotation. After a difference, all
+ * servers are asked, and the majority is stored. State between two minutes is in memory and may be lost.
  */
 
 const EVERY_MS = MINUTE_MS;
@@ -20,11 +19,11 @@ const LEAD_FOR_MS = 20_000;
 const LEAD_EVERY_MS = 5_000;
 /** Per server: enough for 1,000 guarded names of one zone with one server. */
 const QUESTIONS_PER_SECOND = 20;
-/** After this many failures in a row a server is paused. */
+/** After this many consecutive failures, a server is paused. */
 const MAX_FAILURES = 3;
-/** It may recover, and meanwhile nothing of its zone may be seen. */
+/** A limit, because a paused zone isn't watched. */
 const MAX_REST_MS = 15 * MINUTE_MS;
-/** Then the name is reported as unseen. */
+/** After this time, the name is reported as not seen. */
 const UNSEEN_AFTER_MS = 10 * MINUTE_MS;
 const REGISTRY_MS = 30_000;
 
@@ -56,7 +55,7 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
   /** By server. */
   let asked = new Map<string, number>();
 
-  /** Whether this process holds the watch. One process does. */
+  /** Whether this process has the watch. Only one process does. */
   async function read(at: number): Promise<boolean> {
     if (performance.now() - ledAt >= LEAD_EVERY_MS) {
       if (!(await context.leases.take('guarded_watch', context.processId, LEAD_FOR_MS))) return false;

@@ -15,8 +15,8 @@ import {
 } from './facts.ts';
 
 /**
- * A name's state from many lookups. Registries and resolvers return stale data at times, so a value counts after
- * two lookups in a row.
+ * A name's state from many lookups. Registries and resolvers return stale data at times, so a value is accepted after
+ * two consecutive lookups.
  */
 
 /** Empty: the fact was absent. */
@@ -26,7 +26,7 @@ export interface KnownValue {
   readonly lastSeen: Date;
 }
 
-/** A differing value that needs more lookups. */
+/** A different value that needs more lookups. */
 export interface Candidate extends KnownValue {
   readonly sightings: number;
 }
@@ -34,7 +34,7 @@ export interface Candidate extends KnownValue {
 export interface KnownFact {
   readonly current: KnownValue | undefined;
   readonly candidate: Candidate | undefined;
-  /** Former values, latest first. */
+  /** Previous values, latest first. */
   readonly past: readonly KnownValue[];
   /** The latest lookup couldn't see it. */
   readonly unseen: (Unseen & { readonly since: Date }) | undefined;
@@ -50,7 +50,7 @@ export interface FactChange {
   readonly fact: FactName;
   readonly before: FactValue;
   readonly after: FactValue;
-  /** The change happened between these two moments. */
+  /** The change happened between these two times. */
   readonly lastSeenBefore: Date;
   readonly firstSeenAfter: Date;
 }
@@ -72,8 +72,8 @@ const FLAP_WINDOW_MS = 7 * DAY_MS;
 const NOTHING_KNOWN: KnownFact = { current: undefined, candidate: undefined, past: [], unseen: undefined };
 
 /**
- * The first value counts at once. Another one counts after two lookups in a row, or more if the fact had that value
- * recently. Late or repeated lookups change nothing.
+ * The first value is accepted immediately. Another one is accepted after two consecutive lookups, or more if the fact
+ * had that value recently. Late or repeated lookups change nothing.
  */
 export function mergeObservation(history: NameHistory, observation: Observation): Merged {
   return merge(history, observation, sightingsNeeded);

@@ -14,7 +14,8 @@ import {
 import type { NameserverCheck } from './nameserver-check.ts';
 
 /**
- * Impact of a task on a name: facts in, codes with values out, worst first. A failed lookup is its own item and never counts as safe. Pure.
+ * Impact of a task on a name: facts in, codes with values out, worst first. A failed lookup is its own item and is
+ * never treated as safe. Pure.
  */
 
 /** By effect on the name. */
@@ -101,7 +102,7 @@ export interface Impact {
 export interface ImpactInput {
   readonly task: ImpactTask;
   readonly seenAt: Date;
-  /** Current facts; a missing one counts as not seen. */
+  /** Current facts; missing ones are treated as not seen. */
   readonly facts: Facts;
   /** Earlier facts, for warnings when the current lookup failed. */
   readonly earlier: Facts;
@@ -135,7 +136,6 @@ const CODES: readonly ImpactItem['code'][] = [
   'signed',
 ];
 
-/** The impact on a name when the task is carried out. */
 export function impactOf(input: ImpactInput): Impact {
   const items = [
     ...(input.task === 'nameservers' ? checkItems(input.checks) : []),
@@ -168,7 +168,7 @@ export function needsTypedName({ task, isInUse: inUse, areNewNameserversReady: r
   }
 }
 
-/** Between two impacts of one task, such as request and approval. */
+/** Between two impacts of one task, such as at the request and the approval. */
 export interface ImpactDifference {
   readonly appeared: readonly ImpactItem[];
   readonly gone: readonly ImpactItem[];
@@ -205,7 +205,7 @@ function findingsOfItem(item: ImpactItem): string[] {
         ...item.names.map((name) => `${item.by} ${name}`),
       ];
     case 'unseen':
-      // Four lookups show the website: one finding, whichever fails.
+      // Four lookups are about the website: one finding, whichever fails.
       return item.facts.map((fact) => `unseen ${WEB.includes(fact) ? 'website' : fact}`);
     case 'records_unseen':
     case 'records_differ':
@@ -217,14 +217,14 @@ function findingsOfItem(item: ImpactItem): string[] {
   }
 }
 
-/** Whether everything that was looked for was seen. */
+/** Whether everything was seen. */
 export function isSeenWhole({ items }: Impact): boolean {
   return items.every(({ severity }) => severity !== 'unseen');
 }
 
 export const KNOWN_FOR_MS = HOUR_MS;
 
-/** Old facts still warn, but show nothing as safe. */
+/** Old facts still cause warnings, but show nothing as safe. */
 export function impactAt(impact: Impact, now: Date): Impact {
   if (now.getTime() - impact.seenAt.getTime() <= KNOWN_FOR_MS) return impact;
   const others = impact.items.filter((item) => item.code !== 'unseen');
@@ -316,7 +316,7 @@ function unseenItems({ task, facts }: ImpactInput): ImpactItem[] {
   }));
 }
 
-/** Anyone with the auth code can move an unlocked name. */
+/** Anyone with the auth code can transfer an unlocked name. */
 function lockItems({ task, facts }: ImpactInput): ImpactItem[] {
   const statuses = factValue(facts.statuses);
   const matters = task === 'authcode' || task === 'owner-change';

@@ -38,7 +38,7 @@ async function change(
   );
 }
 
-/** After a transfer the new registrar's dates are trusted. */
+/** After a transfer, the new registrar's dates are trusted. */
 export async function confirmIncidentOurs(
   context: NamesContext,
   id: string,
@@ -74,7 +74,7 @@ export function raiseIncident(context: NamesContext, id: string, by: string): Pr
   );
 }
 
-/** Whether a name has the tag of names that must not be lost. */
+/** Whether a name has the tag for names that must not be lost. */
 export async function isGuarded({ portfolio }: NamesContext, name: string): Promise<boolean> {
   return (await portfolio.tagsOf([name])).get(name)?.includes(GUARDED) ?? false;
 }

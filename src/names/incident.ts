@@ -6,8 +6,8 @@ import type { NameHistory } from './history.ts';
 import type { IncidentKind, NameChange, RuledOutOrder, UnexplainedChange } from './unexplained-changes.ts';
 
 /**
- * An unexplained change of a name, and what people did about it. One per name: later changes within 72 hours of the
- * first sighting join it. Pure; the store commits by compare-and-swap on `version`.
+ * An unexpected change of a name, and people's reactions to it. One per name: later changes within 72 hours of the
+ * first sighting are added to it. Pure; the store commits by compare-and-swap on `version`.
  */
 
 export const INCIDENT_STATES = [
@@ -25,7 +25,7 @@ export interface IncidentChange extends Omit<NameChange, 'expiry'> {
   readonly expiry: NameChange['expiry'] | undefined;
   /** When a second lookup confirmed it. */
   readonly noticedAt: Date;
-  /** Orders checked, latest first. */
+  /** Checked orders, latest first. */
   readonly orders: readonly RuledOutOrder[];
 }
 
@@ -38,17 +38,17 @@ export interface Incident {
   readonly openedAt: Date;
   /** In order of detection; never empty. */
   readonly changes: readonly IncidentChange[];
-  /** The first of two people who say it was the team. */
+  /** The first of two people who say that it was the team. */
   readonly proposed: { readonly by: string; readonly reason: string } | undefined;
   readonly explained: { readonly by: string; readonly reason: string } | undefined;
   readonly raisedBy: string | undefined;
   /** When everything was back to normal. */
   readonly overAt: Date | undefined;
-  /** Where it was posted; undefined before that. */
+  /** Where it was posted; undefined before. */
   readonly channelId: string | undefined;
 }
 
-/** Without the orders checked, which may be private. */
+/** Without the checked orders, which may be private. */
 export interface ListedIncident extends Omit<Incident, 'changes'> {
   readonly changes: readonly Omit<IncidentChange, 'orders'>[];
 }
@@ -91,7 +91,7 @@ export function isOpen({ state }: Incident): boolean {
 }
 
 /**
- * Two incidents may be open: changes after 72 hours have their own.
+ * Two incidents may be open: changes after 72 hours get their own.
  * @param incidents of the name, latest first
  * @param history after the lookup
  * @returns undefined when nothing changes
@@ -219,7 +219,7 @@ function isJoined({ changes: [first] }: Incident, at: Date): boolean {
   return first !== undefined && at.getTime() - first.firstSeenAfter.getTime() <= JOINS_MS;
 }
 
-/** Whether a change takes one of an incident back. */
+/** Whether a change reverts one of an incident. */
 function isReversal(change: NameChange, of: IncidentChange): boolean {
   const isAmong = (facts: readonly FactName[]) => facts.includes(change.fact) && facts.includes(of.fact);
   if (isAmong(NAMESERVER_FACTS)) return isSameSet(change.after, of.before);
@@ -227,7 +227,7 @@ function isReversal(change: NameChange, of: IncidentChange): boolean {
   return change.kind === of.kind && isSameValue(of.fact, change.after, of.before);
 }
 
-/** An unseen fact isn't back. */
+/** A missing fact isn't reverted. */
 function isBack(
   { kind, fact, before, after, firstSeenAfter }: IncidentChange,
   history: NameHistory,
@@ -253,7 +253,7 @@ function isBack(
   }
 }
 
-/** Records differ from those before a moment. */
+/** Records differ from those before that time. */
 function isSetUpAnew(history: NameHistory, moment: Date): boolean {
   return (['soa', 'nameservers', 'a', 'aaaa', 'mx'] as const).some((fact) => {
     const { current, candidate, past = [] } = history[fact] ?? {};

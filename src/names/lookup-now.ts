@@ -6,7 +6,7 @@ import { observeImpact } from './observe.ts';
 import { emptyLookup } from './registry-record.ts';
 import { timeLimit } from './time-limit.ts';
 
-/** For a person who decides now. Late answers count as not seen; nothing is stored. */
+/** For a person who decides now. Late answers are treated as missing; nothing is stored. */
 export async function lookUpNow(
   context: NamesContext,
   name: string,

@@ -27,7 +27,7 @@ const UNSETTLED_MS = 30 * MINUTE_MS;
 const UNSETTLED_GUARDED_MS = 76 * SECOND_MS;
 const URGENT_MS = 4 * HOUR_MS;
 const ROUTINE_MS: Readonly<Record<LookupKind, number>> = { dns: DAY_MS, registry: 7 * DAY_MS };
-/** Lookups are up to this part earlier, so names of a list aren't due together. */
+/** Lookups are up to this part earlier, so that a list's names aren't due together. */
 const SPREAD = 0.2;
 const MOVING_STATUS = /^pending |^redemption period$/;
 
@@ -48,7 +48,7 @@ export function nextLookup(kind: LookupKind, name: ScheduledName, now: Date, ran
   return nearFrom > now.getTime() && nearFrom < next.getTime() ? new Date(nearFrom) : next;
 }
 
-/** A status or an unconfirmed value says that something is changing. */
+/** A status or an unconfirmed value shows a pending change. */
 export function pendingStatusOf(history: NameHistory) {
   const { current, candidate } = history.statuses ?? {};
   const statuses = [...(current?.value ?? []), ...(candidate?.value ?? [])];
@@ -79,11 +79,11 @@ export interface LookupPlanner {
 
 /** Reserved for urgent lookups. */
 const URGENT_SHARE = 0.5;
-/** After a pause this much budget is available at once, so a new list is read soon. */
+/** After a pause, this much budget is available immediately, so that a new list is looked up soon. */
 const AHEAD_MS = 30_000;
 
 /**
- * Two moments per host, nothing per name. Reserve lookups in the order they are due.
+ * Keeps two times per host, nothing per name. Lookups must be reserved in the order they are due.
  * @param perHour per host, all kinds
  */
 export function createLookupPlanner(perHour: number): LookupPlanner {

@@ -32,7 +32,7 @@ import { isUnanswered, type RegistryLookup, readRegistryAnswer } from './registr
 import { timeLimit } from './time-limit.ts';
 import { explainChanges } from './unexplained-changes.ts';
 
-/** Results of one moment, and when the registry may be asked if it wasn't. */
+/** Simultaneous results, and when the registry may be asked if it wasn't. */
 interface Looks {
   readonly dns: Observation | undefined;
   /** From the parent zone, which is asked more often. */
@@ -47,11 +47,11 @@ const NO_LOOKS: Looks = {
   ...{ dns: undefined, parent: undefined, registry: undefined, whois: undefined, registryTurn: undefined },
 };
 
-/** With the wait for the server's turn. */
+/** Includes the wait for the server's turn. */
 const WHOIS_LIMIT_MS = 20 * SECOND_MS;
 
 /**
- * When a lookup is due. Names of one registry share its budget; without budget, a time is reserved.
+ * Runs when a lookup is due. Names of one registry share its budget; without budget, a time is reserved.
  * @throws the signal's reason and the store's errors; the name is due again when its claim ends
  */
 export async function lookUpName(context: NamesContext, name: string, signal: AbortSignal): Promise<void> {
@@ -75,7 +75,7 @@ async function lookAtDns(
 ): Promise<Observation> {
   const look = await observer.observe(name, signal, isDailyLookupDue(CERTIFICATES, history, now));
   const hosts = factValue(look.facts.parent_nameservers);
-  // Without the delegation there is no server to ask: its health gets stale.
+  // Without the delegation there is no server to ask, so its health becomes stale.
   if (hosts === undefined || !isHealthLookupDue(history, now)) return look;
   const health = hosts.length === 0 ? NO_DELEGATION : await observeDelegation(name, hosts, signal);
   return { ...look, facts: { ...look.facts, ...health } };
@@ -109,7 +109,7 @@ async function lookAtRegistry(
 ): Promise<Pick<Looks, 'whois'> & { readonly registry: RegistryLookup }> {
   const registry = await fetchRegistryLookup(context, context.observer, known.name, signal);
   if (!isWhoisDue(known, registry)) return { registry, whois: undefined };
-  // The registry's answer is kept whatever WHOIS does.
+  // The registry's answer is kept, regardless of WHOIS.
   const whois = await context.whois
     ?.fetchRecord(known.name, timeLimit(signal, WHOIS_LIMIT_MS))
     .catch(() => undefined);
@@ -256,7 +256,7 @@ function datesAfter(known: NameRecord, { registry, whois }: Looks): NameDates {
   return lacksDate(registry.result) ? datesAfterWhois(known, dates, whois, registry.at) : dates;
 }
 
-/** @param incidents of the name; the first version of one counts */
+/** @param incidents of the name; the first version of each is used */
 function judgedOf(record: NameRecord, incidents: readonly (Incident | undefined)[]): JudgedName {
   const latest = new Map(
     present(incidents)
@@ -275,7 +275,7 @@ function judgedOf(record: NameRecord, incidents: readonly (Incident | undefined)
 }
 
 /**
- * Requests during a lookup aren't answered by it: it may have started before the change.
+ * Requests during a lookup aren't satisfied by it: it may have started before the change.
  * @param found the name when the lookup began
  */
 function withNewRequests(found: NameRecord, known: NameRecord, result: LookupResult): LookupResult {
@@ -311,7 +311,7 @@ function scheduleOf(
   };
 }
 
-/** A theft happens in steps, so more may follow an incident. */
+/** A theft happens in steps, so more changes may follow an incident. */
 const GOES_ON_MS = 30 * DAY_MS;
 
 function mayGoOn(incident: Incident | undefined, now: Date): boolean {

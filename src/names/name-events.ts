@@ -5,8 +5,6 @@ import { messagePlace } from '../outbox/notifications.ts';
 import { FACT_NAMES } from './facts.ts';
 import { INCIDENT_KINDS } from './unexplained-changes.ts';
 
-/* The events of names, as schemas. */
-
 const routing = z.object({ owner: z.string().exactOptional(), channel: z.string().exactOptional() });
 const incident = z.enum(INCIDENT_KINDS);
 
@@ -37,12 +35,12 @@ export const nameEvents = [
     before: texts,
     after: texts,
   }),
-  /** Proposed: the first of two people. Over: back to normal. */
+  /** proposed: the first of two people. over: back to normal. */
   event('name', ['incident_proposed', 'incident_ours', 'incident_raised', 'incident_over'], {
     incidents: z.array(incident).readonly(),
     reason: z.string().optional(),
   }),
-  /** `orderId`: the ordinary order instead, or the mandate's order that isn't sent. */
+  /** `orderId`: the regular order instead, or the mandate's order that isn't sent. */
   event('name', ['mandate_held'], { mandate: z.string(), because: heldCode, orderId: z.string().optional() }),
   event('name', ['name_changed'], changedValues),
   /** Names with a new owner or channel: the first ones, and the total. */

@@ -45,7 +45,7 @@ export function ordersOfName(name: string, orders: readonly Order[], lapse: Laps
     : [...sent, { id: 'lapse', task: 'lapse', state: 'succeeded', sentAt: decided.at }];
 }
 
-/** Transfers without an order, confirmed as the team's. Later transfers aren't covered. */
+/** Transfers without an order, confirmed as the team's. Later transfers aren't included. */
 export function expectedTransfers(incidents: readonly Incident[]): NameOrder[] {
   return incidents
     .filter(({ state }) => state === 'ours')

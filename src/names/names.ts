@@ -23,11 +23,11 @@ import type { KnownChange } from './unexplained-changes.ts';
 export interface KnownName {
   readonly history: NameHistory;
   readonly knownChanges: readonly KnownChange[];
-  /** Not watched: looked up just now, without a history. */
+  /** Not watched: just looked up, without a history. */
   readonly isFirstLook: boolean;
 }
 
-/** After this silence another process may claim the name. */
+/** After this silence, another process may claim the name. */
 const LEASE_MS = 2 * MINUTE_MS;
 /** Per registry: a million names' weekly lookups, and as many urgent ones. */
 const LOOKS_PER_HOUR = 12_000;
@@ -59,16 +59,16 @@ export type Names = ReturnType<typeof createNames>;
 export function createNames(context: NamesContext) {
   const { records, incidents, now } = context;
   return {
-    /** Guarded names whose minute is over. Call every second. */
+    /** Guarded names whose minute is over. Must be called every second. */
     lookAtGuarded: createGuardedWatch(context),
     /** As soon as possible. */
     requestLook: (name: string) => records.requestLook(name, now()),
-    /** Claimed for this process. */
+    /** Claims names for this process. */
     claimDue: (limit: number) => records.claimDue(now(), LEASE_MS, limit),
     look: (name: string) => lookAtClaimed(context, name),
     known: (name: string) => known(context, name),
     isGuarded: (name: string) => isGuarded(context, name),
-    /** Unexplained changes. */
+    /** Unexpected changes. */
     incidents: {
       find: incidents.find,
       openOf: (names: readonly string[]): Promise<readonly ListedIncident[]> => incidents.openOf(names),
@@ -122,8 +122,8 @@ async function known(context: NamesContext, name: string): Promise<KnownName> {
 }
 
 /**
- * Looks up what was never looked up: DNS, registry, or both. After a large import the registry's turn may come hours
- * later. Late answers count as not seen.
+ * Looks up what was never looked up: DNS, registry, or both. After a large import, the registry's turn may come hours
+ * later. Late answers are treated as missing.
  */
 async function completeHistory(
   context: NamesContext,

@@ -33,7 +33,7 @@ export interface RecordDifference {
   readonly there: FactValue;
 }
 
-/** Records people would miss. */
+/** Important records. */
 const COMPARED = ['a', 'aaaa', 'www_a', 'www_aaaa', 'mx', 'caa', 'spf', 'dmarc'] as const;
 type Compared = (typeof COMPARED)[number];
 
@@ -109,7 +109,7 @@ export async function askServer(
 
 type Ask = <Type extends RecordType>(name: string, type: Type) => Promise<NameserverAnswer<RecordData[Type]>>;
 
-/** An address with an authoritative answer, else the best answer. */
+/** An address with an authoritative answer, or else the best answer. */
 async function findAddress(
   dns: Client,
   name: string,

@@ -12,7 +12,7 @@ import { readRegistryAnswer } from './registry-record.ts';
 
 /** Asks a delegation's servers about the name, and registries about the servers' domains. */
 
-/** By the registry of a nameserver's domain. */
+/** From the registry of a nameserver's domain. */
 type DomainState =
   | { readonly kind: 'registered'; readonly expiresAt: Date | undefined }
   | { readonly kind: 'free' }
@@ -20,7 +20,7 @@ type DomainState =
 
 /** Larger delegations don't exist. */
 const MAX_HOSTS = 13;
-/** A provider's domains serve many names. */
+/** Providers' domains are used by many names. */
 const KEPT_MS = 12 * HOUR_MS;
 const UNSEEN_KEPT_MS = HOUR_MS;
 const MAX_DOMAINS = 10_000;
@@ -50,7 +50,7 @@ export function createDelegationObserver(
   }
 
   async function ask(domain: string, signal: AbortSignal): Promise<DomainState> {
-    // Shares the lookups' budget: what exceeds it waits for another day.
+    // Shares the lookups' budget: whatever exceeds it waits for another day.
     if (planner.reserve(registryOf(domain), false, now()) > now()) return { kind: 'unseen' };
     const { result } = readRegistryAnswer(await rdap.fetchRecord(domain, signal), domain, now());
     switch (result.kind) {

@@ -98,7 +98,7 @@ async function observeSignatures(
   return signaturesFact([keys, soa], at);
 }
 
-/** IPv4 first. Hosts without addresses are left out. */
+/** IPv4 first. Hosts without addresses are omitted. */
 export async function addressesOf(
   dns: Client,
   hosts: readonly string[],
@@ -138,7 +138,7 @@ async function lookForImpact(name: string, look: Look): Promise<Facts> {
 
 /**
  * For a person who decides now.
- * @param signal late answers count as not seen
+ * @param signal late answers are treated as missing
  */
 export function observeImpact(dns: Client, name: string, signal: AbortSignal): Promise<Facts> {
   return lookForImpact(name, async (host, type, toTexts) => {

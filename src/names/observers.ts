@@ -23,7 +23,7 @@ const PARENT_TIMEOUT_MS = 1_500;
 /**
  * @param configured undefined: the operating system's resolvers
  * @param read default: connects to the website
- * @param isPrivateAllowed lets certificates be read from private and loopback addresses
+ * @param isPrivateAllowed allows reading certificates from private and loopback addresses
  */
 export function createObservers(
   configured: readonly DnsServer[] | undefined,

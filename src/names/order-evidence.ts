@@ -14,12 +14,12 @@ import type { Registration, RegistryLookup } from './registry-record.ts';
 import type { NameOrder } from './unexplained-changes.ts';
 
 /**
- * Evidence about an order whose answer was lost. Proof has no other possible cause: the registry showed something
- * else before, shows the requested state over https now, and nothing else known can have caused it. Everything else
- * is a hint.
+ * Evidence about an order whose answer was lost. Proof has no other possible cause: the registry showed something else
+ * before, shows the requested state over https now, and no other known event can have caused it. Everything else is a
+ * hint.
  */
 
-/** A sent item with what is known of its name. */
+/** A sent item, with the known facts about its name. */
 export interface LostAnswer {
   readonly order: RequestedTask & { readonly id: string };
   readonly sentAt: Date;
@@ -102,7 +102,7 @@ function proofOf(
     case 'delete': {
       const was = before('statuses');
       const at = record.deletedAt?.getTime() ?? Number.NaN;
-      // A name past its end is deleted automatically.
+      // A name past its expiry is deleted automatically.
       const isFromThen = at >= sentAt.getTime() - SKEW_MS && at <= sentAt.getTime() + HOUR_MS;
       const isEarly = (record.expiresAt?.getTime() ?? Number.NaN) > sentAt.getTime() + HOUR_MS;
       if (was === undefined || isDeleted(was.value) || hasOtherCause(was.lastSeen)) return undefined;
@@ -124,7 +124,7 @@ function proofOf(
   }
 }
 
-/** A foreign transfer wouldn't set the requested nameservers. */
+/** Another party's transfer wouldn't set the requested nameservers. */
 function isTransferred(
   order: RequestedTask,
   sentAt: Date,
@@ -147,7 +147,7 @@ function isTransferred(
 function seenBefore(history: NameHistory, fact: FactName, moment: Date): KnownValue | undefined {
   const found = valuesOf(history, fact).find(({ firstSeen }) => firstSeen < moment);
   if (found === undefined) return undefined;
-  // A current value with an unconfirmed change counts as seen until this moment.
+  // A current value with an unconfirmed change is treated as seen until this time.
   const lastSeen = found.lastSeen < moment ? found.lastSeen : moment;
   return moment.getTime() - lastSeen.getTime() <= SEEN_BEFORE_MS ? { ...found, lastSeen } : undefined;
 }
@@ -196,8 +196,8 @@ function creationFinding(record: Registration, { order, sentAt }: LostAnswer): F
 }
 
 /**
- * A date also moves automatically after the old date, with a transfer, or by a foreign renewal. Proof: exactly the
- * requested years, in time, at the same registrar.
+ * A date also changes automatically after the old date, with a transfer, or by another party's renewal. Proof: exactly
+ * the requested years, in time, at the same registrar.
  */
 function renewalFinding(record: Registration, { order, sentAt, seen, now }: LostAnswer): Finding {
   if (record.expiresAt === undefined) return undefined;
@@ -211,7 +211,7 @@ function renewalFinding(record: Registration, { order, sentAt, seen, now }: Lost
   const moved = { code: 'expiry_moved', ...dates } as const;
   const isMovedByPeriod = years !== undefined && isSameDay(record.expiresAt, addYears(end, years));
   if (!isMovedByPeriod) return { hint: moved };
-  // Registries move it automatically after that day.
+  // Registries change it automatically after that day.
   if (shownSince(seen, expiresAt, now) >= end) return { hint: { ...moved, otherCause: 'expiry_passed' } };
   const registrar = registrarName(shownBefore(seen, 'registrar', sentAt) ?? []);
   if (record.registrar !== registrar || (record.transferredAt ?? sentAt) > sentAt)

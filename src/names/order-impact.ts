@@ -25,7 +25,7 @@ import { checkNameservers, type NameserverCheck } from './nameserver-check.ts';
 import type { OrderImpact } from './ports.ts';
 import { timeLimit } from './time-limit.ts';
 
-/** Names are looked up daily; older facts don't warn. */
+/** Names are looked up daily; older facts cause no warnings. */
 const MAX_AGE_MS = 2 * DAY_MS;
 /** Before a form opens; Slack's limit is three seconds. */
 const QUICK_MS = 1_200;
@@ -43,7 +43,6 @@ interface Question {
   readonly newNameServers: readonly string[] | undefined;
 }
 
-/** Impact of orders and decisions. */
 export function createImpacts(context: NamesContext) {
   const { impacts, now } = context;
   const underWay = new Map<string, Promise<void>>();
@@ -61,14 +60,14 @@ export function createImpacts(context: NamesContext) {
     former: (order: Order) => former(context, order),
     delegation: (order: Order, item: OrderItem) => delegation(context, order, item),
     /**
-     * Lookup results within two seconds, for the requester. The first result is stored as the impact at the request. Undefined
-     * for tasks without risk.
+     * Lookup results within two seconds, for the requester. The first result is stored as the impact at the request.
+     * Undefined for tasks without risk.
      */
     atRequest: (order: Order) => atRequest(context, order),
     /** For decisions without an order. */
     ofName: (name: string, task: ImpactTask) =>
       find(context, { name, task, newNameServers: undefined }, context.quickDns, QUICK_MS),
-    /** From earlier lookups, without asking anyone. */
+    /** From earlier lookups, without new ones. */
     stored: (name: string, task: ImpactTask) => stored(context, name, task),
     /** From earlier lookups. */
     inUse: (names: readonly string[]) => inUse(context, names),
@@ -96,7 +95,7 @@ export function createImpacts(context: NamesContext) {
 
     /** When a click was last refused for a new finding. */
     warnedAt: async (order: Order) => (await impacts.impactOf(order.id))?.warned?.seenAt,
-    /** The person was notified: later clicks know of it. */
+    /** The person was notified, so later clicks are accepted. */
     told: (orderId: string) => impacts.warningTold(orderId, now()),
     /** At an approval, under two seconds. New findings are stored and shown on the card. */
     atApproval: (order: Order, pressedAt: Date) => atApproval(context, order, pressedAt),
@@ -233,7 +232,7 @@ async function inUse(
   );
 }
 
-/** Stale facts warn, but never show a name as unused. */
+/** Stale facts cause warnings, but never show a name as unused. */
 function seenBefore(history: NameHistory, seenAt: Date) {
   return {
     seenAt,
@@ -246,7 +245,7 @@ async function atApproval(context: NamesContext, order: Order, pressedAt: Date):
   const { impacts } = context;
   if (impactTaskOf(order.task) === undefined) return 'none';
   const question = questionOf(order);
-  // A file has too many names to look up meanwhile.
+  // A file has too many names to look up.
   if (question === undefined) return 'unknown';
   const kept = await impacts.impactOf(order.id);
   const isToldLater = kept?.warnedToldAt === undefined || kept.warnedToldAt > pressedAt;
@@ -259,7 +258,7 @@ async function atApproval(context: NamesContext, order: Order, pressedAt: Date):
   return isSeenWhole(impact) ? 'known' : 'unknown';
 }
 
-/** A finding without a notification. The card alone doesn't count: it may have appeared just before the click. */
+/** A finding without a notification. The card alone isn't enough: it may have appeared just before the click. */
 function hasNews(kept: OrderImpact | undefined, impact: Impact): boolean {
   // Nothing to compare before the first lookup.
   if (kept === undefined) return !isSeenWhole(impact);

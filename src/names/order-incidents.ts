@@ -11,7 +11,7 @@ export interface OrderIncidents extends IncidentsOfOrders {
 }
 
 /**
- * Approvers of a name with an open incident must acknowledge it: the first click shows it, a later one counts. New
+ * Approvers of a name with an open incident must acknowledge it: the first click shows it, a later one is accepted. New
  * changes are shown again.
  */
 export function createOrderIncidents({ incidents, now }: NamesContext): OrderIncidents {

@@ -4,8 +4,8 @@ import type { NameHistory } from './history.ts';
 import { dsText } from './observe.ts';
 
 /**
- * A guarded name's delegation, from its parent zone's servers. Servers lag, fail or may be poisoned, so the
- * majority counts. Pure.
+ * A guarded name's delegation, from its parent zone's servers. Servers may be outdated, fail or be poisoned, so the
+ * majority is used. Pure.
  */
 
 const PARENT_FACTS = ['parent_nameservers', 'ds'] as const;
@@ -13,7 +13,7 @@ type ParentFact = (typeof PARENT_FACTS)[number];
 
 export type KnownDelegation = Pick<NameHistory, ParentFact>;
 
-/** A refusal or failure says nothing about the name. */
+/** A refusal or failure is no statement about the name. */
 export function factsOfDelegation(answer: DelegationAnswer): Pick<Facts, ParentFact> {
   switch (answer.kind) {
     case 'delegated':
@@ -28,7 +28,7 @@ export function factsOfDelegation(answer: DelegationAnswer): Pick<Facts, ParentF
   }
 }
 
-/** Differs from the known value, or resolves a doubt: a single sighting, or a time without answers. */
+/** Differs from the known value, or resolves an uncertainty: a single sighting, or a time without answers. */
 export function isNewSighting(known: KnownDelegation, looked: Facts): boolean {
   return PARENT_FACTS.some((fact) => {
     const value = factValue(looked[fact]);
@@ -52,7 +52,7 @@ export function isChanged(before: KnownDelegation, after: KnownDelegation): bool
 }
 
 /**
- * Facts without a majority are unseen; so is a fact with a single answer when there are more servers.
+ * Facts without a majority are missing; so is a fact with a single answer when there are more servers.
  * @param answers from all servers of one lookup
  */
 export function majorityOf(answers: readonly Facts[]): Facts {

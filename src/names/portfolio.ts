@@ -5,11 +5,10 @@ import { isSameEnd, laterEnd, type NameDates } from './dates.ts';
 /** Owner, tags, channel and note: set by people. */
 
 export interface NameDetails {
-  /** Slack user id. */
   readonly owner: string | undefined;
   /** Lower case, sorted, unique. */
   readonly tags: readonly string[];
-  /** Replaces the reminder channel; incidents are posted in both. */
+  /** Used instead of the reminder channel; incidents are posted in both. */
   readonly channel: string | undefined;
   readonly note: string | undefined;
 }
@@ -53,7 +52,7 @@ export type TagIssue =
   | { readonly code: 'reserved_tag'; readonly tag: string }
   | { readonly code: 'too_many_tags' };
 
-/** Separated by commas, lines or `#`; spaces within become hyphens. */
+/** Separated by commas, lines or `#`; spaces inside become hyphens. */
 export function readTags(
   text: string,
 ):
@@ -104,17 +103,17 @@ export interface ReminderChange {
   readonly name: string;
   /** Not watched yet. */
   readonly isNew?: true;
-  /** The new date by a person, with the previous one and its author. */
+  /** A person's new date, with the previous one and its author. */
   readonly date?: {
     readonly before?: { readonly at: Date; readonly by?: string | undefined } | undefined;
     readonly after: Date;
   };
   readonly decision?: ReminderDecision;
-  /** With a handover. */
+  /** For a handover. */
   readonly owner?: string;
 }
 
-/** An owner's answer. The reason of a handover is for the new owner. */
+/** An owner's answer. The reason for a handover is for the new owner. */
 export type QuestionAnswer =
   | { readonly kind: 'name_kept' }
   | { readonly kind: 'name_handed_over'; readonly to: string; readonly reason?: string | undefined };
@@ -124,7 +123,7 @@ export type ReminderDecision =
   | { readonly kind: 'name_watched' }
   | QuestionAnswer
   | ({ readonly kind: 'name_snoozed'; readonly until: Date; readonly reason?: string | undefined } & Told)
-  /** Renewed elsewhere. Until `staleUntil` its registry’s date counts as not updated yet. */
+  /** Renewed elsewhere. Until `staleUntil`, its registry's date is treated as outdated. */
   | ({
       readonly kind: 'name_renewed';
       readonly until: Date;
@@ -145,14 +144,14 @@ export interface ChangedName extends ReminderChange {
   readonly after: NameDetails | undefined;
 }
 
-/** Of a newly watched name. */
+/** For a newly watched name. */
 export const NO_DETAILS: NameDetails = { owner: undefined, tags: [], channel: undefined, note: undefined };
 
 export interface EditedName extends ChangedName {
   readonly after: NameDetails;
 }
 
-/** Applied to the current name; undefined when nothing is left. A date has to be requested again. */
+/** The change relative to the current name; undefined when nothing is left. A date must be requested again. */
 export function rebased(
   { name, before, after, decision }: ChangedName,
   now: NameDetails | undefined,

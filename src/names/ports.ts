@@ -21,7 +21,7 @@ export interface Lapse {
   readonly confirmed: { readonly by: string; readonly at: Date } | undefined;
 }
 
-/** Knowledge about a watched name, and its next lookup. */
+/** A watched name's known facts, and its next lookup. */
 export interface NameRecord extends NameDates {
   /** In ASCII. */
   readonly name: string;
@@ -30,7 +30,7 @@ export interface NameRecord extends NameDates {
   readonly history: NameHistory;
   readonly knownChanges: readonly KnownChange[];
   readonly lapse: Lapse | undefined;
-  /** One who hasn't left. */
+  /** An owner who hasn't left. */
   readonly hasOwner: boolean;
   /** Undefined before the first lookup. */
   readonly posture: Posture | undefined;
@@ -56,7 +56,7 @@ export type NameObservation =
       readonly opened: readonly FindingCode[];
       readonly closed: readonly FindingCode[];
     }
-  /** A date by a person; without one, a confirmed transfer. */
+  /** A person's date; without one, a confirmed transfer. */
   | { readonly origin: 'person'; readonly at: Date; readonly expiresAt: Date | undefined };
 
 export interface LookupResult {
@@ -74,13 +74,13 @@ export interface NameRecordStore {
   seenAtRegistry(name: string): Promise<readonly SeenAtRegistry[]>;
   /** As soon as possible. */
   requestLook(name: string, now: Date): Promise<void>;
-  /** Findings about delegations that began between two moments, by name. */
+  /** Findings about delegations that began between two times, by name. */
   newlyFaulty(from: Date, to: Date): Promise<readonly FaultyName[]>;
   /** Names that a registry began to answer 404 for, although its zone delegates them. */
   newlyUnrecorded(from: Date, to: Date): Promise<readonly UnrecordedNames[]>;
-  /** Certificates near their end, soonest first. */
+  /** Certificates that expire soon, soonest first. */
   certificatesEnding(now: Date): Promise<readonly EndingCertificate[]>;
-  /** New ends shown at the same registrar without an order of ours. */
+  /** Renewals at the same registrar without an order. */
   renewedElsewhere(from: Date, to: Date): Promise<readonly RenewedName[]>;
   guarded(): Promise<readonly GuardedName[]>;
   /**
@@ -143,7 +143,7 @@ export interface SeenAtRegistry {
 }
 
 export interface OrderImpact {
-  /** When the order was requested. */
+  /** At the request. */
   readonly asked: Impact;
   readonly latest: Impact;
   /** The last impact that refused an approval. */
@@ -152,13 +152,13 @@ export interface OrderImpact {
   readonly warnedToldAt: Date | undefined;
   /** Findings of all refusals. */
   readonly warnedOf: readonly string[];
-  /** The card shows this lookup; after a quick one at the request the card starts its own. */
+  /** The card shows this lookup; after a quick one at the request, the card starts its own. */
   readonly isThorough: boolean;
 }
 
 export interface ImpactStore {
   impactOf(orderId: string): Promise<OrderImpact | undefined>;
-  /** The first impact also counts as the one at the request. A lookup for the card updates the card. */
+  /** The first impact is also stored as the one at the request. A lookup for the card updates the card. */
   saveImpact(orderId: string, impact: Impact, look: 'asking' | 'card'): Promise<void>;
   /** An impact that refused an approval; its findings are added to earlier ones. */
   saveWarning(orderId: string, impact: Impact): Promise<void>;
@@ -258,8 +258,7 @@ export interface NameQuery {
 export type Progress = (done: number, total: number) => void;
 
 /**
- * `changed`: a name changed since the change was allowed; nothing was written. `gone`: the import was already
- * applied.
+ * `changed`: a name changed since the change was allowed; nothing was written. `gone`: the import was already applied.
  */
 export type Written = 'written' | 'changed' | 'gone' | NameLimit;
 
@@ -288,11 +287,11 @@ export interface PortfolioStore extends TagSource {
   page(query: NameQuery): Promise<readonly FoundName[]>;
   zones(query: NameQuery): Promise<readonly FoundZone[]>;
   owners(): Promise<readonly KnownOwner[]>;
-  /** Marks a person's names and queues an alert about them. Safe to repeat. */
+  /** Marks a person's names and queues an alert about them. Idempotent. */
   ownerLeft(userId: string, at: Date): Promise<void>;
   /** The person is a member again. */
   ownerReturned(userId: string): Promise<void>;
-  /** Every name that a filter finds, whatever its conditions on findings. */
+  /** Every name that a filter finds, regardless of its conditions on findings. */
   judged(query: Pick<NameQuery, 'filter' | 'owners' | 'names' | 'now'>): Promise<readonly ListedJudgedName[]>;
   /** Trusted registrars of names that orders registered, transferred or renewed: the domain service's. */
   ownRegistrars(): Promise<readonly string[]>;

@@ -20,7 +20,7 @@ export function createReachability(allowLoopback: boolean): (address: string) =>
 }
 
 /**
- * On the loopback with its own port. Port 53 of the loopback belongs to ordinary systems and containers.
+ * On a loopback address with its own port. Port 53 of the loopback belongs to ordinary systems and containers.
  * @param configured the setting, never the operating system's resolvers
  */
 export function isSandbox(configured: readonly DnsServer[]): boolean {

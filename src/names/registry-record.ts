@@ -28,7 +28,7 @@ import {
   unseen,
 } from './facts.ts';
 
-/** Reads a registry's record (RFC 9083) fact by fact. Missing or malformed members are unseen, never absent. */
+/** Reads a registry's record (RFC 9083) fact by fact. Missing or malformed members are unknown, never absent. */
 
 const MAX_ITEMS = 50;
 
@@ -79,7 +79,7 @@ export interface Registration {
   readonly transferredAt: Date | undefined;
   /** Known when the name is in redemption or pending release. */
   readonly deletedAt: Date | undefined;
-  /** Every date has a time and a zone. Others don't prove when something happened. */
+  /** Every date has a time and a zone. Other dates don't prove when something happened. */
   readonly hasExactDates: boolean;
   readonly registrar: string | undefined;
   /** In ASCII, lower case, unique. */
@@ -243,7 +243,7 @@ function secureDnsOf(member: unknown): Fact {
 
 type Event = z.output<typeof event>;
 
-/** The earlier of two readable expiry dates is the safe one. A second text marks a date without a time zone. */
+/** Of two readable expiry dates, the earlier is the safe one. A second text marks a date without a time zone. */
 function dateOf(events: readonly Event[], action: string, pick = Math.min): Fact {
   const matching = events.filter(({ eventAction }) => lettersOf(eventAction) === lettersOf(action));
   if (matching.length === 0) return ABSENT;

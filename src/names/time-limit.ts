@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 
 /**
- * Aborts at shutdown or after the time. Node 20 collects a signal of `AbortSignal.timeout` that only
- * `AbortSignal.any` knows; a timer's controller stays.
+ * Aborts at shutdown or after the time. Node 20 garbage-collects a signal of `AbortSignal.timeout` that only
+ * `AbortSignal.any` references; a timer's controller stays.
  */
 export function timeLimit(stop: AbortSignal, ms: number): AbortSignal {
   const late = new AbortController();

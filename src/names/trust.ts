@@ -10,7 +10,7 @@ import type { Registration } from './registry-record.ts';
  */
 
 export interface TrustedRecord {
-  /** Undefined: the next record's registrar. */
+  /** Undefined: trust the next record's registrar. */
   readonly registrar: string | undefined;
   /** Its last trusted record. */
   readonly at: Date;
@@ -20,7 +20,7 @@ export interface TrustedRecord {
 
 export type Distrust =
   | { readonly code: 'another_registrar'; readonly before: string; readonly now: string }
-  /** The registrar is no longer shown. */
+  /** The record no longer names the registrar. */
   | { readonly code: 'registrar_unseen'; readonly before: string }
   | { readonly code: 'transferred'; readonly at: Date };
 

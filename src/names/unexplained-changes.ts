@@ -3,9 +3,9 @@ import { isDeleted, isHold, isLock, isStillLocked, isTransferLock } from '../reg
 import { type FactName, type FactValue, INCIDENT_FACTS, isSameSet, REGISTRY_FACTS } from './facts.ts';
 import type { FactChange, NameHistory } from './history.ts';
 
-/** Finds unexplained changes. A change shown by several facts is one: registry and DNS show it at different times. */
+/** Finds unexpected changes. A change visible in several facts is one: registry and DNS show it at different times. */
 
-/** Changes people must know about. */
+/** Changes to report. */
 export const INCIDENT_KINDS = [
   'registrar',
   'nameservers',
@@ -25,7 +25,7 @@ export type IncidentKind = (typeof INCIDENT_KINDS)[number];
 /** As shown by one fact. */
 export interface NameChange extends FactChange {
   readonly kind: IncidentKind;
-  /** For a registrar: the expiry change that came with it, as in a transfer. */
+  /** For a registrar: the simultaneous expiry change, as in a transfer. */
   readonly expiry?: { readonly before: string; readonly after: string };
 }
 
@@ -98,7 +98,7 @@ export const RULED_OUT_REASONS = [
   'used',
 ] as const;
 
-/** An order of the name that was considered, and why it doesn't explain a change. */
+/** An order for the name that was considered, and why it doesn't explain a change. */
 export interface RuledOutOrder {
   readonly id: string;
   readonly task: NameTask;
@@ -116,7 +116,7 @@ export interface ChangedName {
 /** Clocks of the bot, the service and the registry may differ by this much. */
 const SKEW_MS = 5 * MINUTE_MS;
 const DEFAULT_TRANSFER_DAYS = 5;
-/** A change in one fact shows in the others within this time. */
+/** A change in one fact appears in the others within this time. */
 const SHOWN_BY_ALL_MS = 14 * DAY_MS;
 /** The time from a deletion until the name is free, including grace and redemption. */
 const DELETION_MS = 100 * DAY_MS;
@@ -160,11 +160,11 @@ const EXPLAINS_FOR_MS: Readonly<Record<NameTask, Readonly<Partial<Record<Inciden
   },
 };
 
-/** The registry shows a change of nameservers first, then the parent zone, last the name itself. */
+/** A change of nameservers appears first at the registry, then in the parent zone, last in the name's own zone. */
 const FACT_ORDER: readonly FactName[] = INCIDENT_FACTS;
 const OF_REGISTRY: ReadonlySet<FactName> = new Set(REGISTRY_FACTS);
 
-/** New changes that no order explains, and all changes known now. */
+/** New changes without an explaining order, and all known changes. */
 export function explainChanges({ changes, history, orders, knownChanges }: ChangedName): {
   readonly unexplained: readonly UnexplainedChange[];
   readonly knownChanges: readonly KnownChange[];
@@ -194,8 +194,8 @@ export interface TransferCountdown {
 }
 
 /**
- * The countdown of a pending transfer. It is counted from the last lookup without the transfer, so it shows the
- * earliest possible time.
+ * The countdown of a pending transfer. It starts at the last lookup without the transfer, so it shows the earliest
+ * possible time.
  * @param transferDays by the zone's rules
  */
 export function transferCountdown(
@@ -302,7 +302,7 @@ function isSameChange(
   const order = orders.find(({ id }) => id === former.orderId);
   switch (change.kind) {
     case 'nameservers':
-      // If an order explains the change, the rest is the same only if it explains that too.
+      // If an order explains the change, the rest is the same only if the order explains it too.
       if (order !== undefined) return canExplain(order, change);
       // The name's own zone may list fewer or more servers than the delegation.
       return change.fact === 'nameservers'
@@ -316,7 +316,7 @@ function isSameChange(
   }
 }
 
-/** Whether an earlier change removes the delegation. A hold or a deletion that has ended removes nothing any more. */
+/** Whether an earlier change removes the delegation. A hold or a deletion that has ended no longer does. */
 function takesDelegation({ kind }: KnownChange, { statuses, registration }: NameHistory): boolean {
   const value = statuses?.current?.value ?? [];
   switch (kind) {

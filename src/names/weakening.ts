@@ -36,13 +36,13 @@ export interface Protection {
   readonly policy: PolicyInForce;
   readonly budgetTags: ReadonlySet<string>;
   readonly mandates: readonly MandateInForce[];
-  /** The tags of the names' parent domains, which rules compare too. */
+  /** The tags of the names' parent domains, which rules also match. */
   readonly tagsOf: ReadonlyMap<string, readonly string[]>;
   /** Names with an open incident or an open order. */
   readonly busy: ReadonlySet<string>;
 }
 
-/** Changes that may be written. Only the gate makes one. */
+/** Changes that may be written. Only the gate creates this. */
 class Allowed {
   readonly #changes: readonly ChangedName[];
   constructor(changes: readonly ChangedName[]) {
@@ -55,7 +55,7 @@ class Allowed {
 
 export type { Allowed as AllowedChanges };
 
-/** Separates changes that take effect at once from those that wait for confirmation. */
+/** Separates changes that take effect immediately from those that wait for confirmation. */
 export async function separateChanges(
   changes: readonly ChangedName[],
   by: string,
@@ -80,7 +80,7 @@ export async function requirementsOfAll(
     const asked = slice.flatMap((change) => requirementsOf(change, by) ?? []);
     all.splice(0, all.length, ...mergeRequirements([...all, ...asked]));
   }
-  // A change that weakened something when requested still needs another person.
+  // A change that weakened something at the request still needs another person.
   return withEnvironment(
     all,
     protection,
@@ -246,7 +246,9 @@ interface Scenario {
   readonly price: PolicyRule['over'];
 }
 
-/** One requester for each `by`, and a price at and above each `over`, suffice: between two amounts nothing changes. */
+/**
+ * One requester for each `by`, and a price at and above each `over`, are enough: between two amounts nothing changes.
+ */
 function scenariosOf(rules: readonly PolicyRule[]): readonly Scenario[] {
   const requesters = [...new Set(['', ...rules.flatMap(({ by }) => by)])];
   const overs = rules.flatMap(({ over }) => over ?? []);
@@ -288,8 +290,8 @@ function asksLess(before: Requirements, after: Requirements): boolean {
     after.requirements.some((is) => {
       if (is.needed < was.needed || (was.signed && !is.signed)) return false;
       const isStricter = is.needed > was.needed || (is.signed && !was.signed);
-      // A rule with its own approvers is narrower than the settings. Between two such rules, other people count as
-      // fewer.
+      // A rule with its own approvers is narrower than the settings. Between two such rules, a different set of people
+      // is weaker.
       return isStricter || was.rule.kind !== 'rule' || is.approvers.every((id) => was.approvers.includes(id));
     });
   return !before.requirements.every(isKept);

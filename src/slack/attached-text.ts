@@ -50,12 +50,12 @@ export async function attachedText(
   }: {
     readonly field: string;
     readonly missing: string;
-    /** The field shows the current text, so an attached file takes precedence. */
+    /** The field contains the current text, so an attached file takes precedence. */
     readonly isPrefilled?: boolean;
   },
 ): Promise<AttachedText> {
   const { context, values } = call;
-  // Keep inner whitespace: it matters in YAML.
+  // Whitespace inside is kept, because it matters in YAML.
   const pasted = [values[field] ?? []].flat().join('\n').trimEnd();
   const [address] = linesIn(values[FILE]);
   if (address !== undefined && pasted !== '' && !isPrefilled) return { errors: { [field]: FILE_AND_TEXT } };

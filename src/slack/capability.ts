@@ -1,12 +1,12 @@
-/* Preconditions of commands, forms and buttons. Without a domain service some do not work and are not offered. */
+/* Preconditions of commands, forms and buttons. Those that need a domain service aren't offered without one. */
 
 /**
- * Precondition. `service`: a domain service is connected; `linked`: and the person has linked an account;
- * `account`: their own account or the team's. `linked_if_service`: their own account, if a domain service is connected.
+ * `service`: a domain service is connected. `linked`: the person has also linked an account. `account`: their own
+ * account or the team's. `linked_if_service`: their own account, if a domain service is connected.
  */
 export type Needs = 'nothing' | 'member' | 'admin' | 'service' | 'linked' | 'account' | 'linked_if_service';
 
-/** Whether a domain service is connected. Without one the bot only watches. */
+/** Whether a domain service is connected. Without one, the bot only watches. */
 export interface Capability {
   readonly hasService: boolean;
 }

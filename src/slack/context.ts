@@ -36,21 +36,21 @@ export interface SlackContext extends HomeWorkspace, Capability {
   readonly statementOf: (order: Order) => Statement | undefined;
   readonly notifyDue: () => void;
   readonly notifications: NotificationStore;
-  /** Lease of a process on a subject's messages without a heartbeat, in ms. */
+  /** How long a process keeps a subject's messages without a heartbeat, in ms. */
   readonly notificationLeaseMs: number;
-  /** Between two messages of a digest in one place, in ms; undefined: the digest's default. */
+  /** Between two messages of a digest in one place, in ms. */
   readonly pauseMs?: number;
   readonly expiry: Expiry;
   readonly watchList: WatchListStore;
   readonly reminders: ReminderStore;
-  /** Before a certificate's end. */
+  /** Days before a certificate expires. */
   readonly certificateDays: readonly number[];
   readonly incidents: IncidentStore;
   readonly nameRecords: NameRecordStore;
   readonly names: Names;
   readonly portfolio: PortfolioStore;
   readonly presets: PresetStore;
-  /** Changes of them. Weakening ones wait for confirmation. */
+  /** Changes of names. Weakening ones wait for confirmation. */
   readonly facts: ProtectedChanges;
   readonly events: EventLog;
   readonly ledger: Ledger;
@@ -69,7 +69,7 @@ export interface SlackContext extends HomeWorkspace, Capability {
   readonly refreshWaitingCards: () => Promise<void>;
   readonly adoptCard: (orderId: string, card: ShownCard) => Promise<void>;
   readonly directory: SlackDirectory;
-  /** Deletes and stops everything of a former member. */
+  /** Deletes and stops everything that belongs to a former member. */
   readonly offboard: (userId: string) => Promise<void>;
   readonly links: {
     open(purpose: LinkPurpose, userId: string, subject: string): Promise<string | undefined>;
@@ -80,9 +80,9 @@ export interface SlackContext extends HomeWorkspace, Capability {
   readonly readFile: ReadFile;
   /** Whether a delivery's `response_url` may be used. */
   readonly isSlackAddress: (address: string) => boolean;
-  /** Notifications outside Slack. */
+  /** Notifications outside of Slack. */
   readonly webhooks: Webhooks;
-  /** The saved settings, for notifications. Decisions use `orders.settings`, which a charter may hold back. */
+  /** The saved settings, for notifications. Decisions use `orders.settings`, which a charter may restrict. */
   readonly savedSettings: () => Promise<TeamSettings>;
   readonly settingsStore: SettingsStore;
   readonly examine: () => AsyncIterable<Finding>;
@@ -91,7 +91,7 @@ export interface SlackContext extends HomeWorkspace, Capability {
   readonly adminsToNotify: AdminsToNotify;
   /** Limits refused credentials per person, to prevent password guessing through the bot. */
   readonly linkTries: Limiter;
-  /** The context preset in the link form. */
+  /** The preset context in the link form. */
   readonly defaultContext: number;
   /** Aborts work at shutdown that the next start resumes. */
   readonly stopLooking: AbortSignal;
@@ -105,5 +105,5 @@ export interface ShownCard {
   readonly shownTo: string;
 }
 
-/** User ids of notified admins. Empty if Slack names none. */
+/** User ids of notified admins. Empty if Slack returns none. */
 export type AdminsToNotify = () => Promise<readonly string[]>;

@@ -22,16 +22,16 @@ export interface Interaction {
   readonly arrivedAt: number;
   /** The person's active account. Read once, so one delivery uses one account. */
   account(): Promise<Account | undefined>;
-  /** The account for orders: the person's active one, else the team's. Read once. */
+  /** The account for orders: the person's active one, or else the team's. Read once. */
   orderAccount(): Promise<Account | undefined>;
-  /** Call after committing this delivery's changes. Later work isn't awaited. */
+  /** Must be called after committing this delivery's changes. Later work isn't awaited. */
   acknowledge(): void;
   /**
-   * Replies to this person alone; a text is mrkdwn. Acknowledges the delivery, so commit changes first.
+   * Replies only to this person; a text is mrkdwn. Acknowledges the delivery, so commit changes first.
    * @param options.replace replaces the clicked message, if Slack still allows it
    */
   respond(message: Message | string, options?: { readonly replace?: boolean }): Promise<void>;
-  /** Reports the outcome only if the delivery was acknowledged before; otherwise it is shown elsewhere. */
+  /** Reports the outcome if the delivery was already acknowledged; otherwise it is shown elsewhere. */
   respondIfLate(message: Message | string): Promise<void>;
   /**
    * Opens a modal, on top of the clicked one if any. Slack allows it within 3 seconds of the action; after that the
@@ -85,7 +85,7 @@ export interface NextView {
 
 export type Submitted =
   | { readonly errors: FieldErrors }
-  /** The form closes; `say` goes to this person alone. */
+  /** The form closes; `say` goes only to this person. */
   | { readonly say: Message | undefined }
   | NextView;
 
@@ -134,7 +134,7 @@ export function isAdmin(context: { readonly admins: readonly string[] }, person:
   return person.isConfirmed && person.isMember && (person.isAdmin || context.admins.includes(person.id));
 }
 
-/** Current admin status. False if Slack doesn't answer. */
+/** False if Slack doesn't answer. */
 export async function isAdminNow(
   context: { readonly admins: readonly string[]; readonly directory: SlackDirectory; readonly log: Log },
   userId: string,
@@ -148,14 +148,14 @@ export async function isAdminNow(
   }
 }
 
-/** Inputs of a person's visibility. */
+/** A person as the viewer of orders. */
 export function viewerOf({ context, person }: Interaction): PersonViewer {
   return { id: person.id, isAdmin: isAdmin(context, person) };
 }
 
 /**
- * Origin of a form that reports where it was opened.
- * @param subject what the form is about
+ * For a form that reports where it was opened.
+ * @param subject the form's subject
  */
 export function formOrigin({ channelId = '', threadTs }: Interaction, subject?: string): FormOrigin {
   return { channelId, threadTs, subject };

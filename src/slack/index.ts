@@ -39,8 +39,8 @@ import { presets } from './presets/presets.ts';
 import { settings } from './settings/settings.ts';
 
 /*
- * All features, by topic, and their preconditions. A new command, form or button gets its row here. Permissions on
- * one order, name or preset are checked where it is handled.
+ * All features, by topic, and their preconditions. A new command, form or button needs a row here. Permissions on one
+ * order, name or preset are checked where it is handled.
  */
 
 type NameOf<Each> = Each extends Command
@@ -102,7 +102,7 @@ const SUBJECTS: readonly Subject[] = [
     forms: { link: 'service' },
     actions: { method: 'service', home_link: 'service', whoami_details: 'service' },
   }),
-  // Every domain task.
+  // All domain tasks.
   subject(domains, { commands: 'account', forms: 'account' }),
   subject(redirects, {
     commands: { redirect: 'account' },

@@ -11,7 +11,7 @@ import { unusedWords } from './orders/input-issue.view.ts';
 import { refusalText } from './orders/refusal.view.ts';
 import { SlackApiError } from './outbound/web.ts';
 
-/* Opens forms: from a button, a menu or a command's line. */
+/* Opens forms: from a button, a menu or a command. */
 
 export async function renderForm(
   feature: FormFeature,
@@ -23,7 +23,7 @@ export async function renderForm(
 }
 
 /**
- * Opens a form, or says why it would be filled in for nothing. Where Slack has no place for files, the form opens without
+ * Opens a form, or says why it would be refused anyway. Where Slack doesn't support file inputs, the form opens without
  * its file.
  */
 export async function openForm(
@@ -48,7 +48,7 @@ export async function openForm(
 
 /**
  * A button that opens a form.
- * @param subjectOf what the form is about
+ * @param subjectOf the form's subject
  */
 export function opening<const Id extends string>(
   id: Id,
@@ -61,15 +61,15 @@ export function opening<const Id extends string>(
   };
 }
 
-/** The words of a line after its subcommand, and how many of them, from the first, are used. */
+/** The words after the subcommand, and how many of them are used, from the first. */
 export interface UsedWords {
   readonly words: readonly string[];
   readonly used: number;
 }
 
 /**
- * Opens a form from a command's line, with the line's values filled in. Their issues are shown at once, not only
- * after the rest of the form was filled in. A word that is not used may be a secret, so only its place is shown.
+ * Opens a form prefilled from a command's words. Their issues are shown immediately, not only after submission. An
+ * unused word may be a secret, so only its position is shown.
  */
 export async function openFromLine(
   call: CommandCall,

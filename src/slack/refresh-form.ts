@@ -7,8 +7,8 @@ import { okResponse, SlackApiError, type SlackWeb } from './outbound/web.ts';
 /* Menus that change their form's fields. */
 
 /**
- * Updates an open view repeatedly. Sends no hash, because an earlier choice may have changed it; the caller lets the
- * last choice win.
+ * Updates an open view repeatedly. Sends no hash, because an earlier choice may have changed it; the caller makes sure
+ * that the last choice wins.
  */
 export async function updateOpenView(
   web: SlackWeb,

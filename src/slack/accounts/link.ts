@@ -50,8 +50,6 @@ import {
   whoamiText,
 } from './link.view.ts';
 
-/* Linked accounts: people use their own credentials at the domain service. */
-
 type Method = Account['method'];
 
 const LINK_TRIES_PER_HOUR = 10;
@@ -168,7 +166,7 @@ const CREDENTIALS = {
     }),
 } satisfies Readonly<Record<Method, z.ZodObject>>;
 
-/** Admins only. Only a trusted application can belong to the team. */
+/** Only for admins. Only a trusted application can belong to the team. */
 const whose = z.object({
   team: choiceField('Whose account is it?', { true: 'The team’s account' }, PICKED, {
     kind: 'choices',
@@ -233,7 +231,7 @@ function ownerOf(
   return { isTeam: true, link: () => accounts.team.link(person.id, credential) };
 }
 
-/** It may open from the Home tab, which has no channel. */
+/** The Home tab has no channel. */
 async function openLinkForm(call: Interaction): Promise<void> {
   await openForm(call, linkForm, formOrigin(call), {
     method: 'password',
@@ -245,7 +243,7 @@ function slotOf(word: string): string {
   return word.toLowerCase() === APPLICATION_SLOT ? APPLICATION_SLOT : word;
 }
 
-/** Used instead of a context. */
+/** Typed instead of a context. */
 const TEAM_WORD = 'team';
 
 async function unlinkTeam({ context, person, respond }: CommandCall): Promise<void> {
@@ -291,7 +289,7 @@ async function runWhoami(call: CommandCall): Promise<void> {
   await call.respond(message(text, [...lines(text.split('\n')), ...details]));
 }
 
-/** Shows a login's acl, profile and customer. Only the account's owner sees it. */
+/** Shows a login's acl, profile and customer, only to the account's owner. */
 async function showDetails(call: ActionCall): Promise<void> {
   const { accounts } = call.context;
   const mine = (await accounts.list(call.person.id)).find(({ id }) => id === call.value);

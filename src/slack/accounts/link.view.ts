@@ -27,7 +27,7 @@ export const NOT_LINKED = textMessage(
   'You have no linked account yet. Use `/domain link` first, then try again.',
 );
 
-/** For admins, when no one can order without their own account. */
+/** For admins, when people need their own account to order. */
 export const NOT_LINKED_ADMIN = textMessage(
   `${NOT_LINKED.text} As an admin you can let people without an account make requests: use \`/domain link\`, choose *Trusted application*, and tick the team’s account.`,
 );

@@ -19,7 +19,7 @@ import {
   unreadableGroupAlert,
 } from './unreachable.view.ts';
 
-/** `ADMINS`, else the workspace's admins and owners. */
+/** `ADMINS`, or else the workspace's admins and owners. */
 export function createAdminsToNotify(
   configured: readonly string[],
   { workspaceAdmins }: SlackDirectory,
@@ -38,7 +38,7 @@ export function createAdminsToNotify(
   };
 }
 
-/** Sends each admin one direct message per subject. Skips admins Slack can't reach. */
+/** Sends each admin one direct message per subject. Skips admins whom Slack can't reach. */
 async function notifyAdmins(
   { directory, adminsToNotify }: SlackContext,
   send: SendNotification,
@@ -90,13 +90,13 @@ export function createDeparturePlanner(context: SlackContext): NotificationPlann
     const userId = account?.linkedBy;
     if (account === undefined || userId === undefined || departureOf(account, userId).id !== id)
       return undefined;
-    // Slack takes no messages to deactivated people.
+    // Slack delivers no messages to deactivated people.
     await notifyAdmins(context, send, departedLinkerAlert(account, userId), userId);
     return undefined;
   };
 }
 
-/** Alerts admins once. Cleared when a post succeeds. */
+/** Alerts admins once. A successful post clears it. */
 export function createPlacePlanner(context: SlackContext): NotificationPlanner {
   return async ({ id, refused = '' }, send) => {
     const { approvalChannel, reminderChannel } = await context.savedSettings();

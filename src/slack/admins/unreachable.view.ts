@@ -10,7 +10,7 @@ const CONSEQUENCES = {
   other: { where: 'where I have something to post', until: 'Nothing is posted there until this is fixed.' },
 };
 
-/** @param why Slack's code */
+/** @param why Slack's error code */
 export function unreachableAlert(
   channelId: string,
   why: string,
@@ -26,7 +26,7 @@ export function unreachableAlert(
   );
 }
 
-/** @param why Slack's code */
+/** @param why Slack's error code */
 export function unreadableGroupAlert(groupId: string, why: string): Message {
   return textMessage(
     `:warning: Slack didn’t return the members of ${mentionApprover(groupId)} (${code(groupId)}), one of the approver groups. Slack says ${code(why)}. Until this is fixed, its members can’t approve; people listed by name can. Check that the group exists and that I have the permission ${code('usergroups:read')}, or change the approvers with \`/domain settings\`.`,

@@ -8,7 +8,7 @@ import { NO_APPROVERS, noMemberText, tooFewText } from '../settings/settings.vie
 
 /* Checks that approvers exist, are reachable and are enough. */
 
-/** Changing these can leave too few approvers. */
+/** Changes of these can leave too few approvers. */
 export const APPROVER_SETTINGS: ReadonlySet<string> = new Set([
   'approvers',
   'silent_approvers',
@@ -31,7 +31,7 @@ export async function lookUpPeople(
   for (const id of ids) {
     try {
       if (isGroup(id)) {
-        // Skip the cache: a recent change may be why the settings were opened.
+        // Skips the cache: people may open the settings because of a recent change.
         directory.forgetGroup(id);
         for (const member of await directory.groupMembers(id)) people.add(member);
       } else if ((await directory.person(id, undefined)).isMember) people.add(id);
@@ -47,7 +47,7 @@ export async function lookUpPeople(
 }
 
 /**
- * Refuses settings that leave no possible approver.
+ * Refuses settings without possible approvers.
  * @returns errors by field
  */
 export async function approverErrors(

@@ -5,11 +5,9 @@ import type { CommandCall, Feature } from '../feature.ts';
 import { backText } from '../ledger/event-notification.view.ts';
 import { AWAY, awayText, NOT_AWAY } from './away.view.ts';
 
-/* Absences: stand-ins and their end. */
-
 const MAX_DAYS = 366;
 
-/** End of an absence: after a date in their time zone, or after some days or weeks. */
+/** End of an absence: a date in the person's time zone, or a number of days or weeks. */
 function readUntil(word: string, now: Date, timeZone: string): Date | undefined {
   const [, amount, unit] = /^(\d{1,3})([dw])$/i.exec(word) ?? [];
   if (amount !== undefined) {
@@ -24,7 +22,7 @@ function readPerson(word: string): string | undefined {
   return /^(?:<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>|([UW][A-Z0-9]{5,}))$/.exec(word)?.slice(1).find(Boolean);
 }
 
-/** Makes no request to Slack. */
+/** Sends no request to Slack. */
 function readLine({ words, person, context }: CommandCall, timeZone: string): StandIn | string {
   const [first, second, ...rest] = words;
   if (first === undefined || second === undefined || rest.length > 0) return AWAY.usage;
@@ -55,7 +53,7 @@ async function runAway(call: CommandCall): Promise<void> {
   const others = await context.standIns.current(now);
   call.acknowledge();
   context.notifyDue();
-  // Cards name the possible approvers.
+  // Cards show the possible approvers.
   await context.refreshWaitingCards();
   await call.respond(awayText(standIn, others.get(standIn.userId)));
 }
@@ -66,7 +64,7 @@ async function runBack(call: CommandCall): Promise<void> {
   if (ended === undefined) return call.respond(NOT_AWAY);
   call.acknowledge();
   context.notifyDue();
-  // Cards name the possible approvers.
+  // Cards show the possible approvers.
   await context.refreshWaitingCards();
   await call.respond(backText(ended.userId));
 }

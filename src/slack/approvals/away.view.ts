@@ -1,8 +1,6 @@
 import type { StandIn } from '../../approvals/progress.ts';
 import { code, mention, mentionApprover, moment } from '../kit/blocks.ts';
 
-/* Texts about stand-ins. */
-
 export const AWAY = {
   usage:
     'Enter an end date and a stand-in, such as `/domain away 2026-12-24 @carol` or `/domain away 2w @carol`.',

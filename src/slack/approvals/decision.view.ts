@@ -7,8 +7,6 @@ import { count } from '../kit/blocks.ts';
 import { mention, mentionApprover, moment, quote } from '../kit/mrkdwn.ts';
 import { type HistoryEvent, lapsedApprovals } from '../orders/order.view.ts';
 
-/* Required and given approvals of an order. */
-
 /** `rule “transfers of the brand” of policy version 3`; for built-in rules, the setting. */
 function ruleName(rule: RuleReference): string {
   switch (rule.kind) {
@@ -38,7 +36,7 @@ export function ruleNames(rules: readonly RuleReference[]): string {
   return rules.map(ruleName).join(', ');
 }
 
-/** Whether anything besides the settings sets the approvers. */
+/** Whether the approvers aren't only from the settings. */
 export function isRuled({
   requirements,
 }: {
@@ -47,7 +45,7 @@ export function isRuled({
   return requirements.length > 1 || requirements.some(({ rule }) => rule.kind === 'rule');
 }
 
-/** Without what was approved before the order was reopened. */
+/** Without approvals from before the order was reopened. */
 function currentRound(history: readonly HistoryEvent[]): readonly HistoryEvent[] {
   return history.slice(history.findLastIndex(({ kind }) => kind === 'reopened') + 1);
 }
@@ -57,7 +55,7 @@ export function lastProgress(history: readonly HistoryEvent[]): ApprovalsGiven |
   return currentRound(history).findLast((event) => event.kind === 'approved')?.progress;
 }
 
-/** By the log, because rows can be changed. Excludes admins who only agreed to exceed a budget. */
+/** From the log, because rows can be changed. Excludes admins who only agreed to exceed a budget. */
 export function countedApprovers(history: readonly HistoryEvent[]): readonly string[] {
   const given = lastProgress(history)?.requirements.flatMap((requirement) => requirement.given) ?? [];
   return withoutLapsed(
@@ -66,7 +64,7 @@ export function countedApprovers(history: readonly HistoryEvent[]): readonly str
   );
 }
 
-/** By the log. Includes admins who only agreed to exceed a budget. */
+/** From the log. Includes admins who only agreed to exceed a budget. */
 export function loggedApprovers(history: readonly HistoryEvent[]): readonly string[] {
   return withoutLapsed(
     currentRound(history).flatMap((event) => (event.kind === 'approved' ? event.actor : [])),
@@ -90,7 +88,7 @@ export function approverName(userId: string, history: readonly HistoryEvent[]): 
   return slotName(own ?? given.find((each) => each.userId === userId) ?? { userId });
 }
 
-/** Those who are notified; all of them if nobody is. */
+/** Approvers who are notified, or else all of them. */
 export function shownApprovers(requirement: Pick<Requirement, 'approvers' | 'silent'>): readonly string[] {
   const called = calledOf([requirement]);
   return called.length > 0 ? called : requirement.approvers;
@@ -113,7 +111,7 @@ export function requirementLines(demand: Requirements, history: readonly History
   });
 }
 
-/** Includes the rules from when it was requested. */
+/** Includes the rules at the request. */
 export function rulesOf(
   decision: PendingDecision | undefined,
   history: readonly HistoryEvent[],

@@ -20,8 +20,6 @@ import {
   reasonSuffix,
 } from '../orders/order.view.ts';
 
-/* Emergency approvals by one admin, and their review. */
-
 type EmergencyEvent = HistoryEventOf<'emergency_approved'>;
 
 /** The thread mentions the rest. */
@@ -51,7 +49,7 @@ export function emergencyFact(order: Order, history: readonly HistoryEvent[]): s
   return `By ${mention(order.emergencyApprovedBy)} with break glass${why}, ${reviewState(order)}`;
 }
 
-/** For the thread; mentions everyone without a direct message. @param called people with one */
+/** For the thread; mentions everyone without a direct message. @param called people with a direct message */
 export function emergencyReply(order: Order, event: EmergencyEvent, called: CalledPeople): Message {
   const untold = [...event.approvers.slice(MAX_TOLD), ...event.unreadableGroups];
   const others = ` ${calledText(called)}`;

@@ -16,7 +16,7 @@ const DIFFERENCES: Readonly<Record<SendingDifference, string>> = {
   no_keys: 'it needs signatures, and SIGNING_ROOTS or PUBLIC_URL doesn’t allow them',
 };
 
-/** Mismatches between order and approvals when sending; undefined: none. */
+/** Differences between the order and its approvals at sending. */
 export function unsignedPartsOf({ items }: Order): readonly SendingDifference[] | undefined {
   for (const { result } of items) {
     const summary = result?.summary;

@@ -17,7 +17,7 @@ import { escalationNotice, reminderNotice } from './waiting.view.ts';
  * the card in a channel.
  */
 
-/** Most direct messages per order. */
+/** Direct messages per order. */
 const MAX_PEOPLE = 20;
 
 const IN_CHANNEL = 'card:in:';
@@ -57,7 +57,7 @@ async function copyToApprovers(
   { order, standing, send }: Waiting,
   { approvalChannel: _, isOverBudget, ...wanted }: CardCopy,
 ): Promise<void> {
-  // Admins first: approvals don't suffice without one of them.
+  // Admins first, because an admin's approval is required.
   const called = [
     ...(isOverBudget ? await context.adminsToNotify() : []),
     ...(await peopleToCall(context.orders, order)),
@@ -82,9 +82,9 @@ interface Awaited {
 }
 
 /**
- * Sends direct messages: reminders to approvers who have the card there, and escalations after a long wait. Respects
- * night in their time zone, unless a name expires by tomorrow.
- * @returns called people, by the event's version
+ * Sends reminders to approvers with a direct message, and escalations after a long wait. Waits during the night in
+ * their time zone, unless a name expires by tomorrow.
+ * @returns notified people, by the event's version
  */
 export async function remindPeople(
   context: SlackContext,

@@ -19,7 +19,7 @@ export async function waitingCosts(
   const [{ reminderTimezone }, list] = await Promise.all([context.savedSettings(), context.prices.list()]);
   const now = context.now();
   return ({ name, expiresAt, source, renewedUntil, deletedAt, deletionPhase }) => {
-    // A renewal missing at the registry is no danger.
+    // A renewal that is missing at the registry isn't dangerous.
     const isRenewed = renewedUntil !== undefined && renewedUntil > expiresAt;
     const dates = isRenewed ? { expiresAt: renewedUntil } : { expiresAt, deletedAt, deletionPhase };
     // A date entered by a person is the same in every zone.
@@ -28,7 +28,7 @@ export async function waitingCosts(
   };
 }
 
-/** For the names of a list; empty without a known date. */
+/** Empty without a known date. */
 export async function waitingOfListed(
   context: SlackContext,
 ): Promise<(listed: { readonly domain: WatchedDomain }) => readonly WaitingStep[]> {
@@ -39,7 +39,7 @@ export async function waitingOfListed(
   };
 }
 
-/** For one name; empty if not watched. */
+/** Empty if not watched. */
 export async function waitingNow(
   context: SlackContext,
   domain: WatchedDomain | undefined,

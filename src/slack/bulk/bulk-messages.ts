@@ -15,8 +15,8 @@ import { noFileText, planCells, planComment, progressMessage, resultComment } fr
 import { PLAN_FILE, SHARED } from './plan-rows.ts';
 
 /*
- * Extra messages in a bulk order's thread: the progress message and the files of plan and result. They carry no
- * metadata: it would mark them as replies about the order's state.
+ * Extra messages in a bulk order's thread: the progress message, and the files of plan and result. They have no
+ * metadata, which would mark them as replies about the order's state.
  */
 
 /** Posts the progress message once the order has started. If it can't be updated, the card shows progress. */
@@ -47,7 +47,7 @@ export async function sendFiles(context: SlackContext, planned: PlannedThread): 
       filename: `domain-steward-plan-${order.id}.csv`,
       comment: planComment(order),
     });
-  // An outcome that became unknown again has a newer file.
+  // If an outcome became unknown again, there is a newer file.
   const last = history.findLast(({ kind }) => kind === 'finished');
   if (last === undefined) return;
   await sendFile(context, planned, `file:${last.version}`, {
@@ -57,7 +57,7 @@ export async function sendFiles(context: SlackContext, planned: PlannedThread): 
   });
 }
 
-/** Shares a file once. If Slack refuses it for good, the thread says so. */
+/** Shares a file once. If Slack refuses it permanently, the thread says so. */
 async function sendFile(
   { web, log }: SlackContext,
   { order, send, thread, since }: PlannedThread,
@@ -86,7 +86,7 @@ async function sendFile(
   });
 }
 
-/** Public records of a row aren't its outcome. */
+/** Public records about a row aren't its outcome. */
 const BESIDE_THE_POINT: ReadonlySet<OrderLogEntry['kind']> = new Set(['hinted', 'shown', 'overdue']);
 
 /** The last audit log line of each row, in row order, with the audit log's columns. */

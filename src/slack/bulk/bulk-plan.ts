@@ -30,7 +30,7 @@ type Placed = { readonly say: Message } | { readonly errors: FieldErrors };
 
 const UNKNOWN_NAME: RowFacts = { isWatched: false, isLetGo: false };
 
-/** Facts about the names of a file, in a few queries of any size. */
+/** Reads facts about any number of names in a few queries. */
 async function factsOf(
   call: Interaction,
   task: BulkTask,
@@ -75,7 +75,7 @@ async function factsOf(
   );
 }
 
-/** Keeps valid rows as a draft and reports both valid and skipped rows. */
+/** Saves valid rows as a draft and reports both valid and skipped rows. */
 export async function placePlan(call: Interaction, origin: FormOrigin, asked: AskedRows): Promise<Placed> {
   const { context } = call;
   const { task } = asked;

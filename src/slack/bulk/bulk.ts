@@ -17,7 +17,7 @@ import { refusalText } from '../orders/refusal.view.ts';
 import { AUTH_CODES_NOTE, bulkTasksText, DROPPED, fileIssues } from './bulk.view.ts';
 import { placePlan } from './bulk-plan.ts';
 
-/* Bulk orders: a file with hundreds of names is checked as a whole and becomes one order. */
+/* A file with hundreds of names is checked as a whole and becomes one order. */
 
 const planned = z.object({
   task: choiceField(

@@ -36,8 +36,6 @@ import { issueText, NO_AUTH_CODE } from '../orders/input-issue.view.ts';
 import { shortHash } from '../orders/order.view.ts';
 import { statedFields, timeText } from '../orders/statement.view.ts';
 
-/* Bulk orders: issues of the file, the plan, and the order's progress. */
-
 type Nearest = (word: string, candidates: readonly string[]) => string | undefined;
 
 /** Plain text. */
@@ -234,7 +232,7 @@ function tally({ items }: Order): Readonly<Record<ItemState, number>> {
   return found;
 }
 
-/** Labels of row states. Rows the service only accepted aren't done. */
+/** Rows that the service has only accepted aren't done. */
 function stateWords(order: Order): Readonly<Record<ItemState, string>> {
   return {
     SUCCEEDED: taskNamed(order.task).nextStep === undefined ? 'done' : 'accepted',

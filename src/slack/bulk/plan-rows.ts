@@ -2,7 +2,10 @@ import type { Order } from '../../orders/order.ts';
 import type { PostedMessage } from '../../outbox/notifications.ts';
 import { CARD } from '../orders/order-posts.ts';
 
-/* People who could see every row of a bulk order. The card shows only a few, so only these people's approvals count. */
+/*
+ * People who could see every row of a bulk order. The card shows only a few, so only these people's approvals are
+ * accepted.
+ */
 
 export const PLAN_FILE = 'file:plan';
 /**

@@ -2,8 +2,6 @@ import { UnknownKeyError } from '../../accounts/vault.ts';
 import type { CommandCall, Feature } from '../feature.ts';
 import { ADDRESS_SEALED, CALENDAR_USAGE, feedMessage } from './calendar.view.ts';
 
-/* Private URL of the watch list's calendar feed. */
-
 async function runCalendar(call: CommandCall): Promise<void> {
   const [word, ...rest] = call.words;
   if ((word !== undefined && word.toLowerCase() !== 'reset') || rest.length > 0) {

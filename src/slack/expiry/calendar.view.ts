@@ -10,7 +10,7 @@ const SOURCES: Readonly<Record<ExpirySource, string>> = {
   person: 'Date entered by a person.',
 };
 
-/** Plain text. @param hasService orders are possible */
+/** Plain text. @param hasService whether orders are possible */
 export function formatCalendarEvent(
   { name, source, lapsing, isMandated }: CalendarName,
   hasService: boolean,
@@ -36,7 +36,7 @@ export const CALENDAR_USAGE =
 export const ADDRESS_SEALED =
   'I can’t show your feed’s address, because an encryption key is missing. The address still works. Try again in a few minutes, or replace it with `/domain calendar reset`.';
 
-/** @param isNew replaces an earlier feed */
+/** @param isNew whether it replaces an earlier feed */
 export function feedMessage(address: string, isNew: boolean): Message {
   const lead = isNew
     ? 'Your feed has a new address, and the old one stopped working. Subscribe to this one:'

@@ -35,8 +35,8 @@ import {
 import { digestHead, digestMore, monthsMessage } from './digest.view.ts';
 
 /*
- * Digest messages. Each name goes to one place: its channel, else its owner, else the common channel. In each place
- * the first message starts a thread for the rest.
+ * Each name goes to one place: its channel, or else its owner, or else the common channel. In each place, the first
+ * message starts a thread for the rest.
  */
 
 export interface DigestViews {
@@ -86,7 +86,7 @@ export function createDigestPlanner(
       if (state === 'refused') await context.reminders.redirect(claim.id, destination);
       states.push(state);
     }
-    // Common channel last: it also gets what other places refused and what went to only one person.
+    // The common channel comes last: it also gets what other places refused, and what went to only one person.
     const planned = await context.reminders.planned(claim.id);
     const more = batch.moreNames || batch.moreDisputed;
     states.push(await tellPlace(context, { ...telling, more }, COMMON, planned));
@@ -94,7 +94,7 @@ export function createDigestPlanner(
   };
 }
 
-/** Posts new faults, ending certificates and renewals elsewhere in the digest's thread. */
+/** Posts new findings, expiring certificates and renewals elsewhere in the digest's thread. */
 async function postNews(
   { nameRecords: records, reminders, certificateDays }: SlackContext,
   { reminderChannel, reminderCron, reminderTimezone }: TeamSettings,
@@ -104,7 +104,7 @@ async function postNews(
   if (reminderChannel === undefined) return;
   const until = new Date(claim.id);
   const previous = await reminders.previous(claim.id);
-  // After a pause of the bot, what happened in between is new too.
+  // After an outage of the bot, everything since then is new.
   const since =
     previous === undefined
       ? lastScheduled(reminderCron, reminderTimezone, new Date(until.getTime() - 1))
@@ -134,7 +134,7 @@ function digestThread({ notifications }: ClaimedSubject, channelId: string) {
   return async () => ({ channelId: head?.channelId ?? channelId, ...(head && { threadTs: head.ts }) });
 }
 
-/** Posts the orders that are sent from tomorrow until the day of the next digest. */
+/** Posts the orders scheduled until the next digest. */
 async function postScheduled(
   { orders }: SlackContext,
   { reminderChannel, reminderCron, reminderTimezone: timeZone }: TeamSettings,
@@ -215,7 +215,7 @@ async function tellPlace(
   return 'current';
 }
 
-/** Posts the months chart in the month's first digest thread. If Slack refuses it, the next digest retries. */
+/** Posts the chart of months in the month's first digest thread. If Slack refuses it, the next digest retries. */
 async function tellMonths(
   { watchList, reminders, pauseMs = PAUSE_MS, stopLooking: signal }: SlackContext,
   { claim, send, views, options }: Telling,
@@ -290,7 +290,7 @@ async function placeOf(
     : { channelId: await directory.directMessage(destination) };
 }
 
-/** With the cost of waiting by current prices and clock. */
+/** With the cost of waiting, by current prices and time. */
 function createDigestViews(context: SlackContext): DigestViews {
   const loadCosts = () => Promise.all([waitingCosts(context), renewalWays(context)]);
   return {

@@ -51,7 +51,8 @@ import { formatDay, formatDays, formatName } from './expiry.view.ts';
 import { NO_DELETION_KNOWN } from './phase.view.ts';
 
 /*
- * The digest of expiring names: one line per name, the most urgent first, with a menu of possible actions. Near deadlines are listed in full; otherwise price and day.
+ * The digest of expiring names: one line per name, the most urgent first, with a menu of possible actions. Near
+ * deadlines are listed in full; otherwise only price and day.
  */
 
 type Reminder = DueReminder<WatchedReminder>;
@@ -64,7 +65,7 @@ const BY_ORDER: RenewalWays = { hasService: true, isElsewhere: () => false };
 
 /** Deadlines within this many days are near. */
 const NEAR_DAYS = 7;
-/** In a longer digest, a week ahead isn't near. */
+/** In a longer digest, a deadline a week ahead isn't near. */
 const SHORT_DIGEST = 6;
 
 export function digestHead(
@@ -105,7 +106,7 @@ function undatedText(undated: number): string {
   return `${count(undated, 'watched name')} ${have} no date and ${get} no reminders. \`/domain names undated\` lists ${them}.`;
 }
 
-/** Thread message; says how many names follow, or that it is the last. */
+/** A message in the thread. It says how many names follow, or that it is the last. */
 export function digestMore(
   part: DigestMore,
   waitingOf: WaitingOf = nothingKnown,
@@ -159,7 +160,7 @@ function isDecided({ name, phase, lastThreshold }: Reminder, renewals: RenewalDa
   return phase === 'registered' && !lastThreshold && renewals.has(name);
 }
 
-/** Names without a decision last; then by deadline, whatever the phase; then by cost, highest first. */
+/** Sorts names without a decision last; then by deadline, whatever the phase; then by cost, highest first. */
 function byAtStake(reminders: readonly Reminder[], renewals: RenewalDays, waitingOf: WaitingOf): Reminder[] {
   return reminders
     .map((reminder) => ({
@@ -212,7 +213,7 @@ function headline(reminder: Reminder): string {
   }
 }
 
-/** Renewals missing at the registry come last. */
+/** Renewals that are missing at the registry come last. */
 function partBlocks(part: DigestPart, waitingOf: WaitingOf, isShort: boolean, ways: RenewalWays): AnyBlock[] {
   const { reminders, renewals, disputed } = part;
   const names = byAtStake(reminders, renewals, waitingOf).flatMap((reminder, index): AnyBlock[] => {

@@ -19,7 +19,7 @@ export type DueFacts = Pick<
   'phase' | 'daysLeft' | 'isDeletionAssumed' | 'expiryDay' | 'lastSafeDay' | 'restoreUntil'
 >;
 
-/** For a watched name; undefined without a known date. */
+/** Undefined without a known date. */
 export function dueFactsOf({ day: expiryDay, daysLeft, deadline }: ListedName): DueFacts | undefined {
   if (expiryDay === undefined || daysLeft === undefined || deadline === undefined) return undefined;
   const { phase, action, until } = deadline;
@@ -49,7 +49,7 @@ export function todayOf({ expiryDay, daysLeft }: DueFacts): string {
 
 /**
  * `renew until 1 Dec, about €18.00`.
- * @param renewal the day a mandate renews it; undefined: none does
+ * @param renewal the day on which a mandate renews it, if any
  */
 export function deadlineText(
   due: DueFacts,
@@ -90,7 +90,7 @@ export function priceText({ phase }: DueFacts, waiting: readonly WaitingStep[]):
 }
 
 export interface RenewalWays extends Capability {
-  /** Whether orders can't renew the names of a registrar. */
+  /** Whether orders can't renew a registrar's names. */
   readonly isElsewhere: (registrar: string | undefined) => boolean;
 }
 

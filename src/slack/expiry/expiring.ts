@@ -4,8 +4,6 @@ import type { Message } from '../kit/blocks.ts';
 import { expiringPage, LIST_LENGTH } from './expiring.view.ts';
 import { expiringUsage } from './expiry.view.ts';
 
-/* Paged list of expiring names. */
-
 const DEFAULT_DAYS = 90;
 const MAX_DAYS = 3_660;
 

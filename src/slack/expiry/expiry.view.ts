@@ -76,7 +76,7 @@ export function termLine(term: Term): string | undefined {
     : `Deleted ${day(deletedAt)} · can be restored until ${formatDay(until)}`;
 }
 
-/** Objections to an order from its name's dates, one per line. */
+/** Objections to an order because of its name's dates, one per line. */
 export function termWarnings(term: Term): string[] {
   const { listed } = term;
   if (listed === undefined) return [':warning: Expiry unknown: it isn’t on the watch list'];

@@ -9,8 +9,6 @@ import { openForm } from '../open-form.ts';
 import { importProgress, importReport } from './expiry.view.ts';
 import { listIssueText } from './watch-list.view.ts';
 
-/* Adding many names to the watch list. */
-
 /** Longer lists report progress. */
 const SLOW_LINES = 1_000;
 

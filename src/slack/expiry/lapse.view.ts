@@ -12,7 +12,7 @@ export interface KnownOfLapse {
   readonly impact: readonly string[];
   /** Deadlines with costs; empty when unknown. */
   readonly waiting: string;
-  /** `, about €18.00`: what would keep it. */
+  /** `, about €18.00`: the price of keeping it. */
   readonly keep: string;
 }
 

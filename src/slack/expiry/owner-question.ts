@@ -43,7 +43,7 @@ export function createOwnerQuestionPlanner(context: SlackContext): NotificationP
       const { at } = await send({
         purpose: `part:${part + 1}`,
         version: JSON.stringify([
-          // The first message counts the names of all.
+          // The first message includes the count of all names.
           part === 0 ? open : 0,
           ...listed.map(({ domain: { name, question, lapse } }) => [name, question?.kept, lapse]),
         ]),

@@ -26,7 +26,7 @@ export interface QuestionPart {
   readonly open: number;
   readonly costOf: CostOf;
   readonly renewals: RenewalDays;
-  /** Why each name exists. */
+  /** The reason for each name. */
   readonly notes: ReadonlyMap<string, string>;
 }
 
@@ -95,7 +95,7 @@ function answerButtons(name: string) {
   ];
 }
 
-/** To the new owner, who is asked the same question. */
+/** To the new owner, who gets the same question. */
 export function handoverMessage(
   { from, note }: { readonly from: string; readonly note: string | undefined },
   part: QuestionPart,

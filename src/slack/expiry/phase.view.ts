@@ -1,7 +1,5 @@
 import type { LifePhase } from '../../zones/lifecycle.ts';
 
-/* Lifecycle phase texts, used everywhere. */
-
 const PHASES: Readonly<Record<LifePhase, string>> = {
   registered: 'It’s registered.',
   auto_renew_grace: '*It expired* and is in its auto-renew grace.',

@@ -56,12 +56,12 @@ import {
 } from './expiry.view.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
-/* Digest buttons. A button carries the name, `reminder_renew_many` the digest's id; a click reads everything again. */
+/* Digest buttons. A button contains the name, `reminder_renew_many` the digest's id; a click reads everything again. */
 
 /** Longer values can't be menu options. */
 const MAX_PICK = 150;
 
-/** Channel of the order's card: the name's channel, else the reminder channel, wherever the click was. */
+/** Channel of the order's card: the name's channel, or else the reminder channel, regardless of where the click was. */
 async function cardOrigin(call: Interaction, ownChannel: string | undefined): Promise<FormOrigin> {
   const { reminderChannel } = await call.context.savedSettings();
   return { channelId: ownChannel ?? reminderChannel ?? call.channelId ?? '' };
@@ -84,8 +84,8 @@ function channelOfPlace(subject: string): string | undefined {
 }
 
 /**
- * Thread for the decision: the digest's. If only the owner got it, the name's channel or the common one, because
- * another person has to confirm.
+ * The digest's thread. If only the owner got the digest, the name's channel or the common one, because another person
+ * must confirm.
  */
 async function threadOrigin(call: ActionCall): Promise<FormOrigin> {
   if (call.channelId !== undefined && isDirectMessage(call.channelId)) {
@@ -167,7 +167,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
   refusal: (call) => renewForm.refusal?.(call) ?? Promise.resolve(undefined),
 
   async render(call, origin, values) {
-    // Portfolio forms carry names, digest forms the digest's id.
+    // Forms of the portfolio contain names, forms of a digest its id.
     const names =
       origin.subject === undefined
         ? await call.context.expiry.renewableAmong(linesIn(values['names']))
@@ -204,7 +204,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
       return { errors: errorsByField(fieldProblems(outcome.issues)) };
     }
     if (outcome.kind === 'open_already') {
-      // Other names stay ticked, so an error on one doesn't lose the selection.
+      // Other names stay selected, so an error on one doesn't lose the selection.
       return {
         errors: {
           names: openAlreadyAtFieldText(
@@ -220,13 +220,13 @@ export const renewManyForm: FormFeature<'renew_many'> = {
   },
 };
 
-/** Offered snooze, if enough days are left. */
+/** The suggested number of days, if enough are left. */
 const SNOOZE_DAYS = 7;
 
 const snoozed = z.object({
   days: field(
     { label: 'Days', kind: 'number', range: { min: 1, max: MAX_SNOOZE_DAYS } },
-    // Non-numbers get the error with the days left.
+    // Other text gets the error with the days left.
     GIVEN.transform(Number),
   ),
   reason: reasonField('Shown in the thread.'),

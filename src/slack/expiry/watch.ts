@@ -17,8 +17,6 @@ import {
 } from './watch.view.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
-/* Adding and removing watched names. */
-
 /** A lookup that takes longer is announced. */
 const QUICK_MS = 1_500;
 const LOOKUP_MS = 6_000;

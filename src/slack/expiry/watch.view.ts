@@ -61,7 +61,7 @@ export interface WatchedResult {
 interface WatchAnswer {
   /** As typed; passed on to the suggested domain. */
   readonly date: string | undefined;
-  /** Where dates that need confirmation wait. */
+  /** Where dates wait for confirmation. */
   readonly confirmations: readonly string[];
   readonly hasReminders: boolean;
   readonly isAdmin: boolean;
@@ -69,7 +69,7 @@ interface WatchAnswer {
   readonly now: Date;
 }
 
-/** A line per name; of a single one, also what to do. */
+/** A line per name; for a single name, also what to do. */
 export function watchedMessage(results: readonly WatchedResult[], answer: WatchAnswer): Message {
   const { date, confirmations, hasReminders, isAdmin } = answer;
   const isList = results.length > 1;
@@ -103,7 +103,7 @@ function resultLines(
     return [isList ? `:x: ${code(text)}: ${why}` : `Nothing was added to the watch list. ${why}`];
   }
   const { domain, known: wasWatched, dateNotTaken, waiting } = outcome;
-  // The answer says who has to confirm the date.
+  // The answer says who must confirm the date.
   if (!isList && waiting !== undefined) return [];
   const { timeZone, now } = answer;
   const lastDay = domain.expiry && expiryDay(domain.expiry.at, domain.expiry.source, timeZone);
@@ -132,7 +132,7 @@ function resultLines(
   return [present([formatName(domain.name), when, ...facts]).join(' · ')];
 }
 
-/** Worst first, without notes. Unknown dates have a sentence of their own. */
+/** Worst first, without notes. Unknown dates have a separate sentence. */
 function wrongWith(domain: WatchedDomain, findings: readonly Finding[]): string[] {
   return present([
     ...findings
@@ -146,7 +146,7 @@ export function unwatchedText(name: string): string {
   return `${formatName(name)} is no longer watched and gets no reminders. \`/domain watch ${name}\` adds it again.`;
 }
 
-/** Neither registry nor people provide an expiry date. */
+/** Neither the registry nor people provide an expiry date. */
 function isUndated(domain: WatchedDomain): boolean {
   return isDateless(domain) && domain.expiry === undefined;
 }

@@ -18,13 +18,9 @@ import {
   unknownCommand,
 } from './help.view.ts';
 
-/*
- * Help.
- */
-
 /** Longest wait for the reader's data. Help matters most during an outage. */
 const READER_MS = 800;
-/** Fallback on a timeout: most people are linked and no admins. */
+/** After a timeout: most people are linked and not admins. */
 const ANYBODY = { isLinked: true, isAdmin: false };
 
 async function readerOf(call: Interaction): Promise<HelpReader> {
@@ -54,7 +50,7 @@ export function createHelp(listCommands: () => readonly NamedCommand[]) {
       const all = listCommands();
       const commands = all.filter((each) => isOffered(each, call.context));
       const [word] = call.words;
-      // Help changes nothing, so it acknowledges at once.
+      // Help changes nothing, so it acknowledges immediately.
       call.acknowledge();
       if (word === undefined) return call.respond(helpOverview(commands, await readerOf(call)));
       if (word.toLowerCase() === 'all') return call.respond(helpForAll(commands, await readerOf(call)));

@@ -20,14 +20,14 @@ type Described = Pick<NamedCommand, 'name' | 'usage' | 'summary' | 'example' | '
 /** Decides which subcommands the reader can use. */
 export interface HelpReader extends Capability {
   readonly isLinked: boolean;
-  /** Lets people without an own account order. */
+  /** Lets people without their own account order. */
   readonly hasTeamAccount?: boolean;
   readonly isAdmin: boolean;
 }
 
 const EVERYDAY = 'Everyday';
 
-/** Ordered as shown. */
+/** In display order. */
 export const HELP_GROUPS: readonly { readonly title: string; readonly names: readonly string[] }[] = [
   { title: EVERYDAY, names: [] },
   {
@@ -90,7 +90,7 @@ function usageLine({ usage, summary }: Described): string {
   return `\`/domain ${usage}\`  ${summary}`;
 }
 
-/** By how often they are needed; the overview shows the first that the reader can use. */
+/** Most used first; the overview shows the first ones that the reader can use. */
 const MOST_USED = ['link', 'renew', 'create', 'name', 'orders', 'expiring', 'watch', 'import'];
 const MOST_USED_TO_WATCH = ['watch', 'import', 'expiring', 'name', 'names'];
 const OVERVIEW_COMMANDS = 5;

@@ -17,8 +17,6 @@ import { toPlainView } from '../outbound/fallback.ts';
 import { okResponse } from '../outbound/web.ts';
 import { HOME_LENGTH, type HomeData, homeBlocks, strangerBlocks, unavailableBlocks } from './home.view.ts';
 
-/* The bot's Home tab. */
-
 /** Orders read per part. Counts beyond what is shown come from these. */
 const READ = 100;
 

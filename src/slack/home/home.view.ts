@@ -67,18 +67,14 @@ import {
 } from '../orders/order.view.ts';
 import { briefText, showWhole } from '../orders/statement.view.ts';
 
-/*
- * The Home tab.
- */
-
 export interface HomeData extends Capability {
   readonly account: Account | undefined;
-  /** Used by people without an own account. */
+  /** Used by people without their own account. */
   readonly teamAccount?: Account | undefined;
   readonly isAdmin: boolean;
-  /** Unexplained incidents, latest first. */
+  /** Unexpected changes, latest first. */
   readonly incidents: readonly ListedIncident[];
-  /** Approver groups Slack doesn't resolve, if relevant to the person. */
+  /** Approver groups that Slack can't look up, if relevant to the person. */
   readonly unreadableGroups: readonly string[];
   /** Undefined for non-approvers. */
   readonly toDecide: readonly Order[] | undefined;
@@ -87,7 +83,7 @@ export interface HomeData extends Capability {
   readonly toResolve: readonly Order[];
   /** Emergency approvals with an open review; empty for non-admins. */
   readonly toReview: readonly { readonly order: Order; readonly canSignOff: boolean }[];
-  /** Stand-in of the absent person. */
+  /** The absent person's stand-in. */
   readonly standIn: StandIn | undefined;
   /** Absences that this person covers. */
   readonly standsInFor: readonly StandIn[];
@@ -98,7 +94,7 @@ export interface HomeData extends Capability {
   readonly next: readonly ListedName[];
   readonly renewals: RenewalDays;
   readonly months: readonly MonthCount[];
-  /** Active mandates the person requested or granted. */
+  /** Active mandates that the person requested or approved. */
   readonly mandates?: readonly MandateInForce[] | undefined;
   /** Watched names by their worst finding. */
   readonly posture?: PostureSummary['counts'] | undefined;
@@ -113,15 +109,14 @@ export interface OwnedNames {
 }
 
 export interface HomeMoney {
-  /** YYYY-MM */
   readonly month: string;
   readonly spent: SpendSum;
   readonly budgets: readonly BudgetStatus[];
-  /** BCP 47 tag of the reader. */
+  /** The reader's BCP 47 tag. */
   readonly locale: string;
 }
 
-/** Most orders or names per part. */
+/** Orders or names per part. */
 export const HOME_LENGTH = 10;
 /** Used if all parts together exceed Slack's block limit. */
 const SHORT_LENGTH = 5;
@@ -134,7 +129,7 @@ export function homeBlocks(data: HomeData): KnownBlock[] {
   return full.length > LIMITS.viewBlocks ? blocks(data, SHORT_LENGTH) : full;
 }
 
-/** @param length most orders per part */
+/** @param length orders per part */
 function memberBlocks(data: HomeData, length: number): KnownBlock[] {
   return [
     header('Domain Steward'),
@@ -244,7 +239,7 @@ export function unavailableBlocks(reference: string): KnownBlock[] {
   ];
 }
 
-/** Incidents come before everything pending. */
+/** Incidents come before pending orders. */
 const INCIDENTS_SHOWN = 3;
 function incidentPart({ incidents }: HomeData): KnownBlock[] {
   return firstIncidents(incidents, INCIDENTS_SHOWN);
@@ -277,12 +272,12 @@ function unreadablePart({ unreadableGroups, toDecide, isAdmin }: HomeData): Know
 interface Part {
   readonly title: string;
   readonly entries: readonly (readonly KnownBlock[])[];
-  /** Text without orders; undefined: the part is left out. */
+  /** Text without orders; undefined: the part is omitted. */
   readonly none?: string;
   readonly more: string;
 }
 
-/** @param length most entries shown */
+/** @param length number of entries shown */
 function part({ title, entries, none, more }: Part, length: number): KnownBlock[] {
   if (entries.length === 0) return none === undefined ? [] : [divider, header(title), section(none)];
   const left = entries.length - length;
@@ -340,7 +335,7 @@ function unresolvedPart(orders: readonly Order[], length: number): KnownBlock[] 
   );
 }
 
-/** Says that an unpriced order costs money; free orders need no mention. */
+/** Says that an unpriced order costs money. Free orders need no text. */
 function moneyWords(order: Order): string[] {
   switch (taskNamed(order.task).charge(order.items.map(({ name }) => name))) {
     case 'yes':
@@ -368,7 +363,7 @@ function reviewPart(orders: HomeData['toReview'], length: number): KnownBlock[] 
   );
 }
 
-/** Covered by other words of the entry. Findings concern rows, which *Look at it* shows. */
+/** Shown by other words of the entry. Findings are about rows, which *Look at it* shows. */
 const SHOWN: ReadonlySet<UnusualFact> = new Set<UnusualFact>([
   'price',
   'account',
@@ -417,7 +412,7 @@ function decisionText(order: Order, briefing: Briefing | undefined): string {
   ]).join('\n');
 }
 
-/** Most requirements per listed order. */
+/** Requirements per listed order. */
 const SHOWN_REQUIREMENTS = 3;
 
 /** Approvers by rule, as of the request; empty if only the settings apply. */

@@ -5,7 +5,7 @@ import { noticeView } from '../kit/form.ts';
 
 export const SLOW = textMessage('This takes longer than usual. I’ll answer here.');
 
-/** Used if acknowledged late and the handler says nothing. */
+/** Used if acknowledged late and the handler has no reply. */
 export const DONE = textMessage('Done.');
 
 export const NOT_A_MEMBER = textMessage(

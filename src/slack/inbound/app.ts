@@ -18,7 +18,7 @@ export interface SlackApp {
   start(): Promise<void>;
   connected(): boolean;
   /**
-   * Stops taking deliveries and waits for pending ones.
+   * Stops accepting deliveries and waits for pending ones.
    * @returns false on timeout
    */
   stop(timeoutMs: number): Promise<boolean>;

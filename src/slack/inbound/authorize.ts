@@ -25,12 +25,12 @@ import { respond, respondBefore, respondWithRetries } from './respond.ts';
 
 export interface Delivery {
   readonly userId: string;
-  /** The person's workspace, if Slack's signed request names it. */
+  /** The person's workspace, if Slack's signed request contains it. */
   readonly homeTeamId: string | undefined;
   readonly channelId: string | undefined;
   readonly threadTs: string | undefined;
   readonly triggerId: string;
-  /** Done in a modal; another can open on top. */
+  /** Clicked in a modal; another can open on top. */
   readonly isInModal: boolean;
   /** Stays the same when Slack redelivers. */
   readonly deliveryId: string;
@@ -120,11 +120,11 @@ async function isShownWhole(message: Message, show: (view: ModalView) => Promise
 /** Leaves time to open a modal within a trigger's 3 s. */
 const TELL_WITHIN_MS = 1_700;
 
-/** A trigger lives 3 s from the action, minus both ways of network time. */
+/** A trigger is valid for 3 s after the action, minus network time both ways. */
 const TRIGGER_MS = 2_700;
 
 /**
- * Makes a call that uses a trigger. Retries rate limits while the trigger lives.
+ * Makes a call that uses a trigger. Retries rate limits while the trigger is valid.
  * @param arrivedAt of the delivery, in ms of `performance.now`
  */
 async function withinTrigger<T>(arrivedAt: number, call: () => Promise<T>): Promise<T> {

@@ -31,8 +31,6 @@ import {
 import { submitForm } from './submission.ts';
 import type { WorkTracker } from './work-tracker.ts';
 
-/* Routes deliveries to features. */
-
 interface Delivered {
   readonly body: unknown;
   readonly ack: () => Promise<void>;
@@ -85,8 +83,8 @@ export function createDeliveryHandlers(
 }
 
 /**
- * Records an order's card shown in a delivery. If the reply to its posting was lost, the bot learns its place here
- * and updates it from then on.
+ * Records an order's card shown in a delivery. If the reply to its posting was lost, this reveals the message's place,
+ * for later updates.
  */
 async function adoptShownCard(
   { adoptCard }: SlackContext,
@@ -97,7 +95,7 @@ async function adoptShownCard(
   await adoptCard(orderId, { channelId: channel.id, ts: message.ts, shownTo: user.id });
 }
 
-/** Answers a button in a message Slack no longer lets us edit; undefined for other messages. */
+/** Answers a button in a message that Slack no longer lets us edit; undefined for other messages. */
 async function answerForRetired(
   call: Interaction,
   { channel, message }: z.infer<typeof actionPayload>,
@@ -108,7 +106,7 @@ async function answerForRetired(
   if (found === undefined) return undefined;
   call.acknowledge();
   const { subject, current } = found;
-  // A direct message link works only for its own person.
+  // A direct message link works only for its recipient.
   const isReadable =
     current !== undefined && (current.channelId === channel.id || !isDirectMessage(current.channelId));
   const link = isReadable ? await permalinkOf(web, current) : undefined;

@@ -6,8 +6,8 @@ const CANDIDATE =
   /<https?:\/\/[^>|]+(?:\|[^>]*)?>|https?:\/\/[^\s<>]+|[\p{L}\p{M}\p{Nd}](?:[\p{L}\p{M}\p{Nd}.-]*[\p{L}\p{M}\p{Nd}])?/gu;
 const MAX_FOUND = 50;
 /**
- * Domain names in a message, in ASCII, unique, in order. An email address counts as its domain, a URL as its host.
- * Other words need a supported TLD: most are file names, or sentences without a space between them.
+ * Domain names in a message, in ASCII, unique, in order. Email addresses and URLs are reduced to their domain. Other
+ * words need a supported TLD: most are file names, or sentences without a space between them.
  */
 export function namesIn(text: string): readonly string[] {
   const found = new Set<string>();

@@ -18,7 +18,7 @@ export type SlackMode =
 
 export interface SlackReceiver {
   readonly receiver: Receiver;
-  /** Takes Slack's signed requests; undefined in Socket Mode. */
+  /** Accepts Slack's signed requests; undefined in Socket Mode. */
   readonly requestListener: RequestListener | undefined;
   /**
    * Resolves when deliveries can arrive; waits during a Slack outage.
@@ -44,7 +44,7 @@ function httpReceiver(signingSecret: Secret, log: Log): SlackReceiver {
   let open = false;
   return {
     receiver,
-    // Our server also answers health checks and metrics.
+    // The bot's server also answers health checks and metrics.
     requestListener: (request, response) => receiver.requestListener(request, response),
     start: async () => {
       open = true;
@@ -62,8 +62,7 @@ const MAX_WAIT_MS = 30_000;
 const CONNECT_MS = 20_000;
 
 /**
- * Own reconnect. Slack's client waits 5 s even if Slack requested it, and a failure ends the process, so its own is
- * off.
+ * Replaces the client's own reconnect, which waits 5 s even if Slack requested it, and whose failure ends the process.
  */
 function socketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log): SlackReceiver {
   const receiver = new SocketModeReceiver({
@@ -136,11 +135,11 @@ function socketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log):
   };
 }
 
-/** Slack client's log lines for events and errors that are logged here in detail. */
+/** Log lines of Slack's client for events and errors that are logged here in detail. */
 const REPEATED_LOG_LINES = /^(WebSocket error|Failed to retrieve a new WSS URL)/;
 
 /**
- * Writes Bolt's log lines into the bot's log, errors with code and cause. Skips debug lines, which hold whole
+ * Writes Bolt's log lines into the bot's log, errors with code and cause. Skips debug lines, which contain whole
  * payloads, and non-error objects.
  */
 export function boltLogger(log: Log): Logger {

@@ -32,7 +32,7 @@ export async function respond(
 ): Promise<void> {
   const { responseUrl } = to;
   if (responseUrl !== undefined && !context.isSlackAddress(responseUrl)) {
-    // Log only the host: the full URL grants the right to answer.
+    // Only the host is logged: the full URL grants the right to answer.
     const host = URL.canParse(responseUrl) ? new URL(responseUrl).host : undefined;
     context.log.warn({ host }, 'ignored a response address that isn’t Slack’s');
   } else if (
@@ -54,7 +54,7 @@ export async function respond(
       );
       return;
     } catch (error) {
-      // Refused, limited or lost: try the next way. A duplicate is better than no answer.
+      // Refused, limited or lost: tries the next way. A duplicate is better than no answer.
       if (!(error instanceof SlackApiError)) throw error;
       if (isTransient(error)) inChannel = error;
     }
@@ -72,7 +72,7 @@ export async function respond(
   }
 }
 
-/** Tries once. @param until in ms of `performance.now` @returns whether Slack took it by then */
+/** Tries once. @param until in ms of `performance.now` @returns whether Slack accepted it by then */
 export function respondBefore(
   context: SlackContext,
   to: ResponseTarget,

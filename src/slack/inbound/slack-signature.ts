@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Secret } from '../../service/secret.ts';
 
-/** Signatures are valid five minutes either way; Bolt checks only the past. */
+/** Signatures are valid for five minutes in both directions; Bolt checks only the past. */
 const CLOCK_LEEWAY_SECONDS = 300;
 
 /**

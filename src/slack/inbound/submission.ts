@@ -31,7 +31,7 @@ const SUBMISSION_MS = 2_000;
 
 type Ack = AckFn<ViewResponseAction>;
 
-/** A form's acknowledgement carries its outcome. When late, the view shows it. */
+/** A form's acknowledgement contains its outcome. When late, the view shows it. */
 const ownAcknowledgement = (): Acknowledgement => ({
   give: () => undefined,
   isLate: false,
@@ -132,13 +132,13 @@ async function answerSubmission(
 /** Slack gives up on a form after 3 s. */
 const TELL_WITHIN_MS = 2_600;
 
-/** @returns whether Slack took it in time; if not, the form must say it */
+/** @returns whether Slack accepted it in time; if not, the form must show it */
 function isTold({ context, person, channelId, threadTs, arrivedAt }: Interaction, message: Message) {
   const reach = { person, channelId, threadTs, responseUrl: undefined };
   return respondBefore(context, reach, message, arrivedAt + TELL_WITHIN_MS);
 }
 
-/** Runs a form's long work and reports errors; leaves closed views alone. */
+/** Runs a form's long work and reports errors; ignores closed views. */
 async function carryOn({ meanwhile }: NextView, viewId: string, teller: Interaction): Promise<void> {
   if (meanwhile === undefined) return;
   const { web, log } = teller.context;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../lib/log.ts';
 import { type Acknowledgement, createAcknowledgement } from './acknowledgement.ts';
 
-/** Tracks pending deliveries, so shutdown waits for them and no error is lost. */
+/** Tracks pending deliveries, so that shutdown waits for them and no error is lost. */
 export interface WorkTracker {
   /** @returns when done; never rejects */
   track(activity: string, run: () => Promise<void>): Promise<void>;

@@ -51,7 +51,7 @@ export interface DataVisualizationBlock {
 type CutThing = 'blocks' | 'buttons' | 'elements' | 'options' | 'rows';
 let onCut: (what: CutThing, found: number, limit: number) => void = () => undefined;
 
-/** Called for everything cut off by Slack's limits. Tests let it throw: growing lists need pages. */
+/** Called for everything cut off by Slack's limits. Tests throw here: growing lists need pages. */
 export function watchCuts(handle: typeof onCut): void {
   onCut = handle;
 }
@@ -262,7 +262,7 @@ export interface Table {
   readonly pageSize?: number;
 }
 
-/** Most rows per table; the rest goes on the next page. */
+/** Rows per table; the rest goes on the next page. */
 export const TABLE_ROWS = LIMITS.tableRows;
 
 /** Sortable and paged. Cell text is raw. If the table exceeds Slack's limit, the longest cells are cut. */
@@ -313,7 +313,7 @@ function cutToFit(lengths: readonly number[], budget: number, most: number): num
   return limit;
 }
 
-/** One bar per month; drops bars beyond Slack's limit. @param unit what is counted */
+/** One bar per month; drops bars beyond Slack's limit. @param unit of the values */
 export function monthChart(
   title: string,
   unit: string,
@@ -338,7 +338,7 @@ export function monthChart(
 }
 
 /**
- * Replaces tables and charts, which some workspaces don't support, by text. For a retry after Slack refused the
+ * Replaces tables and charts, which some workspaces don't support, with text. For a retry after Slack refused the
  * blocks.
  */
 export function dropNewBlocks(blocks: readonly AnyBlock[]): AnyBlock[] {

@@ -14,7 +14,7 @@ export function csvLine(cells: readonly string[]): string {
   return stringify([harmless], { record_delimiter: 'windows', quoted_match: /[;\t\r\n]/ });
 }
 
-/** Yields to other work. */
+/** Yields to the event loop. */
 export async function csvFile(lines: readonly (readonly string[])[]): Promise<string> {
   const parts = [BYTE_ORDER_MARK];
   for await (const line of inTurns(lines)) parts.push(csvLine(line));

@@ -4,8 +4,8 @@ import type { Field, FieldErrors, Form, FormOrigin, FormValues } from './form.ts
 import { fieldsOf, readForm } from './form.ts';
 
 /**
- * An editable list, declared once: one form adds an entry or edits the one in the form's subject. Display, parsing
- * and replies follow. No entry: a new one. No call: the form isn't open yet.
+ * An editable list, declared once: one form adds an entry or edits the one in the form's subject. Display, parsing and
+ * replies follow. Without an entry, it adds a new one. Without a call, the form isn't open yet.
  */
 interface EditedList<Name extends string, Call, Sent, Entry, Declared extends z.ZodObject, Outcome> {
   /** Defaults to the fields of a new entry. */

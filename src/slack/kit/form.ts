@@ -78,7 +78,7 @@ export const TYPED_OR_EMPTY = z.string().default('');
 export const TYPED_LINES = z.array(z.string()).optional();
 export const PICKED = z.array(z.string()).default([]);
 
-/** Text field; without a schema it is checked elsewhere. */
+/** Text field; without a schema, it is checked elsewhere. */
 export function typedField(label: string, more?: Partial<FieldDisplay>): typeof TYPED;
 export function typedField<Schema extends z.ZodType>(
   label: string,
@@ -122,7 +122,7 @@ export function reasonField(hint: string, label = REASON.label) {
   return field({ ...REASON, label, hint }, reason);
 }
 
-/** Read in the requester's time zone when the order is placed. */
+/** Parsed in the requester's time zone when the order is requested. */
 export const sendAtField = typedField('Send at', {
   placeholder: '2026-12-06 02:00',
   hint: 'Day and time in your time zone, up to 90 days ahead. Empty: as soon as it’s approved.',
@@ -132,7 +132,6 @@ export function neededReason(hint: string, label = REASON.label) {
   return field({ ...REASON, label, hint }, givenReason);
 }
 
-/** In order. */
 export function fieldsOf(declared: z.ZodObject): Field[] {
   return Object.entries(declared.shape).map(([name, schema]) => {
     const found = LOOKS.get(schema);
@@ -145,7 +144,7 @@ export function fieldsOf(declared: z.ZodObject): Field[] {
 
 export type FieldErrors = Readonly<Record<string, string>>;
 
-/** Parsed values, or all errors at once. */
+/** Parsed values, or all errors together. */
 export function readForm<Declared extends z.ZodObject>(
   declared: Declared,
   values: FormValues,
@@ -213,14 +212,14 @@ export interface Form<Name extends string = string> {
 /** One text per field, or several for list fields. */
 export type FormValues = Readonly<Record<string, string | readonly string[]>>;
 
-/** Travels with an open form. Holds no secret and no content. */
+/** Stored in an open form. Contains no secret and no content. */
 export interface FormOrigin {
   readonly channelId: string;
   readonly threadTs?: string | undefined;
-  /** Order id or name the form is about. */
+  /** Id of the order, or name, that the form is about. */
   readonly subject?: string | undefined;
   readonly retryOf?: string | undefined;
-  /** The account active when the form opened, which its values belong to. */
+  /** The active account when the form was opened, which its values belong to. */
   readonly accountId?: string | undefined;
   /** Page of a paged view, from 1. */
   readonly page?: number | undefined;
@@ -232,7 +231,7 @@ export interface FormView {
   readonly values?: FormValues;
   /** Above the fields, mrkdwn. */
   readonly intro?: readonly KnownBlock[];
-  /** Shown above the fields, for views that can't carry field errors anymore. */
+  /** Shown above the fields, for views that can't show field errors anymore. */
   readonly problems?: readonly string[];
   /** Issues of initial values, by field: Slack shows no field errors before a submission. */
   readonly fieldIssues?: Readonly<Record<string, string>>;

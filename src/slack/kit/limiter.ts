@@ -1,7 +1,7 @@
 /** Sliding-window rate limit per person. In memory, per process. */
 export interface Limiter {
   /**
-   * Counts one use, unless over the limit.
+   * Records one use, unless over the limit.
    * @returns undefined if allowed, else the seconds to wait
    */
   take(personId: string): number | undefined;

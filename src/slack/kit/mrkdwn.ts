@@ -1,8 +1,8 @@
 import { DAY_MS } from '../../lib/duration.ts';
 
 /*
- * The only place that knows Slack's text rules and limits. Everything a person or the service said passes
- * `escapeText` before it appears in a message.
+ * The only place with Slack's text rules and limits. Everything that a person or the service wrote passes `escapeText`
+ * before it appears in a message.
  */
 
 /** Block Kit limits, in characters and counts. https://docs.slack.dev/reference/block-kit */
@@ -112,10 +112,7 @@ export function mentionApprover(id: string): string {
   return id.startsWith('S') ? `<!subteam^${id}>` : mention(id);
 }
 
-/**
- * In the reader's time zone.
- * https://docs.slack.dev/messaging/formatting-message-text#date-formatting
- */
+/** In the reader's time zone. https://docs.slack.dev/messaging/formatting-message-text#date-formatting */
 export function moment(at: Date): string {
   return `<!date^${Math.floor(at.getTime() / 1_000)}^{date_short_pretty} {time}|${utcMinute(at)}>`;
 }
@@ -164,8 +161,8 @@ const SIGNS = /^(?:(?::[a-z][a-z0-9_+-]*:|\p{Extended_Pictographic}\ufe0f?)+\s+)
 const CALLED = /^(?:<[@!][^>]+>(?:, )?)+: (\p{L}?)/u;
 
 /**
- * Removes markup, leading emoji and mentions, for lock screens and screen readers. Escaped text stays escaped,
- * because Slack reads mentions here too.
+ * Removes markup, leading emoji and mentions, for lock screens and screen readers. Escaped text stays escaped, because
+ * Slack reads mentions here too.
  */
 export function plain(mrkdwn: string): string {
   const bare = mrkdwn

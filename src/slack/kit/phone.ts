@@ -4,7 +4,7 @@ import { truncateMarkup } from './mrkdwn.ts';
 
 const LINE = 40;
 
-/** Most lines of messages used for decisions or read repeatedly. */
+/** Maximum lines of messages used for decisions or read repeatedly. */
 export const MOST_LINES = { reply: 6, endedCard: 6, alarm: 14, plan: 16 } as const;
 export const ROW_OF_BUTTONS = 2;
 

@@ -12,7 +12,7 @@ import { recordFindingText } from '../orders/record-finding.view.ts';
 import { retryReasonText, summaryText } from '../orders/summary.view.ts';
 import { differenceText } from './ledger.view.ts';
 
-/* Audit log table rows: one per event, but one per row for events of several bulk rows. */
+/* Audit log table: one row per event, or per item for events about several items of a bulk order. */
 
 /** Actor of orders settled by a registry record. */
 export const REGISTRY_RECORD = 'Registry record (RDAP)';
@@ -67,7 +67,7 @@ export interface OrderLine {
   readonly n: number | undefined;
 }
 
-/** One line, or one per row for events of several bulk rows. */
+/** One line, or one per item for events about several items of a bulk order. */
 export async function orderLines(event: AuditedEvent, nameOf: NameOf): Promise<OrderLine[]> {
   const { order, entry } = event;
   const items = order.bulk === undefined ? [] : itemsOf(order, entry);
@@ -78,7 +78,7 @@ export async function orderLines(event: AuditedEvent, nameOf: NameOf): Promise<O
   );
 }
 
-/** Events that concern several items at once. */
+/** Events about several items. */
 const JOINT: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'stopped',
   'expired',
@@ -87,7 +87,7 @@ const JOINT: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'invalidated',
 ]);
 
-/** Row outcome of such events if the event doesn't state it. */
+/** Outcome of each item if the event doesn't state it. */
 const JOINT_OUTCOMES: Readonly<Partial<Record<OrderLogEntry['kind'], string>>> = {
   stopped: 'FAILED',
   expired: 'FAILED',
@@ -106,7 +106,7 @@ function itemsOf({ items }: Order, entry: OrderLogEntry): readonly OrderItem[] {
 }
 
 /**
- * Cells in the order of {@link AUDIT_COLUMNS}. No secrets: orders keep none.
+ * Cells in the order of {@link AUDIT_COLUMNS}. No secrets: orders contain none.
  * @param item the event's item
  */
 export async function orderRow(event: AuditedEvent, nameOf: NameOf, item?: OrderItem): Promise<string[]> {
@@ -144,7 +144,7 @@ export async function orderRow(event: AuditedEvent, nameOf: NameOf, item?: Order
   });
 }
 
-/** Approvers counted at an event, without those lapsed by the last approval before it. */
+/** Valid approvers at an event, without those lapsed by the last approval before it. */
 function standingApprovers({ entry, decisions }: AuditedEvent): readonly string[] {
   const given = decisions.filter(({ kind, version }) => APPROVALS.has(kind) && version <= entry.version);
   const last = given.findLast(({ kind }) => kind === 'approved');
@@ -347,7 +347,7 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: RowOf<Kind> } = {
   }),
 };
 
-/** Event that isn't an order's, as cells in the order of {@link AUDIT_COLUMNS}. */
+/** An event without an order, as cells in the order of {@link AUDIT_COLUMNS}. */
 export async function teamEventRow(event: TeamEvent, nameOf: NameOf): Promise<string[]> {
   const confirmedBy = 'confirmedBy' in event ? event.confirmedBy : undefined;
   return cells({
@@ -398,7 +398,7 @@ function sentInput(
     return JSON.stringify({ statement: asked.statement, rows: asked.rows });
   const { secretField } = taskNamed(asked.task);
   const secret = hasSecretInput(order) && secretField !== undefined ? { [secretField]: '[secret]' } : {};
-  // The log keeps only the count of a file's rows.
+  // For the rows of a file, the log has only their number.
   const said = asked.input ?? item?.input;
   const input = typeof said === 'object' && said !== null ? said : {};
   return JSON.stringify({ ...input, ...secret });

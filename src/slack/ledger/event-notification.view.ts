@@ -43,7 +43,7 @@ export function lapseConfirmedText({ subject, actor, askedBy = '', reason }: Dec
   return `:white_check_mark: ${formatName(subject.id)} will lapse. Requested by ${byWhom(askedBy, reason)}, confirmed by ${mention(actor)}. No more reminders; \`/domain watch ${subject.id}\` undoes it.`;
 }
 
-/** @param standIn the former stand-in */
+/** @param standIn the previous stand-in */
 export function backText(standIn: string): string {
   return `Welcome back. ${mention(standIn)} is no longer your stand-in.`;
 }

@@ -51,7 +51,7 @@ export function createEventPlanner(context: SlackContext): NotificationPlanner {
       return undefined;
     }
     const origin = 'origin' in event ? event.origin : undefined;
-    // At least the decider is notified.
+    // At least the person who decided is notified.
     const places = [
       async () => (origin?.channelId === '' ? undefined : origin),
       directMessageTo(context.directory, event.actor),

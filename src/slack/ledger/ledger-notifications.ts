@@ -16,7 +16,7 @@ import {
   stalledMessage,
 } from './ledger.view.ts';
 
-/* Ledger notifications: mismatches, and the daily anchors. */
+/* Ledger notifications: differences, and the daily anchors. */
 
 export async function alertPlace({ savedSettings }: SlackContext) {
   const { alertChannel, reminderChannel } = await savedSettings();

@@ -16,7 +16,7 @@ import {
 } from './ledger-export.view.ts';
 import { datesOf, readSpan } from './span.ts';
 
-/* The ledger, for admins, and an order's receipt, for its readers: files verified without the bot. */
+/* The ledger, for admins, and an order's receipt, for its readers: files that are verified without the bot. */
 
 async function* textOf(
   lines: AsyncIterable<FileLine> | readonly FileLine[],
@@ -57,7 +57,7 @@ async function sendReceipt(call: Interaction, id: string): Promise<void> {
   const { context } = call;
   const order = await loadVisible(context.orders, viewerOf(call), id);
   if (order === undefined) return call.respond(noSuchOrderText(id));
-  // Include its latest events.
+  // Includes its latest events.
   await context.ledger.sealAndAnchor();
   const lines = await context.ledger.receipt(order, context.statementOf(order));
   if (lines === undefined) return call.respond(NO_KEY);

@@ -3,8 +3,6 @@ import type { TeamEventOf } from '../../ledger/events.ts';
 
 import { code, lines, type Message, message, moment, section, textMessage } from '../kit/blocks.ts';
 
-/* Texts about the ledger. */
-
 const DIFFERENCES: Readonly<Record<LedgerDifference['code'], (first: number | undefined) => string>> = {
   event_changed: (first) =>
     `Log rows differ from their seals, first event ${first}: someone changed them in the database.`,

@@ -1,7 +1,5 @@
 import type { HeldCode } from '../../mandates/codes.ts';
 
-/* Why a mandate doesn't renew a name. */
-
 const HELD: Readonly<Record<HeldCode, string>> = {
   price_unknown: 'its price is unknown',
   price_above: 'its price is above the maximum',

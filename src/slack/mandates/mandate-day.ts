@@ -6,8 +6,8 @@ import type { NotificationPlanner, WantedNotification } from '../outbound/notify
 import { ACTS_PER_MESSAGE, dayMessage, type NotifiedAct } from './mandate.view.ts';
 
 /*
- * A day's mandate actions are one message in the reminder channel; overflow goes into its thread. Content is recorded
- * at once, because posting may happen a day later.
+ * A day's mandate acts are one message in the reminder channel; overflow goes into its thread. Content is recorded
+ * immediately, because posting may happen a day later.
  */
 
 export function createMandateDayPlanner(context: SlackContext): NotificationPlanner {

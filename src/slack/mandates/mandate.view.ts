@@ -33,7 +33,7 @@ import { periodText } from '../money/budget.view.ts';
 import { amountsText, PRICE_ISSUES } from '../money/price.view.ts';
 import { heldText } from './held.view.ts';
 
-/* Texts of mandates: terms, state, daily actions and end. */
+/* Texts of mandates: terms, state, daily acts and end. */
 
 const NAMES_IN_LINE = 10;
 
@@ -96,7 +96,7 @@ export function mandateIssueText(issue: MandateIssue): string {
 /** Covered names on the card; the rest is behind *Details*. */
 const COVERED_ON_CARD = 4;
 
-/** For names the mandate skips: a warning has two lines. */
+/** Skipped names on the card: a warning has two lines. */
 export const HELD_ON_CARD = 2;
 
 /**
@@ -173,7 +173,7 @@ function standingBlocks({
 
 export const MANDATES_SHOWN = 6;
 
-/** Active mandates. @param hidden private ones the reader can't see */
+/** Active mandates. @param hidden private ones that the reader can't see */
 export function mandatesMessage(page: Page<MandateStatus>, waiting: readonly Order[], hidden = 0): Message {
   const inForce = page.total + hidden;
   const text =
@@ -207,11 +207,11 @@ function heldLine({ name, held, orderId }: MandateAct): string {
 
 export interface NotifiedAct {
   readonly act: MandateAct;
-  /** The order sent without asking; undefined for a skipped name. */
+  /** The order sent automatically; undefined for a skipped name. */
   readonly order: Order | undefined;
 }
 
-/** Per message: each has a row with its button. */
+/** Each has a row with its button. */
 export const ACTS_PER_MESSAGE = 20;
 
 export function dayMessage(
@@ -330,7 +330,7 @@ export function mandateReply(
   }
 }
 
-/** Whether the activation message already covers an event. */
+/** Whether the activation message already mentions an event. */
 export function isAnnouncedInForce(
   { task, state }: Pick<Order, 'task' | 'state'>,
   { kind }: { readonly kind: string },

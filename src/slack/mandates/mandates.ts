@@ -34,7 +34,7 @@ import {
   stoppedAllText,
 } from './mandate.view.ts';
 
-/* Mandates: request, view, end, and stop their orders before they are sent. */
+/* Requests, shows and ends mandates, and stops their orders before they are sent. */
 
 const declared = z.object({
   mandate_names: typedField(
@@ -76,7 +76,7 @@ const declared = z.object({
   reason: reasonField('Shown to the approvers.'),
 });
 
-/** An entry is a former mandate whose terms are requested again. */
+/** An entry is an earlier mandate whose terms are requested again. */
 const mandateForm = formOfList({
   form: { name: 'mandate', title: 'Request a mandate', submit: 'Request' },
   fields: () => declared,
@@ -90,7 +90,7 @@ const mandateForm = formOfList({
   save,
 });
 
-/** A mandate's terms as form values; its end is entered again. */
+/** A mandate's terms as form values, without its end. */
 function valuesOf(input: unknown): FormValues {
   const terms = mandateTerms.safeParse(input).data;
   if (terms === undefined) return {};

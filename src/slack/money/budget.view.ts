@@ -75,7 +75,7 @@ export function overBudgetFact(over: readonly MissingAmount[]): string {
 
 /**
  * Budget text for a pending order's card; undefined if none applies.
- * @param waitedForRoom it is pending only because of the budgets
+ * @param waitedForRoom whether it is pending only because of the budgets
  */
 export function budgetFact(
   { shares, over, reservation }: BudgetComparison,
@@ -95,7 +95,7 @@ export function budgetFact(
 
 /**
  * Shown beside *Details*: only if a budget is exceeded, or an admin is no longer needed.
- * @param waitedForRoom it is pending only because of the budgets
+ * @param waitedForRoom whether it is pending only because of the budgets
  */
 export function budgetWarning({ over }: BudgetComparison, waitedForRoom: boolean): string | undefined {
   if (over.length > 0)

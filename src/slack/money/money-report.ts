@@ -48,7 +48,7 @@ async function reportDue({ savedSettings, now }: SlackContext) {
   return span && { channelId, span, timeZone: reminderTimezone };
 }
 
-/** Without prices or budgets there is nothing to report. */
+/** Without prices or budgets, there is nothing to report. */
 async function keepsBooks({ prices, budgets, now }: SlackContext): Promise<boolean> {
   const [list, standings] = await Promise.all([prices.list(), budgets.standings(utcDay(now()))]);
   return list.length + standings.length > 0;

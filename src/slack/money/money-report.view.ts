@@ -8,7 +8,6 @@ import { sumText } from './spend.view.ts';
 /* Monthly money report for accountants. */
 
 export interface MoneyReport {
-  /** YYYY-MM */
   readonly month: string;
   readonly spent: SpendSum;
   readonly byTask: readonly SpendLine[];
@@ -25,7 +24,7 @@ export interface MoneyReport {
   readonly decisions: readonly Decision[];
 }
 
-/** Most lines per part; the file of `/domain spend` has all. */
+/** Lines per part; the file of `/domain spend` has all. */
 const SHOWN_LINES = 3;
 
 export function moneyReport(report: MoneyReport): Message {
@@ -61,7 +60,7 @@ function decisionLine({ by, kind, count: times, seconds }: Decision): string {
   return `• ${mention(by)} ${kind} ${count(times, 'order')}, ${within}`;
 }
 
-/** In the largest unit it reaches. */
+/** In the largest unit. */
 function lengthText(seconds: number): string {
   const units = [
     ['day', 86_400],

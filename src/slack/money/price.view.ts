@@ -140,8 +140,8 @@ export function waitingText(steps: readonly WaitingStep[], today?: string): stri
 }
 
 /**
- * Steps after the first: `then at your own risk until 14 Jan, then by hand for about €98.00 until 13 Feb`; undefined
- * if none.
+ * Steps after the first: `then at your own risk until 14 Jan, then by hand for about €98.00 until 13 Feb`; undefined if
+ * none.
  */
 export function laterText([, ...later]: readonly WaitingStep[], today?: string): string | undefined {
   const parts = later.flatMap((step) => {

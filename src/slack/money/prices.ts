@@ -94,7 +94,7 @@ const priceForm = formOfList({
 async function priceConditions({ context }: Interaction): Promise<PriceConditions> {
   const { budgets, orders, now } = context;
   const [{ rules }, listed, inForce] = await Promise.all([
-    // While a charter is lapsed, the last signed rules apply, not the published ones.
+    // While no charter is valid, the last signed rules apply, not the published ones.
     orders.signing.policy.current(),
     budgets.list(),
     mandatesInForce(orders, 'system'),

@@ -28,8 +28,6 @@ import { createNamer } from '../ledger/actor-names.ts';
 import { sendFile } from '../send-file.ts';
 import { noSpanText, SPEND_COLUMNS, type SpendShown, spendMessage, spendRows } from './spend.view.ts';
 
-/* Past spending and upcoming cost. */
-
 /** More than the chart's twelve months. */
 const AHEAD_MS = 366 * DAY_MS;
 
@@ -76,7 +74,7 @@ async function figures(call: Interaction, span: SpendSpan): Promise<SpendShown> 
   };
 }
 
-/** Purchases hidden from a person. Asks Slack about approver groups only if needed. */
+/** Purchases hidden from a person. Looks up approver groups in Slack only if needed. */
 async function concealedFrom(
   call: Interaction,
   purchases: readonly Purchase[],

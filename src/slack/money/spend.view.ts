@@ -36,7 +36,7 @@ export interface SpendShown {
   readonly isAdmin: boolean;
   /** ISO 4217 code of the chart. */
   readonly currency: string;
-  /** BCP 47 tag of the reader. */
+  /** The reader's BCP 47 tag. */
   readonly locale: string;
 }
 
@@ -128,7 +128,7 @@ function unusedBlocks({ unused, locale }: SpendShown): AnyBlock[] {
   ];
 }
 
-/** Replaces zone or person of orders the reader may not see. */
+/** Replaces zone or person of orders that the reader may not see. */
 const PRIVATE_ORDERS = 'private orders';
 
 function cellOf(by: (typeof SECTIONS)[number], key: string): Cell {

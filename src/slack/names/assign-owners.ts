@@ -15,10 +15,13 @@ import { onlyFirstText, ownersIssueText } from './portfolio.view.ts';
 
 /* Gives an owner to names that have none, or whose owner has left. */
 
-/** Of everybody's names. */
+/** All names without an owner. */
 const ALL = 'all';
 
-/** Names that need an owner, soonest to expire first, as many as a menu takes. @param subject who left, or all */
+/**
+ * Names that need an owner, soonest to expire first, as many as a menu takes. @param subject the person who left, or
+ * all
+ */
 export async function ownerlessNames(
   { portfolio, now }: SlackContext,
   subject: string,

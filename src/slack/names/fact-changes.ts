@@ -15,7 +15,7 @@ import { limitText, waitingText } from './fact-changes.view.ts';
 import { savedText } from './portfolio.view.ts';
 
 /*
- * Protected fields are changed by two people: the confirmation request and its buttons. A button carries the pending
+ * Protected fields are changed by two people: the confirmation request and its buttons. A button contains the pending
  * change's id; a click reads everything again.
  */
 
@@ -25,7 +25,7 @@ export function gateOf(call: Interaction): Gate {
 
 /**
  * Reply to an edit.
- * @param isOfOne the edit was about one name
+ * @param isOfOne whether the edit was about one name
  */
 export async function editedText(
   call: Interaction,
@@ -35,7 +35,7 @@ export async function editedText(
   if (typeof outcome === 'string') return limitText(outcome);
   const { changed, waiting } = outcome;
   call.context.notifyDue();
-  // A newly guarded name is looked up without waiting for its routine lookup.
+  // A newly guarded name is looked up immediately.
   const { portfolio, names, log } = call.context;
   for await (const slice of slicesOf(changed))
     for (const [name, { tags }] of await portfolio.findMany(slice))
@@ -45,7 +45,7 @@ export async function editedText(
   return [...saved, ...(waiting === undefined ? [] : [await requestConfirmation(call, waiting)])].join(' ');
 }
 
-/** Has the question to the second person posted. @returns what to tell the proposer */
+/** Queues the question to the second person. @returns the reply to the proposer */
 export async function requestConfirmation(
   { context }: Interaction,
   proposal: ProposalOf<'facts'>,

@@ -133,7 +133,7 @@ function ended(proposal: Proposed): Message {
   return message(title, [section(title), ...changeLines(proposal)]);
 }
 
-/** Tells the requester who has to confirm. @param where the channel, or the people asked */
+/** Notifies the requester who must confirm. @param where the channel, or the people asked */
 export function waitingText(
   waiting: Proposed,
   where: { readonly channelId: string } | readonly string[],

@@ -85,7 +85,7 @@ const DATES: ReadonlySet<FactName> = new Set([
   'signatures',
 ]);
 
-/** Foreign texts are escaped. @param list how to write several texts */
+/** Foreign texts are escaped. @param list how to format several texts */
 export function formatValue(fact: FactName, value: FactValue, list = formatList): string {
   const [first] = value;
   if (first === undefined) return 'none';

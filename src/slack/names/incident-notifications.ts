@@ -41,7 +41,7 @@ interface NameOfIncident extends RunbookName {
 /** Update interval of a transfer's countdown. */
 const COUNTDOWN_MS = HOUR_MS;
 const COUNTDOWN_DAYS = 10;
-/** Incidents checked for what happened since the transfer. */
+/** Incidents checked for later changes after the transfer. */
 const LATEST_INCIDENTS = 5;
 /** Prefix of a copy's purpose. */
 const COPY = 'incident:in:';
@@ -83,7 +83,7 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
     };
     const channelOf = (channelId: string | undefined) => async () =>
       channelId === undefined ? undefined : { channelId };
-    // The common channel, which only admins can change, else an admin. The name's own channel only if both are
+    // The common channel, which only admins can change, or else an admin. The name's own channel only if both are
     // unknown.
     const first = await send({
       ...common,
@@ -135,7 +135,7 @@ function alertChannelOf(settings: TeamSettings): string | undefined {
   return settings.alertChannel ?? settings.reminderChannel;
 }
 
-/** When an unrequested transfer's name was seen at another registrar. */
+/** When a name with an unrequested transfer was seen at another registrar. */
 async function movedAfter(
   { incidents }: SlackContext,
   { name, changes }: Incident,
@@ -163,7 +163,7 @@ interface Reply {
   readonly message: () => Promise<Message | undefined> | Message;
 }
 
-/** Replies due so far. Joined changes and explanations are numbered. */
+/** Due replies. Later changes and explanations are numbered. */
 function repliesTo(context: SlackContext, telling: Telling, at: PostedMessage): readonly Reply[] {
   const { incident, name, people, privateOrders } = telling;
   const { changes, proposed, explained, raisedBy, state } = incident;

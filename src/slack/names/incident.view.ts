@@ -42,9 +42,9 @@ import { fitLines, MOST_LINES, phoneLines, ROW_OF_BUTTONS } from '../kit/phone.t
 import { briefList, formatList, formatValue } from './facts.view.ts';
 import { type RunbookName, runbookLines } from './runbook.view.ts';
 
-/* Texts about unexplained changes of a name. */
+/* Texts about unexpected changes of a name. */
 
-/** Completes a title starting with the name. Worst first. */
+/** Completes a title that starts with the name. Worst first. */
 const TITLES: Readonly<Record<IncidentKind, string>> = {
   registrar: 'is being transferred away',
   pending_transfer: 'is being transferred away',
@@ -59,7 +59,7 @@ const TITLES: Readonly<Record<IncidentKind, string>> = {
   owner: 'has another registrant',
   lock: 'lost its lock',
 };
-/** Dangers that no one's change caused. */
+/** Dangers without a change. */
 const DANGERS: ReadonlySet<IncidentKind> = new Set(['nameserver_registrable', 'all_lame']);
 const WORST_FIRST = Object.keys(TITLES);
 
@@ -161,7 +161,7 @@ export function incidentRunbook(
   ]);
 }
 
-/** Another change joined: mentions everyone again. */
+/** Another change was added: mentions everyone again. */
 export function joinedReply(changes: readonly IncidentChange[], people: IncidentPeople): Message {
   const happened = [...new Set(changes.map(({ kind }) => HAPPENED[kind]))].join(' ');
   const text = `:rotating_light: *${happened}* ${called(people)}`;
@@ -177,7 +177,7 @@ export function overReply({ overAt, openedAt }: Incident): Message {
   );
 }
 
-/** First of two people explaining a guarded name's change. */
+/** The first of two people explains a guarded name's change. */
 export function proposedReply({ proposed }: Incident): Message {
   return textMessage(
     `:ballot_box_with_check: ${mention(proposed?.by ?? '')} says it was us: “${quote(proposed?.reason ?? '')}”. The name is guarded, so another approver or admin has to confirm.`,
@@ -190,7 +190,7 @@ export function oursReply({ explained }: Incident): Message {
   );
 }
 
-/** @param unreadable approver groups Slack doesn't resolve */
+/** @param unreadable approver groups that Slack can't look up */
 export function raisedReply(
   { raisedBy }: Incident,
   people: readonly string[],
@@ -280,7 +280,7 @@ function called({ owner, approvers }: IncidentPeople): string {
 
 /**
  * Before and after, one line per kind; several changes of a kind are merged. Worst first.
- * @param list how to write several hosts
+ * @param list how to format several hosts
  */
 function factLines(changes: readonly IncidentChange[], list = formatList): string[] {
   const kinds = kindsOf({ changes }).toSorted((a, b) => WORST_FIRST.indexOf(a) - WORST_FIRST.indexOf(b));
@@ -322,7 +322,7 @@ function factLine({ kind, fact, before, after }: IncidentChange, list: typeof fo
   }
 }
 
-/** Like a renewal, a transfer moves the date forward. */
+/** Like a renewal, a transfer changes the date to a later one. */
 function movedDate(changes: readonly IncidentChange[]): string[] {
   return changes.flatMap(({ expiry }) =>
     expiry === undefined
@@ -401,7 +401,7 @@ function lookedAt({ changes }: Incident, privateOrders: ReadonlySet<string>): st
   ]).join(', ')}`;
 }
 
-/** Each order once, with why it doesn't explain the latest change. */
+/** Each order once, and why it doesn't explain the latest change. */
 function ordersOf(changes: readonly IncidentChange[]): readonly RuledOutOrder[] {
   return [...new Map(changes.flatMap(({ orders }) => orders.map((order) => [order.id, order]))).values()];
 }

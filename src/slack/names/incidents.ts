@@ -23,7 +23,7 @@ import {
   raisedText,
 } from './incident.view.ts';
 
-/* Incident buttons. A button carries the incident's id; a click reads and checks everything again. */
+/* Incident buttons. A button contains the incident's id; a click reads and checks everything again. */
 
 /** Undefined for approvers and admins. */
 async function refusalOfPerson(call: Interaction): Promise<string | undefined> {

@@ -24,7 +24,7 @@ import { ownersIssue } from './owners.ts';
 import { onlyFirstText, ownersIssueText, tagIssueText } from './portfolio.view.ts';
 import { zoneIssueText } from './zone-issue.view.ts';
 
-/* Owner, tags, channel and note, for one name or several ticked ones. */
+/* Owner, tags, channel and note, for one name or several selected ones. */
 
 const TAGS: FieldDisplay = {
   label: 'Tags',

@@ -69,22 +69,22 @@ export interface NameScreen extends Capability {
   readonly orders: readonly Order[];
   /** Orders that explain changes and are visible to the person. */
   readonly visible: ReadonlySet<string>;
-  /** Unexplained changes, latest first. */
+  /** Unexpected changes, latest first. */
   readonly incidents: readonly ListedIncident[];
   readonly changes: readonly AnyBlock[];
   readonly judgement: Judgement;
-  /** The screen offers renewal for names expiring within these days; others need an explicit period. */
+  /** The screen offers renewal for names that expire within these days; others need an explicit period. */
   readonly renewWithinDays: number;
   readonly waiting: readonly WaitingStep[];
   /** In the reader's time zone, to omit the year of near days. */
   readonly today: string;
 }
 
-/** Most changes and orders, to fit a phone. */
+/** Changes and orders that fit a phone. */
 const HISTORY_LINES = 5;
 const OPEN_ORDERS = 3;
 const OPEN_INCIDENTS = 4;
-/** Facts people look for. If one wasn't seen, the screen says so. */
+/** Expected facts. If one is missing, the screen says so. */
 const WANTED: readonly FactName[] = ['registrar', 'statuses', 'nameservers', 'mx', ...WEB, 'caa', 'ds'];
 
 export function nameScreen(screen: NameScreen): Message {
@@ -140,7 +140,7 @@ function lockScreenText(screen: NameScreen): string {
   const due = screen.listed && dueFactsOf(screen.listed);
   const price = due === undefined ? '' : priceText(due, screen.waiting);
   const [first = ''] = headline(screen).split('\n');
-  // Drop emoji and markup for screen readers.
+  // Drops emoji and markup for screen readers.
   return `${escapeText(displayName(screen.name))}${price}: ${first.replace(/^:\w+: |\*/g, '')}`;
 }
 
@@ -232,7 +232,7 @@ function watchedStanding(
   return `${daysLeft <= 30 || isAlarmed ? ':warning: ' : ''}${when}`;
 }
 
-/** The zone publishes no dates, or the registry wasn't seen. */
+/** The zone publishes no dates, or the registry's record is missing. */
 function whyNoDate(known: KnownName): string {
   const text = known.history.expires_at?.unseen?.text;
   if (text !== undefined) return `the registry’s record has an unreadable date, “${quote(text, 60)}”`;
@@ -316,7 +316,7 @@ function protection(known: KnownName): string | undefined {
   return parts.length === 2 ? 'set' : `only ${parts.join()}`;
 }
 
-/** Unseen facts by reason, and the age of outdated ones. */
+/** Missing facts by reason, and the age of outdated ones. */
 function unseenLines(known: KnownName): string[] {
   const textOf = (fact: FactName) => known.history[fact]?.unseen?.text;
   const shown = FACT_NAMES.filter((fact) => WANTED.includes(fact) || textOf(fact) !== undefined);
@@ -335,7 +335,7 @@ function unseenLines(known: KnownName): string[] {
   );
 }
 
-/** Changes seen in one lookup only. They count once confirmed by the next. */
+/** Changes seen in only one lookup. The next lookup must confirm them. */
 function suspectedLines(known: KnownName): string[] {
   const suspected = FACT_NAMES.flatMap((fact) => {
     const { current, candidate } = known.history[fact] ?? {};

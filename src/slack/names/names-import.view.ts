@@ -55,7 +55,7 @@ function issueText(issue: ImportIssue): string {
   }
 }
 
-/** The plan, with a button that applies exactly it. @param isAnew names changed since the earlier plan */
+/** The plan, with a button that applies exactly it. @param isAnew whether names changed since the earlier plan */
 export function importPlan({ hash, changed, same, unwatched }: ImportPlan, isAnew = false): Message {
   const title =
     changed.length === 0 ? 'Nothing would change.' : `${count(changed.length, 'name')} would change.`;

@@ -41,7 +41,7 @@ const pageState = z.object({
 type PageState = z.infer<typeof pageState>;
 
 const EXPORT_BATCH = 5_000;
-/** Spreadsheets can't hold longer files. */
+/** Spreadsheets can't open longer files. */
 const MAX_EXPORT = 200_000;
 
 type Found =

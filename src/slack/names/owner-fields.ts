@@ -3,8 +3,6 @@ import { MAX_NOTE } from '../../names/portfolio.ts';
 import { type FieldDisplay, field } from '../kit/form.ts';
 import { cleanReason } from '../kit/parse.ts';
 
-/* Owner and note of a name, as form fields. */
-
 const OWNER: FieldDisplay = {
   label: 'Owner',
   kind: 'person',

@@ -4,9 +4,7 @@ import { directMessageTo, type NotificationPlanner, ONCE } from '../outbound/not
 import { ownerlessNames } from './assign-owners.ts';
 import { ownerLeftMessage } from './owner.view.ts';
 
-/* Messages about owners of names. */
-
-/** Alerts once of the names of a person who left, unless they have new owners already. */
+/** Alerts once about the names of a person who left, unless they already have new owners. */
 export function createOwnerLeftPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id }, send) => {
     const [userId = '', at = ''] = id.split(' ');

@@ -1,12 +1,12 @@
 import type { SlackContext } from '../context.ts';
 import type { OwnersIssue } from './portfolio.view.ts';
 
-/** People looked up at once. Below the lookups' share of Slack's limit. */
+/** Below the lookups' share of Slack's limit. */
 const MAX_NEW_OWNERS = 30;
 
 /**
  * Why people can't become owners. Skips current owners who haven't left.
- * @param given per name: a person, null for no one, undefined for no change
+ * @param given by name: a person, null for no one, undefined for no change
  */
 export async function ownersIssue(
   { portfolio, directory }: SlackContext,
@@ -25,7 +25,7 @@ export async function ownersIssue(
   return found.some(({ profile }) => profile === undefined) ? { code: 'unconfirmed' } : undefined;
 }
 
-/** Why one picked person can't become an owner: asks Slack, even about a current owner. */
+/** Why a picked person can't become an owner. Asks Slack even about a current owner. */
 export async function ownerIssue(
   { directory }: SlackContext,
   owner: string | undefined,

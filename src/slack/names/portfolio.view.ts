@@ -30,8 +30,6 @@ import {
 } from '../kit/blocks.ts';
 import { amountsText } from '../money/price.view.ts';
 
-/* The portfolio: owners, tags, channels and notes. */
-
 export function channelMention(channelId: string): string {
   return `<#${channelId}>`;
 }
@@ -66,7 +64,7 @@ export function tagIssueText(issue: TagIssue): string {
   }
 }
 
-/** @param names in ASCII @param isOfOne a single name was edited, so it is named */
+/** @param names in ASCII @param isOfOne whether a single name was edited, so it is named */
 export function savedText(names: readonly string[], isOfOne: boolean): string {
   const [only] = names;
   if (only === undefined) return 'Nothing changed.';
@@ -126,7 +124,7 @@ export const NAMES_PAGE = 50;
 export interface NamesPage extends Capability {
   /** As typed; empty for all. */
   readonly filter: string;
-  /** Value of the bulk action buttons. */
+  /** Value of the buttons for bulk actions. */
   readonly state: string;
   readonly total: number;
   /** Names before the page. */
@@ -135,13 +133,13 @@ export interface NamesPage extends Capability {
     readonly expires: { readonly day: string; readonly daysLeft: number } | undefined;
     readonly renewal: Amount | undefined;
   })[];
-  /** One year's renewal of all found names, without deleted ones. */
+  /** One year's renewal of all found names, except deleted ones. */
   readonly renewal: { readonly sums: readonly Amount[]; readonly unknown: number };
-  /** Deleted names among all found. */
+  /** Number of deleted names among all found. */
   readonly deleted: number;
   readonly previous: string | undefined;
   readonly next: string | undefined;
-  /** BCP 47 tag of the reader. */
+  /** The reader's BCP 47 tag. */
   readonly locale: string;
 }
 
@@ -224,10 +222,10 @@ export function onlyFirstText(shown: number, found: number): string {
 export type OwnersIssue =
   | { readonly code: 'no_members'; readonly owners: readonly string[] }
   | { readonly code: 'too_many_new'; readonly limit: number }
-  /** Slack doesn't answer about some of them. */
+  /** Slack can't look up some of them. */
   | { readonly code: 'unconfirmed' };
 
-/** Most non-members named in an error. */
+/** Non-members named in an error. */
 const SHOWN_OWNERS = 5;
 
 /** Plain text, for a form field. */

@@ -10,7 +10,7 @@ import { POSTURE_PAGE, postureMessage } from './posture.view.ts';
 
 const ALL = 'all';
 
-/** The turn's arguments: `all` and the filter, as typed. */
+/** The arguments of the page: `all` and the filter, as typed. */
 async function posturePage(call: Interaction, { of, offset }: Turn): Promise<Message> {
   const [first, ...rest] = of.split(' ');
   const withNotes = first === ALL;

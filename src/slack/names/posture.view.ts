@@ -26,7 +26,7 @@ import {
 import { type Page, pageControls } from '../kit/pages.ts';
 import { formatList } from './facts.view.ts';
 
-/* Findings of names, with what to do. */
+/* Findings about names, with what to do. */
 
 interface FindingText {
   readonly label: string;
@@ -119,7 +119,7 @@ export function findingText(
 /** Shown in the headline of a name's screen. */
 const IN_HEADLINE: readonly FindingCode[] = ['expired', 'expires_soon', 'undated', 'incident'];
 
-/** For the screen of a name, whose facts say the notes. Unseen data is never called healthy. */
+/** For the screen of a name, whose facts include the notes. Missing data is never called healthy. */
 export function findingLines({ findings, unseen }: Judgement): string[] {
   const shown = findings.filter(
     ({ code: finding }) => levelOf(finding) !== 'note' && !IN_HEADLINE.includes(finding),

@@ -9,8 +9,6 @@ import { ownSentence } from '../kit/blocks.ts';
 import { type NameDates, RULES_USAGE, rulesMessage, type TransferLock, zonesMessage } from './rules.view.ts';
 import { zoneIssueText } from './zone-issue.view.ts';
 
-/* A zone's rules, and the lifecycle phase of a watched name. */
-
 async function runRules(call: CommandCall): Promise<void> {
   const [word, ...more] = call.words;
   if (word === undefined) return call.respond(zonesMessage(documentedZones()));
@@ -34,10 +32,10 @@ async function runRules(call: CommandCall): Promise<void> {
   await call.respond(rulesMessage(profile, profile.documented ? profile.zone : name.zone, rules, at));
 }
 
-/** Most orders searched for a transfer lock. */
+/** Orders searched for a transfer lock. */
 const ORDERS_LOOKED_AT = 50;
 
-/** The latest transfer lock that an order started (service API, section "Limits"). */
+/** The latest transfer lock that an order started (service API, Limits). */
 async function transferLockOf(call: CommandCall, { ascii }: DomainName): Promise<TransferLock | undefined> {
   // The lock is public at the registry: a private order reveals only its day.
   const wanted = { viewer: 'system', name: ascii, limit: ORDERS_LOOKED_AT } as const;

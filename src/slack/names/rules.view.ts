@@ -72,7 +72,7 @@ const LISTED: ReadonlyMap<string, { readonly label: string; readonly isChargeabl
   ),
 );
 
-/** Tasks no profile lists. Their cost isn't documented. */
+/** Tasks that no profile lists. Their cost isn't documented. */
 const UNLISTED: readonly string[] = DOMAIN_TASKS.flatMap(({ listedAs, label }) =>
   listedAs === undefined ? [label] : [],
 );

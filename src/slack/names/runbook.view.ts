@@ -2,7 +2,7 @@ import type { IncidentKind } from '../../names/unexplained-changes.ts';
 import type { Capability } from '../capability.ts';
 import { quote } from '../kit/blocks.ts';
 
-/* How to handle an unexplained change of a name. `docs/runbook.md` has more detail. */
+/* How to handle an unexpected change of a name. `docs/runbook.md` has more detail. */
 
 interface Runbook {
   /** Questions for the domain service, and lookups. */
@@ -115,7 +115,7 @@ const RUNBOOKS: Readonly<Record<IncidentKind, Runbook>> = {
 /** Facts that decide which steps still work. */
 export interface RunbookName extends Capability {
   readonly isElsewhere: boolean;
-  /** Name of the team's registrar; undefined: unknown. */
+  /** The team's registrar; undefined: unknown. */
   readonly registrar: string | undefined;
 }
 
@@ -152,7 +152,7 @@ const OVERTAKEN: Readonly<Partial<Record<IncidentKind, readonly IncidentKind[]>>
   hold: ['delegation_gone'],
 };
 
-/** Steps in order of usefulness, without impossible ones. */
+/** Most useful first, without impossible steps. */
 export function runbookLines(
   kinds: readonly IncidentKind[],
   { isElsewhere, registrar, hasService }: RunbookName,

@@ -2,7 +2,7 @@ import { ORDER_TASKS } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
 import type { ZoneIssue } from '../../zones/zone-issue.ts';
 
-/* Objections of a zone, or DNS itself, with what to enter instead. Plain text. */
+/* Issues of a zone, or of DNS itself, with what to enter instead. Plain text. */
 
 type Issue<Code extends ZoneIssue['code']> = Extract<ZoneIssue, { readonly code: Code }>;
 

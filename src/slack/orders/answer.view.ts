@@ -39,7 +39,7 @@ function inside(path: string, name: string | number): string {
   return path === '' ? String(name) : `${path}.${name}`;
 }
 
-/** Most facts shown on an order. *All that the service said* has the rest. */
+/** Facts shown on an order. *All that the service said* has the rest. */
 const LISTED_FACTS = 12;
 
 export function fieldWords(path: string): string {
@@ -92,7 +92,7 @@ function answerLines(result: ItemResult): string[] {
   const head = aboutText(result);
   return present([
     head !== '' && `About: ${head}`,
-    // Scalar data has no name.
+    // Scalar values have no name.
     ...facts
       .slice(0, LISTED_FACTS)
       .map(([name, value]) => `• ${name === '' ? '' : `${fieldWords(name)}: `}${valueWords(value)}`),
@@ -128,14 +128,14 @@ export function messageLine({ status, code: messageCode, text, objects = [] }: R
     .join(' ');
 }
 
-/** Opens the full answer, if it has more than the order shows. */
+/** Opens the full answer, if the order doesn't show all of it. */
 export function answerButtons({ id, items }: Order) {
   return items.some(({ result }) => result?.hasAnswer === true)
     ? [button('order_data', 'Full response', id)]
     : [];
 }
 
-/** Longest text in a view; longer answers become a file. */
+/** Longer answers become a file. */
 const MAX_VIEW_LENGTH = 12_000;
 
 export function answersText(order: Order, answers: readonly StoredResponse[]): string {

@@ -13,7 +13,7 @@ import { requestIssueText } from './request-issue.view.ts';
 
 /* Immediate replies to a request: accepted, or why not. */
 
-/** Why nothing was asked for. @param isSeen whether the person may see the order that is open already */
+/** Why no order was created. @param isSeen whether the person may see the existing open order */
 export function notRequestedMessage(
   outcome: Exclude<RetryOutcome, { readonly kind: 'accepted' }>,
   isSeen: boolean,
@@ -74,7 +74,7 @@ export function incapableText(account: Account, { zoneTask }: OrderTask, issue: 
     : `${name} can’t do this. ${escapeText(requestIssueText(issue))}`;
 }
 
-/** Reply if the card alone would leave a person waiting. */
+/** Sent if the card alone would leave a person waiting. */
 export function requestedMessage(order: Order): string {
   return `Requested: *${escapeText(orderTitle(order))}*, order ${code(order.id)}. Its card shows the status.`;
 }
@@ -111,7 +111,7 @@ export function accountChangedText(account: Account): string {
   return `Your active account is now ${code(accountName(account))}, not the one this form opened with. Nothing was requested. Check the fields, then submit again.`;
 }
 
-/** For a `renew` line with an unreadable last word. */
+/** For a `renew` command with an unreadable last word. */
 export const UNREADABLE_LAST_WORD =
   'Nothing was requested. The last word isn’t a full name, such as cafe.rest, or a number of years, such as 2.';
 export const yearsLastText = (line: string) =>

@@ -112,8 +112,6 @@ import { commonFacts, isOverXml, showWhole, timeText } from './statement.view.ts
 import { reopenReasonText, retryReasonText, summaryText } from './summary.view.ts';
 import { formatTaskNote } from './task-notes.view.ts';
 
-/* An order's card, for approvers. */
-
 /** The briefing, and extras of the main card. */
 export interface CardBriefing extends Briefing {
   /** Below the card: how to get it posted in the right channel. */
@@ -127,19 +125,19 @@ export interface UndoOffer {
   readonly former: Exclude<FormerNameServers, { readonly kind: 'same' }>;
 }
 
-/** `block_id` of the card's buttons. Unique to the card. */
+/** The card's button row. Unique per order. */
 export function cardBlockId(orderId: string): string {
   return `order_${orderId}`;
 }
 
-/** Order of a card's button row; undefined for other messages. */
+/** @returns undefined for other messages */
 export function orderOfCardBlock(blockId: string): string | undefined {
   return /^order_([a-z0-9]+)$/.exec(blockId)?.[1];
 }
 
 /**
  * An order's card, sized for a phone. Pending: task, price, approvers, deadline, requester and reason; then warnings,
- * one per line; then buttons. The usual and explanations are behind *Details*. Closed: three lines, the thread keeps
+ * one per line; then buttons. Expected facts and explanations are behind *Details*. Closed: three lines; the thread has
  * the history.
  */
 export function orderCard(order: Order, briefing: CardBriefing): Message {
@@ -150,12 +148,12 @@ export function orderCard(order: Order, briefing: CardBriefing): Message {
   return { ...shown, textOnlyHint };
 }
 
-/** Whether a card shows everything sent. Plan rows are always on separate pages. */
+/** Whether a card shows everything that is sent. Plan rows are always on separate pages. */
 function isShownWhole({ bulk }: Order, { statement }: Briefing, { blocks }: Message): boolean {
   return bulk === undefined && showWhole(blocks, statement);
 }
 
-/** @param isWhole it shows everything sent; else it has to be opened before approval */
+/** @param isWhole whether it shows everything that is sent; else it must be opened before approval */
 function waitingCard(order: Order, briefing: CardBriefing, isWhole: boolean): Message {
   const { history } = briefing;
   const title = cardTitle(order, briefing);
@@ -257,7 +255,7 @@ function waitingLines(order: Order, { approvers, decision, history }: Briefing):
   return [`${stateIcon(order)} ${[first, ...approvals].join(' · ')}`, ...others];
 }
 
-/** Most approvers named on a card; *Details* has all. */
+/** Approvers named on a card; *Details* has all. */
 const SHOWN_APPROVERS = 4;
 
 /** `@Bob or @approvers`. */
@@ -274,10 +272,10 @@ function askedLine({ requesterId, reason }: Order): string {
     : `${mention(requesterId)}: “${cutToLines(quote(reason, 1_000), QUOTED_LINES)}”`;
 }
 
-/** Most phone lines for quoted text on a pending card. */
+/** Phone lines for quoted text on a pending card. */
 const QUOTED_LINES = 3;
 
-/** System, account and order id, if they may have to be quoted. */
+/** System, account and order id, if they are needed for questions. */
 function lastLine(order: Order, { statement, decision, history }: Briefing): string {
   const parts = [
     systemText(order),
@@ -303,7 +301,7 @@ function accountShort({ login, context: number, ...account }: Order['account']):
   return number === undefined ? name : `${name}/${number}`;
 }
 
-/** Longest content shown in full on the card. */
+/** Longer content isn't shown in full on the card. */
 const CONTENT_LENGTH = 400;
 
 /** The name's expiry or the names, and all other input, or where to find it. */
@@ -331,7 +329,7 @@ function contentLines(order: Order, briefing: Briefing): string[] {
   ]);
 }
 
-/** Unusual facts about an order with a chosen time. */
+/** Unusual facts about a scheduled order. */
 function timeLines({ state }: Order, history: readonly HistoryEvent[]): string[] {
   const isTwice = history.some((event) => event.kind === 'requested' && event.comesTwice === true);
   const reopened = history.findLast((event) => event.kind === 'reopened');
@@ -382,7 +380,7 @@ function unusualFacts(
 
 /**
  * Unusual facts for approvers, one per line, for every view of a pending order.
- * @param shown facts the view words itself
+ * @param shown facts that the view shows in its own words
  */
 export function unusualLines(
   order: Order,
@@ -512,7 +510,7 @@ function formatSending(order: Order, { decision, statement }: Briefing): string 
   return `${approval} sends ${what} ${when}${over}. Everything that will be sent is shown here.`;
 }
 
-/** Price, period and system. Free isn't mentioned. */
+/** Price, period and system. Free tasks need no mention. */
 export function moneyFacts(order: Order, briefing: Briefing): Fact[] {
   const charge = chargeOf(order);
   return [
@@ -559,7 +557,7 @@ const CHARGES: Readonly<Record<Charge, string | undefined>> = {
   not_stated: 'The service’s document doesn’t say',
 };
 
-/** The zone's notes on the task, without repeating the card's facts. */
+/** The zone's notes on the task, except the card's facts. */
 function noteLines(order: Order, { cost }: Briefing): string[] {
   const isPremiumNoted = cost !== undefined && hasPremiumNote(cost);
   return notesOf(order)
@@ -567,7 +565,7 @@ function noteLines(order: Order, { cost }: Briefing): string[] {
     .map((note) => `• ${escapeText(formatTaskNote(note))}`);
 }
 
-/** Doesn't claim that nothing was sent if a request turned out to have left. */
+/** Must not claim that nothing was sent if a request turned out to have been sent. */
 function stateWords(order: Order): string {
   const words = stateText(order);
   return order.items.some(isKnownToBeSent) ? words.replace(', nothing was sent', '') : words;
@@ -616,7 +614,7 @@ function partsOf(
   }
 }
 
-/** By a person, or by the policy at its time. */
+/** By a person, or by the policy at the scheduled time. */
 function stoppedText(stop: HistoryEventOf<'stopped'>): string {
   return stop.actor === 'system'
     ? ownSentence(summaryText(stop.summary))
@@ -691,7 +689,7 @@ function formatApprovals(
   const by =
     counting.length === 0 ? '' : ` (${counting.map((userId) => approverName(userId, history)).join(', ')})`;
   const gone = lapsed.userIds.length === 0 ? '' : ` · ${formatLapsed(lapsed)}`;
-  // If several requirements each need approvals, the card lists them.
+  // If several requirements need approvals, the card lists them.
   if (needed === undefined) return lapsed.userIds.length === 0 ? [] : [formatLapsed(lapsed)];
   if (needed <= 1 && lastProgress(history) === undefined) return [];
   return [`${counting.length} of ${count(needed, 'approval')}${by}${gone}`];
@@ -711,7 +709,7 @@ export function commentButton(order: Order) {
   return orderButton(order, 'order_approve_comment', 'Approve with a comment');
 }
 
-/** Why the card is in a direct message, to which others can't be invited. */
+/** Why the card is in a direct message, which others can't join. */
 export function noPlaceHint({ requesterId, channelId }: Order): string {
   const next = isDirectMessage(channelId)
     ? 'To get the next card where you ask, use this conversation or a channel I’m in.'

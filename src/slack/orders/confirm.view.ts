@@ -17,7 +17,7 @@ export function confirmMessage(order: Order, briefing: DraftBriefing, impact?: I
   const title = `${isDemoContext(order.account.context) ? 'DEMO · ' : ''}${orderTitle(order)}?`;
   const { words, notes } = taskNamed(order.task);
   const restorable = restoreLines(order, briefing);
-  // The findings, if known, say what stops.
+  // Known findings say what will stop working.
   const isSeen = impact !== undefined && impact !== 'unseen';
   const noteLines = notes(order.items.map((item) => item.name))
     .filter(

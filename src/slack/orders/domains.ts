@@ -20,7 +20,7 @@ import { orderForm, pick, readSecret, type SecretField } from './order-form.ts';
 import { orderFromLine, refusalOfAccount } from './ordering.ts';
 import { formatTaskNote } from './task-notes.view.ts';
 
-/* Domain tasks. Each runs at once with a complete line and opens its form otherwise. */
+/* Domain tasks. A complete command requests the order immediately; otherwise the form opens. */
 
 const NAME: FieldDisplay = { label: 'Domain name', kind: 'text', placeholder: 'cafe.rest', isNeeded: true };
 /** Names or hosts, one or several per line. */
@@ -137,7 +137,7 @@ interface DomainTask {
   readonly form: FormFeature;
 }
 
-/** Runs with a name on the line, opens its form without one. */
+/** Requests immediately if the command has a name, otherwise opens the form. */
 function oneName({ name: task, words, formNote }: OrderTask): DomainTask {
   const form = orderForm({
     task,
@@ -155,7 +155,7 @@ function oneName({ name: task, words, formNote }: OrderTask): DomainTask {
     async run(call) {
       const names = splitNames(call.words);
       const [name] = names;
-      // More than one name is probably a mistake, so the form shows the parsed line.
+      // More than one name is probably a mistake, so the form shows the parsed input.
       if (names.length === 1) await orderFromLine(call, task, { name });
       else await openFromLine(call, form, name === undefined ? {} : { name }, { words: names, used: 1 });
     },
@@ -178,7 +178,7 @@ async function runRenew(call: CommandCall): Promise<void> {
   const period = hasPeriod ? last : '1';
   if (names.length === 0) return openFromLine(call, renewForm, { period });
   if (!hasPeriod && names.length > 1 && last !== undefined && /^[\p{L}\d-]+$/u.test(last)) {
-    // An incapable account is reported first, because no other line would help.
+    // An account without the task is reported first, because no other input would help.
     return call.respond((await refusalOfAccount(call, 'renew')) ?? UNREADABLE_LAST_WORD);
   }
   const years = hasPeriod ? undefined : names.find(isNumber);

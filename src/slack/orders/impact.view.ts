@@ -6,7 +6,7 @@ import { displayName } from '../../zones/names.ts';
 import { count, escapeText, firstOf, moment, truncateMarkup } from '../kit/blocks.ts';
 import { briefList, FACT_LABELS, formatList, formatValue, UNSEEN_REASONS } from '../names/facts.view.ts';
 
-/* Impact texts for requesters and approvers: worst first; unseen data is reported as such. */
+/* Impact texts for requesters and approvers: worst first; missing data is reported as such. */
 
 const ICONS: Readonly<Record<Severity, string>> = {
   stops: ':x:',
@@ -72,7 +72,7 @@ function clearLines({ items, isInUse, areNewNameserversReady }: Impact): string[
 }
 
 /**
- * Facts before a decision, one line each, worst first. The usual is behind *Details*.
+ * Facts before a decision, one line each, worst first. Expected facts are behind *Details*.
  * @param since changes since the request
  */
 export function impactWarnings(impact: Impact | 'unseen', since?: ImpactDifference): string[] {
@@ -94,7 +94,7 @@ export function impactWarnings(impact: Impact | 'unseen', since?: ImpactDifferen
 
 const CHANGED = ':bell: *Changed since it was requested*';
 
-/** An auth code lets its holder take a name without a lock. Other notes are usual. */
+/** An auth code allows its holder to transfer a name without a lock. Other notes are usual. */
 function decides({ severity, code: item }: ImpactItem): boolean {
   return severity !== 'note' || item === 'no_transfer_lock';
 }
@@ -172,7 +172,7 @@ const DEPENDENTS: Readonly<Record<Dependency, readonly [one: string, several: st
   redirects: ['redirects to this name', 'redirect to this name', 'will lead nowhere'],
 };
 
-/** Everyone reads this, so it doesn't name targets of private orders. */
+/** Everyone can read this, so it doesn't name targets of private orders. */
 function dependentsText(item: DependentsItem, most: number): string {
   const { count: all, privateCount: hidden, severity } = item;
   const shown = { ...item, count: all - hidden };

@@ -79,7 +79,7 @@ function ordinal(place: number): string {
   return `${place}${SUFFIXES[ORDINALS.select(place)] ?? 'th'}`;
 }
 
-/** Extra words of a line, by position. */
+/** Extra words of a command, by position. */
 export function unusedWords(first: number, last: number): string {
   const places =
     first === last

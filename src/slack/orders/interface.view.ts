@@ -2,9 +2,9 @@ import type { Account } from '../../accounts/account.ts';
 import type { InterfaceConstraint } from '../../orders/interface-constraint.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 
-/* Which service interface a form uses, and why. Readers may skip it. */
+/* Which service interface a form uses, and why. Optional reading. */
 
-/** Features only one interface documents, to follow "because of". */
+/** Features that only one interface documents, to follow "because of". */
 export const TIES: Readonly<Record<InterfaceConstraint['what'], string>> = {
   backup: 'a backup target',
   choice_json: 'the choice of JSON',
@@ -23,8 +23,8 @@ export const TIES: Readonly<Record<InterfaceConstraint['what'], string>> = {
 };
 
 /**
- * @param because requested feature only XML documents, to follow "because of"
- * @param xmlHas what only XML has for the form, such as `Titles and backup targets`
+ * @param because requested feature that only XML documents, to follow "because of"
+ * @param xmlHas the form's features that only XML has, such as `Titles and backup targets`
  */
 export function interfaceNote(
   account: Account | undefined,

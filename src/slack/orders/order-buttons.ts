@@ -87,12 +87,13 @@ import { briefText } from './statement.view.ts';
 import { userForm } from './users.ts';
 
 /*
- * Buttons of an order's card and replies. A button carries only the order's id; a click reads and checks everything
+ * Buttons of an order's card and replies. A button contains only the order's id; a click reads and checks everything
  * again.
  */
 
 /**
- * A button that changes its order. The person learns why nothing changed; card and thread show a change.
+ * A button that changes its order. If nothing changed, the person gets the reason; otherwise the card and the thread
+ * show the change.
  * @param changed reply if the click was acknowledged before the outcome
  */
 export function changing(
@@ -107,7 +108,7 @@ export function changing(
     const said = outcome.ok
       ? changed(titleWithId(outcome.order), outcome.order)
       : refusalText(outcome.refusal);
-    // A modal covers the card and other messages.
+    // A modal hides the card and other messages.
     if (call.view !== undefined) {
       call.acknowledge();
       await updateOpenView(call.context.web, call.view.id, noticeView('Order', [section(said)]));
@@ -116,7 +117,7 @@ export function changing(
   };
 }
 
-/** A click can't replace a signature: sends the signing link. */
+/** A click can't replace a signature, so this sends the signing link. */
 function offerSignature(call: ActionCall, order: Order | undefined): Promise<void> {
   return offerLink(call, order !== undefined && isPaused(order) ? 'resume' : 'order', call.value);
 }
@@ -145,7 +146,7 @@ async function confirm(call: ActionCall): Promise<void> {
   await call.respond(await confirmedMessage(call, await confirmOrder(orders, call.value, call.person.id)));
 }
 
-/** Many names lost at once: no one would find a mistake in the file later. */
+/** With many deletions, no one would notice a mistake in the file later. */
 function isManyLost(order: Order): boolean {
   return order.bulk !== undefined && taskNamed(order.task).risk === 'loses_name';
 }
@@ -250,7 +251,7 @@ async function retryWithSecret(call: ActionCall, order: Order): Promise<void> {
   });
 }
 
-/** Plans the failed rows again. Confirmed and approved like a file's plan. */
+/** Plans the failed rows again. The plan is confirmed and approved like that of a file. */
 async function retryRows(call: ActionCall, order: Order, rows: readonly BulkRow[]): Promise<void> {
   const task = BULK_TASKS.find((each) => each === order.task);
   if (task === undefined) throw new Error(`order ${order.id} has rows, and ${order.task} takes none`);
@@ -285,7 +286,7 @@ async function showAnswers(call: ActionCall): Promise<void> {
   );
 }
 
-/** Repeats the order in its form: a phone hides the card behind it. */
+/** Repeats the order in its form: on a phone, the form hides the card. */
 async function aboutOrder(
   call: Interaction,
   { subject = '' }: FormOrigin,
@@ -300,7 +301,7 @@ async function aboutOrder(
   };
 }
 
-/** Everything an order sends, for an approving form. File rows were opened before. */
+/** Everything an order sends, for an approval form. File rows were opened before. */
 function sentByOrder({ context }: Interaction, order: Order): readonly KnownBlock[] {
   const statement = order.bulk === undefined ? context.statementOf(order) : undefined;
   // For a deletion, the name is everything.
@@ -331,7 +332,7 @@ function reasonForm<const Name extends string>(
       const { subject = '' } = origin;
       const outcome = await act(context.orders, subject, person.id, read.value.reason);
       if (outcome.ok) return { say: undefined };
-      // A form takes no second click before it shows this.
+      // Until the form shows this, there is no second click.
       await recordNotified(context.orders, subject, person.id, outcome.refusal);
       return { errors: { reason: refusalText(outcome.refusal) } };
     },

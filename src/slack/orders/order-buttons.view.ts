@@ -8,7 +8,6 @@ import { orderTitle } from './order.view.ts';
 
 /* Replies to an order's buttons that the card doesn't show. */
 
-/** With the order's id. */
 export function titleWithId(order: Order): string {
   return `*${escapeText(orderTitle(order))}*, order ${code(order.id)}`;
 }
@@ -43,7 +42,7 @@ export const NOT_ON_LIST = 'That’s none of these names. Type one of them as in
 export const otherCountText = (names: number) =>
   `There are ${count(names, 'name')}. Check the plan again if you expected another number.`;
 
-/** For the requester: a secret the service generated. */
+/** For the requester: a secret that the service generated. */
 export function secretView(order: Order, secret: string): ModalView {
   return noticeView(order.task === 'authcode' ? 'Auth code' : 'Generated password', [
     section(escapeText(orderTitle(order))),

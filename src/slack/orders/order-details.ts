@@ -21,7 +21,7 @@ async function look(call: ActionCall, page: number, note?: string): Promise<void
     loadBriefing(context, order),
     order.state === 'PENDING' ? refusalToApprove(context.orders, order, person.id) : undefined,
   ]);
-  // An admin may have to agree to a budget.
+  // An admin may have to agree to exceeding a budget.
   const mayDecide = refusal === undefined || isAdmin(context, person);
   const origin = view?.origin ?? formOrigin(call);
   const shown = orderDetailsView({ order, briefing, mayDecide, origin, page, note });
@@ -37,7 +37,7 @@ async function look(call: ActionCall, page: number, note?: string): Promise<void
   });
 }
 
-/** A plan's file follows its card at once. Slack waits 3 seconds. */
+/** A plan's file immediately follows its card. Slack waits 3 seconds. */
 const FILE_WAITS = 10;
 const FILE_WAIT_MS = 150;
 
@@ -59,7 +59,7 @@ async function couldSeeAll(call: ActionCall): Promise<boolean> {
   return false;
 }
 
-/** Approves or resumes. Shows everything first to people who couldn't see it all. */
+/** Approves or resumes. People who couldn't see everything see it first. */
 export function whereAllIsShown(run: Action['run']): Action['run'] {
   return async (call) => {
     if (await couldSeeAll(call)) return run(call);

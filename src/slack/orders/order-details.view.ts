@@ -49,7 +49,7 @@ export interface Look {
   readonly note?: string | undefined;
 }
 
-/** Covered by the facts and blocks below. */
+/** Shown by the facts and blocks below. */
 const SHOWN: ReadonlySet<UnusualFact> = new Set<UnusualFact>([
   ...(['price', 'account', 'retry', 'zone', 'stand_in', 'budget', 'price_change'] as const),
   ...(['findings', 'term', 'impact'] as const),

@@ -31,13 +31,15 @@ import { interfaceNote, TIES } from './interface.view.ts';
 import { outcomeMessage, timeErrors } from './order-reply.ts';
 import { placeFromForm, refusalOfAccount, refusalOfPolicy } from './ordering.ts';
 
-/* The form of a task's order. Filled from the line and the person's last order, with field errors on submission. */
+/* The form of a task's order. Filled from the command and the person's last order, with field errors on submission. */
 
 const BOTH: AvailableInterfaces = { json: true, xml: true };
 
 export interface OrderFormDeclaration {
   readonly task: OrderTaskName;
-  /** Fields for an account's interfaces; `reason` and `send_at` are added. They accept any input: the task validates it. */
+  /**
+   * Fields for an account's interfaces; `reason` and `send_at` are added. They accept any input: the task validates it.
+   */
   readonly fields: z.ZodObject | ((reach: AvailableInterfaces) => z.ZodObject);
   readonly interfaces?: {
     /** XML-only features, as the start of a sentence. */
@@ -47,14 +49,14 @@ export interface OrderFormDeclaration {
   };
   /** The task's input, if it differs from the typed values. */
   readonly input?: (typed: Readonly<Record<string, unknown>>) => unknown;
-  /** Defaults for fields the line doesn't set. */
+  /** Defaults for fields that the command doesn't set. */
   readonly presets?: (account: Account | undefined) => FormValues;
   /** Values reused from the person's last order of the task. */
   readonly recalls?: (last: FormValues, given: FormValues) => FormValues;
   readonly recallsFrom?: readonly OrderTaskName[];
   readonly secretField?: SecretField;
   readonly presetKinds?: readonly PresetKind[];
-  /** Asks who owns the name and what it is for. */
+  /** Asks who owns the name and why the team has it. */
   readonly asksOwner?: true;
 }
 
@@ -90,7 +92,7 @@ const OWNED = z.object({
 const REASONED = z.object({ reason: reasonField('Shown to the approvers.') });
 const TIMED = REASONED.extend({ send_at: sendAtField });
 
-/** An auth code can't be requested ahead. */
+/** An auth code can't be scheduled. */
 const extrasOf = (task: OrderTaskName) => (task === 'authcode' ? REASONED : TIMED);
 
 /** Shown if the account supports both interfaces and no other field decides. */
@@ -119,7 +121,7 @@ async function presetField({ context }: Interaction, kinds: readonly PresetKind[
   ];
 }
 
-/** The chosen interface, or all the account supports. */
+/** The chosen interface, or all that the account supports. */
 function chosenReach(reach: AvailableInterfaces, { interface: chosen }: FormValues): AvailableInterfaces {
   if (!reach.json || !reach.xml || (chosen !== 'json' && chosen !== 'xml')) return reach;
   return { json: chosen === 'json', xml: chosen === 'xml' };
@@ -217,7 +219,7 @@ async function render(
   };
 }
 
-/** Issues of fields the line fills. The form asks for the others. */
+/** Issues of fields that the command fills. The form asks for the others. */
 function issuesOf(options: OrderFormDeclaration, given: FormValues): Record<string, string> {
   const checked = taskNamed(options.task).check(inputOf(options, given));
   if (checked.ok) return {};
@@ -313,7 +315,7 @@ export function errorsByField(problems: readonly FieldProblem[]): Record<string,
   );
 }
 
-/** Refuses values a menu doesn't offer for the account's interface. */
+/** Rejects values that a menu doesn't offer for the account's interface. */
 function choiceProblems(field: Field, values: FormValues): FieldProblem[] {
   if (field.kind !== 'choice') return [];
   const chosen = values[field.name];

@@ -3,9 +3,6 @@ import { code, context, count, lines, type Message, message, plain, section } fr
 import { type Page, pageControls } from '../kit/pages.ts';
 import { ordersTable, ownOrderLine } from './order.view.ts';
 
-/* Lists of orders. */
-
-/** Title, and text when empty. */
 interface ListWords {
   readonly title: string;
   readonly none: string;

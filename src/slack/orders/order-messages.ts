@@ -66,7 +66,7 @@ export function createOrderPlanner(context: SlackContext): NotificationPlanner {
   };
 }
 
-/** Longest wait for the daily message, which then shows its cards at once. */
+/** How long cards wait for the day's message, to be posted in its thread. */
 const DAY_WAIT_MS = 5 * MINUTE_MS;
 
 /** Places of a subject's messages, by purpose. */
@@ -97,8 +97,8 @@ function noteShown({ id, bulk, state }: Order, now: Date): void {
 }
 
 /**
- * Records a card whose posting wasn't recorded because of a lost reply or crash; it is updated from then on. A copy
- * for approvers counts as its place's copy, so no other is posted there.
+ * Records a card whose posting wasn't recorded because of a lost reply or crash, for later updates. A copy for
+ * approvers is recorded as its channel's copy, so that no other is posted there.
  */
 export async function adoptCard(
   {
@@ -156,7 +156,7 @@ async function planOrder(context: SlackContext, found: PlannedOrder): Promise<vo
   await copyCard(context, waiting, { ...wanted, approvalChannel, isOverBudget });
   const inThread = { ...planned, thread: threadOf(order, card), since: wanted.since };
   await sendProgress(context, inThread);
-  // The replies name the people reached.
+  // The replies name the people who were reached.
   const called = new Map([
     ...(await remindPeople(context, waiting, { approvers, isForAdmins })),
     ...(await tellOfEmergency(context, planned)),
@@ -202,7 +202,7 @@ async function tellOfEmergency(
   return new Map([[entry.version, await sendOnce(context, planned, people, { ...about, message })]]);
 }
 
-/** Tells admins that an order wasn't sent: it differs from the request, or lacks valid signatures. */
+/** Notifies admins that an order wasn't sent: it differs from the request, or lacks valid signatures. */
 async function tellOfChangedStatement(context: SlackContext, planned: PlannedThread): Promise<void> {
   const { order, send, since, thread } = planned;
   const tell = async (about: string, message: () => Message) => {
@@ -267,7 +267,7 @@ function firstCard(
     purpose: CARD,
     places: [async () => ({ channelId, threadTs }), directMessageTo(directory, requesterId)],
     message: (place) => {
-      // A replacement card isn't the place for the hint on inviting the bot.
+      // A replacement card doesn't need the hint on inviting the bot.
       const isFirst = place > 0 && !standing.has(CARD);
       return orderCard(order, isFirst ? { ...briefing, hint: noPlaceHint(order) } : briefing);
     },
@@ -275,7 +275,7 @@ function firstCard(
   };
 }
 
-/** A card's buttons, and the budget excess a click accepts. */
+/** A card's buttons, and the budget excess that a click accepts. */
 function cardEssence(order: Order, budgets: BudgetComparison | undefined): string {
   const { state } = order;
   const over = budgets?.over.map(({ tag, period, currency, leftMinor, takesMinor }) =>
@@ -342,7 +342,7 @@ async function sendReplies(
     const purpose = replyPurpose(entry);
     const reply = standing.has(purpose) ? undefined : replyTo(entry);
     if (reply === undefined) continue;
-    // In a direct message to the retrying person, the account's owner wouldn't see the reply.
+    // The account's owner can't see a reply in a direct message to the person who retried.
     const isForOwner = entry.kind === 'requested' && thread.channelId !== order.channelId;
     const { state } = await send({
       purpose,

@@ -13,7 +13,7 @@ import { missingCardMessage } from './asking.view.ts';
 export const CARD = 'card';
 
 export interface PlannedOrder extends OrderWithHistory {
-  /** Grows with every change its messages show. */
+  /** Incremented by every change that its messages show. */
   readonly version: number;
   /** Places of the order's messages by purpose, including those of this pass. */
   readonly standing: ReadonlyMap<string, PostedMessage>;
@@ -30,12 +30,12 @@ export interface PlannedThread extends PlannedOrder {
   readonly since: Date;
 }
 
-/** A card that is posted by then needs no other answer. Slack gives up after 3 s. */
+/** If the card is posted by then, no other answer is needed. Slack gives up after 3 s. */
 const CARD_WITHIN_MS = 1_700;
 /** The first interval between two checks for the card. */
 const CARD_POLL_MS = 100;
 
-/** Waits for the card of an order. @returns the answer in its place; undefined when it is posted in time */
+/** Waits for an order's card. @returns the answer to send instead; undefined when it is posted in time */
 export async function waitForCard(call: Interaction, order: Order): Promise<Message | undefined> {
   call.acknowledge();
   for (let waitMs = CARD_POLL_MS; ; waitMs *= 2) {

@@ -9,9 +9,9 @@ import { confirmMessage } from './confirm.view.ts';
 import { waitForCard } from './order-posts.ts';
 import { refusalText } from './refusal.view.ts';
 
-/* Answers a person who asked for an order. */
+/* Answers a person who requested an order. */
 
-/** The immediate answer; undefined when the card says everything. */
+/** The immediate answer; undefined when the card is enough. */
 export async function outcomeMessage(call: Interaction, outcome: RetryOutcome): Promise<Message | undefined> {
   if (outcome.kind !== 'accepted') return notPlacedMessage(call, outcome);
   if (outcome.order.state !== 'DRAFT') return waitForCard(call, outcome.order);
@@ -30,7 +30,7 @@ export function timeErrors(outcome: RetryOutcome): { readonly errors: FieldError
   return isTimely ? undefined : { errors: { send_at: refusalText(outcome.refusal) } };
 }
 
-/** Why nothing was asked for. */
+/** Why no order was created. */
 export async function notPlacedMessage(
   call: Interaction,
   outcome: Exclude<RetryOutcome, { readonly kind: 'accepted' }>,

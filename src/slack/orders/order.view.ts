@@ -80,7 +80,7 @@ export function stateIcon(order: Order): string {
   return isPaused(order) ? ':pause_button:' : STATES[order.state].icon;
 }
 
-/** Accepted for later by the service, with no result seen yet. */
+/** Accepted for later by the service, without a known result. */
 export function isOnlyAccepted({ task, items }: Order, state: OrderState): boolean {
   if (state !== 'SUCCEEDED' || taskNamed(task).nextStep === undefined) return false;
   return items.some(({ result }) => result?.resolvedBy === undefined);
@@ -114,7 +114,7 @@ export function nextSteps(order: Order, item: OrderItem): string[] {
   return present([step, lock !== undefined && `no transfers until *${after(lock.days)}*`]);
 }
 
-/** Paid-until date of a single renewed name, by the service. */
+/** A renewed name's new expiry, by the service. */
 export function saidUntil({ task, items }: Order): string[] {
   const [item, ...others] = items;
   const until = task !== 'renew' || others.length > 0 ? undefined : expiryIn(item?.result?.data);
@@ -175,10 +175,10 @@ export function isNotEnough(event: HistoryEvent): boolean {
   return event.state === 'PENDING' || (event.kind === 'approved' && event.waiting !== undefined);
 }
 
-/** Approvals that didn't count at the last count. */
+/** Approvals found invalid when they were last counted. */
 export interface LapsedApprovals {
   readonly userIds: readonly string[];
-  /** Slack didn't return an approver group's members, so it isn't certain. */
+  /** Slack didn't return an approver group's members, so this is uncertain. */
   readonly isUncertain: boolean;
 }
 
@@ -259,7 +259,7 @@ function formatLate(agrees: boolean, late: NonNullable<ItemResult['late']>): str
   return `The service answered later that it ${late === 'SUCCEEDED' ? 'was' : 'was not'} carried out.`;
 }
 
-/** Most service messages shown; an answer may hold any number. */
+/** Service messages shown; an answer may contain any number. */
 const MAX_MESSAGES = 5;
 
 function formatSummary({
@@ -295,7 +295,7 @@ export function resultText({ state, attempts, result }: OrderItem): string[] {
 /** Length of the service's words when several results share a few lines. */
 const SAID_LENGTH = 80;
 
-/** One short line, in the service's words or the bot's: common to several items. */
+/** One short line, in the service's words or the bot's, for one or several items. */
 export function briefResult(item: OrderItem): string {
   const { code: statusCode, text } = item.result ?? {};
   const said = present([
@@ -307,7 +307,7 @@ export function briefResult(item: OrderItem): string {
     : said;
 }
 
-/** Screen readers hear the order's title too. The label starts with the visible text, for voice control. */
+/** Screen readers also read the order's title. The label starts with the visible text, for voice control. */
 export function orderButton(
   order: Order,
   actionId: string,
@@ -329,7 +329,7 @@ export function reviewButton(order: Order, style?: 'primary'): Button {
 
 /**
  * Approver buttons of a pending order.
- * @param isWhole everything sent is visible there; else it has to be opened and is approved there
+ * @param isWhole whether everything that is sent is visible there; else it must be opened and is approved there
  */
 export function decisionButtons(order: Order, isWhole: boolean): Button[] {
   if (needsSignatures(order.demand)) {
@@ -375,7 +375,7 @@ export function resolveButtons(order: Order): Button[] {
   ];
 }
 
-/** More unknown outcomes aren't read. */
+/** More unknown outcomes aren't shown. */
 const SHOWN_SENT = 20;
 
 /** Send times of requests with unknown outcome, and ids for the service. */

@@ -14,7 +14,7 @@ import { incapableText, requestedMessage } from './asking.view.ts';
 import { outcomeMessage } from './order-reply.ts';
 import { refusalText } from './refusal.view.ts';
 
-/* Places orders, or refuses what the account can't do or the policy refuses. */
+/* Requests orders, or refuses what the account can't do or the policy refuses. */
 
 export interface OrderInput {
   readonly task: OrderTaskName;
@@ -28,7 +28,7 @@ export interface OrderInput {
   readonly bulk?: BulkRequest;
 }
 
-/** Places an order for the person of an interaction, with their current account. */
+/** Requests an order for the person of an interaction, with their current account. */
 export async function placeOrder(
   call: Interaction,
   { channelId, threadTs }: FormOrigin,
@@ -47,7 +47,7 @@ async function wantedTime({ context, person }: Interaction, text: string | undef
   return text === undefined ? undefined : { text, timeZone: await context.directory.timeZoneOf(person.id) };
 }
 
-/** Places the order of a form, which may retry an earlier one. */
+/** Requests the order of a form, which may retry an earlier one. */
 export async function placeFromForm(
   call: Interaction,
   origin: FormOrigin,
@@ -76,8 +76,8 @@ export async function refusalOfAccount(
 }
 
 /**
- * A policy refusal, as soon as the single name is known: spares typing an auth code. Of several names some may be
- * allowed, so the form opens and its submission is decided.
+ * Checks the policy as soon as the single name is known, before the person types an auth code. Of several names some
+ * may be allowed, so the form opens and its submission is decided.
  * @param input as typed; form fields may be missing
  */
 export async function refusalOfPolicy(

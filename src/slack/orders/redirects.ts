@@ -7,8 +7,6 @@ import { openFromLine } from '../open-form.ts';
 import { refreshing } from '../refresh-form.ts';
 import { orderForm, pick } from './order-form.ts';
 
-/* Redirects from a name or an address to a target. */
-
 const SOURCE = typedField('Source', {
   placeholder: 'www.cafe.rest',
   hint: 'An existing redirect; its source and type stay. A leading http:// is removed; a path is sent unchanged.',
@@ -25,7 +23,7 @@ const TARGET: FieldDisplay = {
 /** The choice sets the interface, and so the fields. */
 const CHOSEN = { dispatches: true, isNeeded: true };
 
-/** All documented types and modes per interface (service API, section "Redirect"). */
+/** All documented types and modes per interface (service API, Redirect). */
 function fieldsFor({ json, xml }: AvailableInterfaces): z.ZodObject {
   const shared = z.object({
     source: SOURCE,

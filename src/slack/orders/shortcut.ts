@@ -15,7 +15,7 @@ import {
 } from '../kit/form.ts';
 import { renderForm } from '../open-form.ts';
 
-/* Shortcuts: the task forms on any message, with its names offered and the card in its thread, and anywhere else. */
+/* Shortcuts: the task forms for the names of any message, with the card in its thread; and forms without a message. */
 
 const chosen = z.object({
   task: field({ label: 'Task', kind: 'choice' }, z.string('Choose a task.')),
@@ -83,7 +83,7 @@ export function createTaskMenu(forms: readonly FormFeature[]): FormFeature<'task
 }
 
 /**
- * Ticked names for a form's name field.
+ * Selected names for a form's name field.
  * @returns undefined if it takes fewer
  */
 function valuesFor({ form }: FormFeature, names: readonly string[]): FormValues | undefined {

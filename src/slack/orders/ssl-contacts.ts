@@ -7,9 +7,7 @@ import { openFromLine } from '../open-form.ts';
 import { noContactIdText } from './asking.view.ts';
 import { orderForm } from './order-form.ts';
 
-/* Contacts of SSL certificates. */
-
-/** Only the JSON interface documents a person's names (service API, section "SSL contact"). */
+/** Only the JSON interface documents a person's names (service API, SSL contact). */
 const PERSON = { fname: typedField('First name'), lname: typedField('Last name') };
 
 /** XML takes the address as one text. Line joining and the id's place aren't documented. */

@@ -5,7 +5,7 @@ import { displayName } from '../../zones/names.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import { type AnyBlock, count, escapeText, moment, section, visibleText, wholeLines } from '../kit/blocks.ts';
 
-/* An order's statement: every value exactly, with its known label. The only source of displayed order content. */
+/* An order's statement: every value exactly, with its label. The only source of displayed order content. */
 
 /** Field labels by path. Unlisted fields are shown by name. */
 const LABELS: Readonly<Record<string, string>> = {
@@ -81,7 +81,7 @@ function isList(value: readonly StatedValue[] | StatedObject): value is readonly
   return Array.isArray(value);
 }
 
-/** A request's values. In XML they are inside one element named after the task. */
+/** A request's values. In XML, they are inside one element named after the task. */
 function leavesOf({ request }: StatementItem): Leaf[] {
   if (request.interface === 'none') return leavesIn(request.terms);
   if (request.interface === 'json') return request.body === undefined ? [] : leavesIn(request.body);
@@ -132,7 +132,7 @@ function itemFacts(item: StatementItem): (readonly [string, string])[] {
   ]);
 }
 
-/** Display conversions of values, by path. */
+/** Display texts of values, by path. */
 const WORDS: Readonly<Record<string, (value: string) => string>> = {
   period: (years) => count(Number(years), 'year'),
   span: (span) => `calendar ${span}`,
@@ -158,7 +158,7 @@ export function timeFacts({ notBefore }: Pick<Statement, 'notBefore'>): (readonl
   return notBefore === undefined ? [] : [['Will be sent', moment(new Date(notBefore))]];
 }
 
-/** The request's facts; for several, those they share. */
+/** The request's facts; for several requests, those they share. */
 export function commonFacts(statement: Statement | undefined): (readonly [string, string])[] {
   if (statement === undefined) return [['What will be sent', UNREADABLE]];
   const { task, items } = statement;

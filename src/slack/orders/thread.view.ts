@@ -165,7 +165,7 @@ function reply(order: Order, icon: string, said: string, to?: string): Message {
 
 const SYSTEM = 'system';
 
-/** Tells the account's owner that another person retried. */
+/** Notifies the account's owner that another person retried. */
 function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
   const owner = accountOwner(order);
   if (order.retryOf === undefined || owner === order.requesterId) return undefined;
@@ -182,7 +182,7 @@ function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
   );
 }
 
-/** Part of an order is no longer sent. If that ends the order, the final reply says so. */
+/** Part of an order is no longer sent. If that ends the order, the final reply reports it. */
 function stoppedReply(order: Order, event: HistoryEventOf<'stopped'>): Message | undefined {
   if (ENDED_BY_ITEMS.has(event.state)) return undefined;
   const { names } = event;
@@ -314,7 +314,7 @@ function registryConfirmedReply(order: Order, { name }: HistoryEventOf<'shown'>)
   );
 }
 
-/** The registry shows that a task accepted long ago hasn't happened. */
+/** The registry shows that a task accepted long ago isn't done. */
 function overdueReply(order: Order, about: HistoryEventOf<'overdue'>): Message {
   const name = escapeText(itemName(order, about.name));
   const since = `${count(about.days, 'day')} after the service accepted this`;
@@ -375,7 +375,7 @@ function lateReply(
   ]);
 }
 
-/** A request had left without the order knowing when it ended. */
+/** A request had been sent, but the database lost it. */
 function lostReply(
   order: Order,
   item: OrderItem,
@@ -405,9 +405,9 @@ function finishedReply(
   approvers: readonly string[],
   now: Date | undefined,
 ): Message | undefined {
-  // Settled since; that reply says more.
+  // Settled since; that reply has more.
   if (event.state === 'UNKNOWN' && order.state !== 'UNKNOWN') return undefined;
-  // The settling reply says it.
+  // The settling reply reports it.
   if (event.through === 'resolved') return undefined;
   // For several names, the lines below count outcomes.
   const isMixed = order.items.length > 1 && order.state === 'FAILED';
@@ -443,11 +443,11 @@ function revealButton(order: Order) {
   );
 }
 
-/** Most phone lines per service text. The bot's own text isn't cut. */
+/** Phone lines per service text. The bot's own text isn't cut. */
 const FOLLOWING_LINES = 2;
 
 /**
- * The outcome and next steps, short enough to read at once. *Details* and the service's answer have the rest.
+ * The outcome and next steps, short enough for a glance. *Details* and the service's answer have the rest.
  * @param about heading, if later lines give the outcome
  */
 function outcomeReply(
@@ -475,7 +475,7 @@ function outcomeReply(
   }
   // A database that lost a request is an alarm.
   const shown = fitLines(said, order.items.some(isLost) ? MOST_LINES.alarm : MOST_LINES.reply);
-  // A requested secret's button stays visible.
+  // The button for a requested secret stays visible.
   const first = secret ? shown.slice(0, 1) : [];
   const rest = shown.slice(first.length);
   return message(lead, [
@@ -513,7 +513,7 @@ function whatFollows(order: Order, approvers: readonly string[]): string[] {
   ]);
 }
 
-/** Settlers of an unknown outcome, and the request's id at the service. */
+/** The people who can settle an unknown outcome, and the request's id at the service. */
 function settleText(order: Order, approvers: readonly string[]): string {
   const [item, ...others] = order.items;
   const about = item === undefined || others.length > 0 || goesOverXml(order) ? 'It' : code(item.ctid);
@@ -608,7 +608,7 @@ function eventWords(entry: OrderLogEntry): string {
   return (isLost ? LOST_EVENT_WORDS[entry.kind] : undefined) ?? EVENT_WORDS[entry.kind];
 }
 
-/** Most characters of history shown; keeps the newest. */
+/** Longer history is cut; the newest is kept. */
 const HISTORY_LENGTH = 5_000;
 
 /** Oldest first. */

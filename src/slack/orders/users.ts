@@ -8,8 +8,6 @@ import { refreshing } from '../refresh-form.ts';
 import { orderForm, readSecret } from './order-form.ts';
 import { sslContactForm } from './ssl-contacts.ts';
 
-/* Users and sub-users at the domain service. */
-
 const numberField = (label: string, more: Partial<FieldDisplay> = {}) =>
   typedField(label, { kind: 'number', ...more });
 
@@ -35,7 +33,7 @@ const JSON_PARENT = {
   parent_substatus: numberField('Parent user’s substatus'),
 };
 
-/** The document shows only that it may be given, and that a notice about the user follows. */
+/** The service API documents only that it may be given, and that a notice about the user follows. */
 const MAIL_KEY = {
   user_mail_key: typedField('Mail key', {
     hint: 'The document doesn’t say what the service does with it; it answers with a notice about the user. Its position isn’t documented either: it’s sent last in the user.',

@@ -25,7 +25,7 @@ interface Limit {
 /** Above this, the cache is emptied. */
 const MAX_ENTRIES = 5_000;
 
-/** A shorter limit is waited out once: clicking again would take longer. */
+/** Shorter limits are waited for once: another click would take longer. */
 const MAX_WAIT_MS = 2_000;
 
 interface CacheOptions<T> {
@@ -34,7 +34,7 @@ interface CacheOptions<T> {
   readonly maxAgeMs: number;
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
-  /** Takes milliseconds. */
+  /** @param milliseconds at least this long */
   readonly sleep: (milliseconds: number) => Promise<unknown>;
 }
 

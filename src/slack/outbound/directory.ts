@@ -12,13 +12,13 @@ export interface Person {
   readonly isMember: boolean;
   readonly isAdmin: boolean;
   /**
-   * Confirmed by Slack. While Slack doesn't answer, only the signed request vouches for the person, which suffices
-   * for requesting and reading only.
+   * Confirmed by Slack. While Slack doesn't answer, a person is known only from the signed request, which is enough for
+   * requesting and reading.
    */
   readonly isConfirmed: boolean;
 }
 
-/** For display only; decides nothing about orders. */
+/** For display only; not used for decisions. */
 export interface Profile {
   readonly isMember: boolean;
   readonly name?: string | undefined;
@@ -36,13 +36,12 @@ export interface SlackDirectory extends Directory {
   groupMembers(groupId: string): Promise<readonly string[]>;
   /** All user groups by id. @throws {SlackApiError} when Slack doesn't return them */
   groupNames(): Promise<ReadonlyMap<string, string>>;
-  /** Slack announced a change. */
+  /** Called when Slack reports a change. */
   forgetPerson(userId: string): void;
-  /** Slack announced a change of members. */
+  /** Called when Slack reports a change of members. */
   forgetGroup(groupId: string): void;
-  /** For display; undefined on timeout. Uses its own share of Slack's limit, so decisions don't wait for it. */
+  /** For display; undefined on timeout. Uses its own share of Slack's limit, so that decisions don't wait for it. */
   lookUp(userId: string): Promise<Profile | undefined>;
-  /** Display name; undefined on timeout. */
   nameOf(userId: string): Promise<string | undefined>;
   /** BCP 47 tag for amounts; English if unknown. */
   localeOf(userId: string): Promise<string>;
@@ -99,7 +98,7 @@ const DEFAULT_LOCALE = 'en-GB';
 
 /** `users.info` is Tier 4: over 100 calls a minute. */
 const PERSON_MAX_AGE_MS = MINUTE_MS;
-/** Slack announces changes, and displayed data may be slightly old. */
+/** Slack reports changes, and displayed data may be slightly old. */
 const PROFILE_MAX_AGE_MS = HOUR_MS;
 /** The display share of `users.info`. The rest is for decisions. */
 const LOOK_UPS_PER_MINUTE = 40;
@@ -127,7 +126,7 @@ export function isFullMember(user: SlackUser, { teamId, orgId }: HomeWorkspace):
   return (isOfOrg || isAtHome(user.team_id, teamId)) && !excluded.includes(true);
 }
 
-/** Admins of sibling workspaces have no rights here. */
+/** Admins of other workspaces in the organization have no rights here. */
 function isWorkspaceAdmin(user: SlackUser, home: HomeWorkspace): boolean {
   const isAdmin = user.is_admin === true || user.is_owner === true;
   return isAdmin && isAtHome(user.team_id, home.teamId) && isFullMember(user, home);
@@ -145,7 +144,7 @@ export interface DirectoryOptions {
   readonly now?: () => number;
   /** In milliseconds; undefined: a real timer. */
   readonly sleep?: (milliseconds: number) => Promise<unknown>;
-  /** Called whenever an approver group's members can't be read. */
+  /** Called when an approver group's members can't be read. */
   readonly onUnreadableGroup?: (groupId: string, problem: SlackApiError) => void;
 }
 
@@ -290,7 +289,7 @@ async function readActor(
   try {
     return await people.get(userId);
   } catch (error) {
-    // Only a signed request of the bot's own workspace admits an unconfirmed person.
+    // Only a signed request from the bot's own workspace admits an unconfirmed person.
     if (!(error instanceof SlackApiError) || homeTeamId === undefined || isForeign) throw error;
     return saysNoSuchPerson(error) ? stranger : { ...stranger, isMember: true, isConfirmed: false };
   }

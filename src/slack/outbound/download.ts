@@ -13,7 +13,7 @@ const DOWNLOAD_MS = 20_000;
 
 const agent = new Agent();
 
-/** Whether a URL may receive the bot's token. Even a signed delivery can't leak it elsewhere. */
+/** Whether a URL may receive the bot's token. Even a signed delivery must not leak it elsewhere. */
 export function isFileAddress(address: string, apiUrl: string | undefined): boolean {
   return leadsTo(FILE_HOSTS, address, apiUrl);
 }
@@ -56,7 +56,7 @@ export function createFileReader(token: Secret, apiUrl: string | undefined, maxB
   }
 }
 
-/** Slack redirects unauthorized readers to its sign-in page, or answers with it. */
+/** Slack redirects unauthorized readers to its sign-in page, or responds with it. */
 function isSignInPage(headers: HttpResponse['headers'], body: Buffer): boolean {
   return (
     String(headers['content-type']).startsWith('text/html') ||

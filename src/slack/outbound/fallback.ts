@@ -17,7 +17,7 @@ function plainWithButtons(blocks: readonly AnyBlock[]): AnyBlock[] {
   return [...lines(asText(blocks.filter((block) => !isButtons(block)))), ...blocks.filter(isButtons)];
 }
 
-/** Replaces refused blocks by text; undefined if Slack didn't name them. */
+/** Replaces refused blocks with text; undefined if Slack didn't name them. */
 function withoutRefused(blocks: readonly AnyBlock[], refusal: unknown): AnyBlock[] | undefined {
   const refused = new Set(refusal instanceof SlackApiError ? refusal.refusedBlocks : []);
   if (refused.size === 0) return undefined;
@@ -27,7 +27,7 @@ function withoutRefused(blocks: readonly AnyBlock[], refusal: unknown): AnyBlock
 /** A plainer version of refused content; undefined if unchanged. */
 type Plainer<Shown> = (refusal: unknown) => Shown | undefined;
 
-/** Plainer versions that keep the buttons. Only the refused block degrades. */
+/** Plainer versions that keep the buttons. Only the refused block changes. */
 function plainerBlocks(blocks: readonly AnyBlock[]): readonly Plainer<readonly AnyBlock[]>[] {
   return [
     (refusal) => withoutRefused(blocks, refusal),
@@ -37,8 +37,8 @@ function plainerBlocks(blocks: readonly AnyBlock[]): readonly Plainer<readonly A
 }
 
 /**
- * Sends a message. If Slack refuses its blocks: refused ones as text, then no newer blocks, then text with buttons,
- * then text only.
+ * Sends a message. If Slack refuses its blocks, tries these in order: refused ones as text, no newer blocks, text with
+ * buttons, text only.
  * @throws {SlackApiError} the first refusal, when Slack refuses all
  */
 export function withPlainFallback<T>(message: Message, send: (shown: Message) => Promise<T>): Promise<T> {
@@ -58,7 +58,7 @@ export function withPlainFallback<T>(message: Message, send: (shown: Message) =>
   ]);
 }
 
-/** Fits the limit of an update, far below a new message's. */
+/** Fits the limit of an update, which is far below a new message's. */
 function textOnly(text: string, hint: string | undefined): string {
   if (hint === undefined) return truncateMarkup(text, LIMITS.messageText);
   return `${truncateMarkup(text, LIMITS.messageText - hint.length - 1)}\n${hint}`;

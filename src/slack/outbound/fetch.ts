@@ -8,9 +8,9 @@ const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
 const agent = new Agent();
 
 /**
- * A `fetch` that posts text and reads the whole answer. Node's own uses streams and much more CPU per message.
- * Follows no redirects; the status shows them. Uses a timer, because a timeout signal would outlive the call and hold
- * its objects.
+ * A `fetch` that posts text and reads the whole answer. Node's own uses streams and much more CPU per message. Follows
+ * no redirects; the status shows them. Uses a timer, because a timeout signal would outlive the call and keep its
+ * objects alive.
  * @param timeoutMs for the whole exchange
  * @returns a function that throws {@link HttpExchangeError} without a complete answer
  */

@@ -21,7 +21,7 @@ const MAX_ASKED = 1_000;
 /** @param activity for the log */
 export function createLatest(activity: string, log: Log): Latest {
   const latest = new Map<string, { attempt: Promise<void> }>();
-  /** Latest request per key, kept after it ends. */
+  /** The latest request per key, kept after it ends. */
   const asked = new Map<string, string>();
   return {
     run(key, call, askedAt = '') {

@@ -19,16 +19,16 @@ import { type MessageMetadata, postMessage, updateMessage } from './post-message
 import { isTokenError, isTransient, retryDelayOf, SlackApiError, type SlackWeb } from './web.ts';
 
 /*
- * The only sender of unsolicited messages. A planner lists each subject's messages; those not showing their version
- * are posted or updated, and recorded at once.
+ * The only sender of unsolicited messages. A planner lists each subject's messages; those that don't show their version
+ * are posted or updated, and recorded immediately.
  */
 
 export interface WantedNotification {
   readonly purpose: string;
-  /** Content version: another one triggers an update. A constant version is posted once. */
+  /** Content version: another one triggers an update. A message with a constant version is posted once. */
   readonly version: string;
   /**
-   * The part of the version people must see. If Slack no longer allows edits, a change of it reposts the message;
+   * The part of the version that people must see. If Slack no longer allows edits, a change of it reposts the message;
    * undefined: every version.
    */
   readonly essence?: string;
@@ -95,12 +95,12 @@ export const NOTIFICATION_LEASE_MS = 12_000;
 const HEARTBEATS = 4;
 
 /**
- * Updates a subject's messages. Idempotent. A place that fails is delayed alone.
+ * Updates a subject's messages. Idempotent. A place that fails delays only itself.
  * @param isClaimed already claimed by this process
  */
 export async function notify(context: NotifierDeps, subject: Subject, isClaimed = false): Promise<void> {
   const { notifications, now, leaseMs } = context;
-  // The lease holder shows this change too: it checks for newer versions.
+  // The lease holder also shows this change: it checks for newer versions.
   let claim = isClaimed
     ? await notifications.read(subject)
     : await notifications.claim(subject, now(), leaseMs);
@@ -173,7 +173,7 @@ async function update(
     shown = hash;
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
-    // A limit slows all updates, so it must not delay this message after a person's action.
+    // A limit slows all updates, but must not delay this message after a person's action.
     if (error.kind === 'rate_limited')
       return pending(pass, new Date(now().getTime() + retryDelayOf(error, 0)), at);
     if (!cannotUpdate(error, since, now())) return putOff(pass, purpose, error, at);
@@ -277,7 +277,7 @@ async function keepingLease<T>(context: NotifierDeps, subject: Subject, work: ()
     return await work();
   } finally {
     clearInterval(heartbeat);
-    // A pending renewal could retake the released lease.
+    // A pending renewal could claim the released lease again.
     await renewal;
   }
 }

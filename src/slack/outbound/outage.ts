@@ -6,7 +6,7 @@ export interface OutageWatch {
   current(): { readonly since: Date; readonly code: string } | undefined;
 }
 
-/** Outcomes without an answer. A refused token reaches no one either. */
+/** Outcomes without an answer. With a refused token, no one is reached either. */
 function isOutage(outcome: string): boolean {
   return outcome === 'unreachable' || outcome === 'unreadable' || isInvalidTokenCode(outcome);
 }

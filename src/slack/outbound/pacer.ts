@@ -2,7 +2,7 @@ import { MINUTE_MS } from '../../lib/duration.ts';
 
 /**
  * - `urgent`: a person acted or was asked.
- * - `background`: only keeps messages fresh.
+ * - `background`: only keeps messages up to date.
  */
 export type Urgency = 'urgent' | 'background';
 
@@ -21,8 +21,8 @@ interface Tier {
 }
 
 /**
- * Methods that keep messages fresh, with Slack's guaranteed minimum
- * (https://docs.slack.dev/apis/web-api/rate-limits). Callers of other methods wait out limits themselves.
+ * Methods that keep messages up to date, with Slack's guaranteed minimum
+ * (https://docs.slack.dev/apis/web-api/rate-limits). Callers of other methods handle limits themselves.
  */
 const TIERS: Readonly<Record<string, Tier>> = {
   'chat.postMessage': { calls: 1, perMs: 1_000, isPerChannel: true },
@@ -54,7 +54,7 @@ export function createPacer(clock: () => number = () => performance.now()): Pace
   let latest = NEVER;
   const now = () => {
     const at = clock();
-    // The clock was set back, so all times are void.
+    // The clock was set back, so all times are invalid.
     if (at < latest) states.clear();
     latest = at;
     return at;
@@ -87,7 +87,7 @@ export function createPacer(clock: () => number = () => performance.now()): Pace
       const at = now();
       const state = stateOf(method, channel);
       if (state === undefined) return;
-      // Concurrent calls count once.
+      // Concurrent refusals are one.
       if (at >= state.blockedUntil) state.refusals = at < state.recoveredAt ? state.refusals + 1 : 1;
       state.blockedUntil = Math.max(state.blockedUntil, at + retryAfterMs);
       state.recoveredAt = state.blockedUntil + Math.max(state.tier.perMs, MIN_RECOVERY_MS);

@@ -6,7 +6,7 @@ import { SlackApiError } from './web.ts';
 const MENTION = /<(?:@([UW][A-Z0-9]+)|!subteam\^(S[A-Z0-9]+))(?:\|[^>]*)?>/g;
 
 /**
- * Replaces mentions of people by names, because field errors are plain text. Groups keep their ids: not everyone may
+ * Replaces mentions of people with names, because field errors are plain text. Groups keep their ids: not everyone may
  * see their names.
  */
 export async function withPlainNames(directory: NamingDirectory, text: string): Promise<string> {

@@ -45,8 +45,8 @@ const AHEAD_DAYS = 119;
 const scheduled = okResponse.extend({ scheduled_message_id: z.string() });
 
 /**
- * Checks that the bot may post, without a visible message: schedules one months ahead and deletes it. Reading the
- * channel would need scopes the bot doesn't request.
+ * Checks without a visible message whether the bot may post: schedules one months ahead and deletes it. Reading the
+ * channel would need scopes that the bot doesn't request.
  * @throws {SlackApiError}
  */
 export async function tryPosting(web: SlackWeb, channelId: string): Promise<void> {

@@ -1,12 +1,8 @@
 import type { Message } from '../kit/blocks.ts';
 
-/** Times of progress messages after the start. A response URL takes five answers; one is left for the outcome. */
+/** Times of progress messages after the start. A response URL takes five answers; one is reserved for the outcome. */
 const PROGRESS_AT_MS: readonly number[] = [2_000, 20_000, 120_000];
 
-/**
- * Reports progress of slow work. The caller reports the outcome.
- * @param progress current progress
- */
 export async function withProgress<T>(
   respond: (message: Message) => Promise<void>,
   progress: () => Message,

@@ -8,7 +8,7 @@ const QUIET_UNTIL_HOUR = 7;
 const STEP_MS = 15 * MINUTE_MS;
 
 /**
- * End of quiet hours: 7:00 in their time zone.
+ * End of quiet hours: 7:00 in the person's time zone.
  * @param firstExpiry earliest expiry of its names; if by tomorrow, the message doesn't wait
  * @returns undefined if it doesn't wait, or the time zone is unknown
  */
@@ -26,7 +26,7 @@ function isNight(hour: number): boolean {
   return hour >= QUIET_FROM_HOUR || hour < QUIET_UNTIL_HOUR;
 }
 
-/** Calendar day (YYYY-MM-DD) and hour of a moment. */
+/** Calendar day (YYYY-MM-DD) and hour. */
 function clockOf(
   timeZone: string,
 ): ((at: Date) => { readonly day: string; readonly hour: number }) | undefined {

@@ -2,7 +2,7 @@
 const SLACK_HOSTS: ReadonlySet<string> = new Set(['hooks.slack.com', 'hooks.slack-gov.com']);
 
 /**
- * Whether a delivery's `response_url` may be used. Even a signed delivery can't make the bot call other hosts.
+ * Whether a delivery's `response_url` may be used. Even a signed delivery must not make the bot call other hosts.
  * @param apiUrl `SLACK_API_URL`, whose server is allowed too
  */
 export function isSlackAddress(address: string, apiUrl: string | undefined): boolean {

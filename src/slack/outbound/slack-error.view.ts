@@ -45,7 +45,7 @@ export function approverError(id: string, problem: SlackApiError): string {
   return `I can’t look up ${id}. ${said} ${todo}`;
 }
 
-/** Reason, to follow "cannot be posted:", and remedy, for channels the bot can't post in. */
+/** Reason, to follow "cannot be posted:", and remedy, for channels where the bot can't post. */
 function channelRefusal(code: string): { readonly why: string; readonly todo: string } | undefined {
   if (code === 'not_in_channel') {
     return { why: 'I’m not in this channel', todo: 'Invite me with /invite @Domain Steward' };
@@ -87,5 +87,5 @@ export function channelError(problem: SlackApiError): string {
     : `I can’t post there. ${said} ${todo}`;
 }
 
-/** Scheduled and deleted again, to check posting. */
+/** Scheduled and deleted, to check posting. */
 export const TRIAL_TEXT = 'Domain Steward checked whether it can post here. You can delete this message.';

@@ -4,7 +4,7 @@ import { isInvalidTokenCode } from './web.ts';
 
 export interface TokenHealth {
   note(outcome: string): void;
-  /** Asks Slack. @returns its error code for the token; undefined if accepted */
+  /** @returns Slack's error code for the token; undefined if accepted */
   check(): Promise<string | undefined>;
 }
 

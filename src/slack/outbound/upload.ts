@@ -16,7 +16,7 @@ const MAX_ANSWER_BYTES = 1_000_000;
 const agent = new Agent();
 
 export interface Upload {
-  /** On disk and streamed, so size doesn't matter. */
+  /** On disk and streamed, so its size doesn't matter. */
   readonly path: string;
   readonly filename: string;
   readonly channelId: string;
@@ -67,7 +67,7 @@ export async function withFile<Result>(
   }
 }
 
-/** The URL itself grants the upload, so the bot's token isn't sent. */
+/** The URL itself authorizes the upload, so the bot's token isn't sent. */
 async function sendBytes(url: string, path: string, size: number): Promise<void> {
   const { origin, pathname, search } = new URL(url);
   const { status, headers } = await exchange(

@@ -21,7 +21,7 @@ export class SlackApiError extends Error {
   /** Slack's name of the missing scope. */
   readonly needed: string | undefined;
   readonly retryAfterMs: number | undefined;
-  /** Positions of blocks Slack calls invalid. */
+  /** Positions of blocks that Slack calls invalid. */
   readonly refusedBlocks: readonly number[];
 
   constructor(
@@ -44,7 +44,6 @@ export class SlackApiError extends Error {
     this.refusedBlocks = details.refusedBlocks ?? [];
   }
 
-  /** Whether the token is no longer valid. */
   get isOfInvalidToken(): boolean {
     return this.code !== undefined && isInvalidTokenCode(this.code);
   }
@@ -76,7 +75,7 @@ export function isTokenError(problem: SlackApiError): boolean {
   return problem.code !== undefined && TOKEN_ERROR_CODES.has(problem.code);
 }
 
-/** Longest wait before a retry. Slack doesn't ask for more. */
+/** Longest wait before a retry. Slack doesn't request more. */
 const MAX_WAIT_MS = 10 * MINUTE_MS;
 
 /** Slack's requested delay, capped; undefined if none. */
@@ -184,7 +183,7 @@ export function webClientOptions(apiUrl: string | undefined) {
   };
 }
 
-/** Fails on non-JSON bodies: Slack's client would take them, such as a proxy's page, for a refusal code. */
+/** Fails on non-JSON bodies: Slack's client would treat them, such as a proxy's page, as a refusal code. */
 function jsonOnly(fetch: FetchFunction): FetchFunction {
   return async (url, init) => {
     const response = await fetch(url, init);
@@ -231,7 +230,7 @@ export function createSlackWeb(
   };
 }
 
-/** A failure as a word of a closed list: unknown Slack codes are no metric labels. */
+/** A failure as one of a few words: unknown Slack codes would create unlimited metric labels. */
 function outcomeOf({ kind, code }: SlackApiError): string {
   return code !== undefined && CODES_UNRELATED_TO_BLOCKS.has(code) ? code : kind;
 }
@@ -334,7 +333,7 @@ const CODES_UNRELATED_TO_BLOCKS: ReadonlySet<string> = new Set([
 
 /**
  * Whether a call's blocks may be the reason: workspaces may not support newer ones, and Slack's codes for that aren't
- * fully known. Every refusal counts unless it clearly means something else.
+ * fully documented. Every refusal may be one unless it clearly means something else.
  */
 export function mayBeBlockError(error: unknown): boolean {
   return (

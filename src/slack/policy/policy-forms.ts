@@ -36,7 +36,7 @@ import { formIssueText, policyIssueSentence, policyIssueText } from './policy-is
 import { ruleSentence } from './policy-rule.view.ts';
 import { editDraft, editedRules, pageWith, shownPolicy } from './policy-shown.ts';
 
-/* Policy forms: a rule, a YAML file, a starting policy. All change only the draft. */
+/* Policy forms: a rule, a YAML file, a starting policy. They change only the draft. */
 
 /** Validated together with file rules. */
 const declared = z.object({

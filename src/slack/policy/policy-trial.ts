@@ -31,7 +31,7 @@ import {
   trialMessage,
 } from './policy-trial.view.ts';
 
-/* Tries an unpublished policy on one line or on past orders. */
+/* Tries an unpublished policy on one request or on past orders. */
 
 const DEFAULT_DAYS = 90;
 const MAX_DAYS = 365;
@@ -65,7 +65,7 @@ function readNames(task: OrderTaskName, words: readonly string[], requesterId: s
   const hasPeriod = task === 'renew' && last !== undefined && /^\d{1,2}$/.test(last);
   const given = hasPeriod ? words.slice(0, -1) : task === 'renew' ? words : words.slice(0, 1);
   const input = task === 'renew' ? { period: hasPeriod ? Number(last) : 1 } : {};
-  // The line has no account.
+  // The text has no account.
   const asked = { task, input, requesterId, usesTeamAccount: false };
   const { zoneTask, nameField, namesIn } = taskNamed(task);
   if (zoneTask === undefined) {

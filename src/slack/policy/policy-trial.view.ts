@@ -31,13 +31,13 @@ import { costFact } from '../money/price.view.ts';
 import { itemName } from '../orders/order.view.ts';
 import { neededText, referenceText, taskNoun } from './policy-rule.view.ts';
 
-/* A policy's decisions on one line and on past orders. */
+/* A policy's decisions about one request or past orders. */
 
 export interface TriedLine {
   readonly task: OrderTaskName;
   readonly names: readonly string[];
   readonly requester: string;
-  /** Tried the draft, not the version in force. */
+  /** Whether the draft was tried, not the version in force. */
   readonly isDraft: boolean;
   readonly version: number;
   /** Cost for rules on amounts; undefined for a task without a price. */
@@ -48,7 +48,7 @@ export interface TriedLine {
 
 const SHOWN_NAMES = 5;
 const SHOWN_UNKNOWNS = 2;
-/** Most skipped rules shown: for a single name, and for each of several. */
+/** Skipped rules shown: for a single name, and for each of several. */
 const MAX_REASONS = 40;
 const MAX_REASONS_OF_SEVERAL = 3;
 const SHOWN_ORDERS = 12;
@@ -114,7 +114,7 @@ function subject({ task, names }: TriedLine): string {
   return `${capitalized(taskNoun(task))} of ${names.length === 0 ? 'no name' : what}`;
 }
 
-/** The deciding rule of a line, and why earlier ones didn't apply. */
+/** The deciding rule of a request, and why earlier ones didn't apply. */
 export function trialMessage(tried: TriedLine, { demand, names, unknowns }: Evaluation): Message {
   const by = tried.isDraft
     ? 'By the *draft*, not in force'
@@ -192,7 +192,7 @@ export function replayMessage({ days, replay, changed, isCut, notice }: ShownRep
   ]);
 }
 
-/** Whether the message omits orders, so a file is needed. */
+/** Whether the message omits orders, so that a file is needed. */
 export function needsFile(changed: readonly ReplayedLine[]): boolean {
   return changed.length > SHOWN_ORDERS;
 }

@@ -39,7 +39,7 @@ import { changeLine, implicitSentences, ruleSentence } from './policy-rule.view.
 
 /** Rules per page: each takes two blocks. */
 export const RULES_ON_PAGE = 10;
-/** Longest rule sentence and longest list without buttons, so the message fits. */
+/** Longest rule sentence and longest list without buttons, so that the message fits. */
 const SENTENCE = 600;
 const LIST = 4_000;
 
@@ -56,7 +56,7 @@ export interface ShownPolicy {
   readonly note?: string | undefined;
 }
 
-/** Button value: position and name, so a click on an outdated list can't move another rule. */
+/** Button value: position and name, so that a click on an outdated list can't move another rule. */
 function ruleValue(position: number, name: string): string {
   return `${position} ${name}`;
 }

@@ -50,22 +50,22 @@ import {
   XML_OUT_OF_REACH,
 } from './prereg.view.ts';
 
-/* Preregistrations: people search with their own account and only they see the result. */
+/* Preregistrations: people search with their own account, and only they see the result. */
 
 const PAGE = 20;
 /** Rows of a Slack table. */
 const MAX_LIMIT = 100;
 /** Searches only read, so their timeout is shorter than an order's. */
 const SEARCH_MS = 20_000;
-/** A view has to open within 3 seconds of the click. */
+/** A view must open within 3 seconds of the click. */
 const OPEN_MS = 2_300;
 
 const BOTH: AvailableInterfaces = { json: true, xml: true };
 
-/** Record fields only XML returns, on request, with XML names. */
+/** Record fields that only XML returns, on request, with XML names. */
 const XML_KEYS = ['ownerc', 'zonec'] as const;
 
-/** Sort keys: a record's default single values. The document lists none. */
+/** Sort keys: a record's default single values. None are documented. */
 const ORDER_KEYS = [
   ...['name', 'created', 'updated', 'status', 'phase', 'period', 'order_reference'],
   ...['recommended', 'confirmed'],
@@ -85,7 +85,7 @@ const query = z.object({
   limit: z.int().positive().max(MAX_LIMIT),
 });
 
-/** A search feature only one interface documents, and its field. */
+/** A search feature that only one interface documents, and its field. */
 const tie = (field: string, what: SearchTie) => ({ field, what });
 
 function tiesOf({ operator, order, keys }: PreregQuery) {
@@ -119,7 +119,7 @@ function endingOf(text: string): string | undefined {
   return labels.includes(undefined) ? undefined : labels.join('.');
 }
 
-/** Time or day. With a UTC offset it is sent as typed. */
+/** Time or day. With a UTC offset, it is sent as typed. */
 function momentOf(text: string): string | undefined {
   if (WITH_OFFSET.test(text)) return text;
   const [, day, time, seconds = ':00'] = MOMENT.exec(text) ?? [];
@@ -262,7 +262,7 @@ function readButton(value: string): PreregQuery | undefined {
   }
 }
 
-/** Full records of a name. Looked up again, because a button carries no content. */
+/** Full records of a name. Looked up again, because a button contains no content. */
 async function openRecord(call: ActionCall): Promise<void> {
   const clickedAt = performance.now();
   const name = call.value;
@@ -301,7 +301,7 @@ const moment = (label: string) =>
 
 const ending = filterSchema(endingOf, 'Enter only the ending, such as rest.');
 
-/** Search fields, with one interface's options (service API, section "Preregistration search"). */
+/** Search fields, with one interface's options (service API, Preregistration search). */
 const searchFields = ({ json, xml }: AvailableInterfaces) =>
   z.object({
     sld: field(

@@ -30,7 +30,7 @@ import { requestIssueText } from '../orders/request-issue.view.ts';
 
 /* Preregistration search results: a table, and full records. */
 
-/** Optional record data (service API, section "Preregistration search"). */
+/** Optional record data (service API, Preregistration search). */
 export const PREREG_KEYS = ['tmch_mark', 'extension', 'nsentry'] as const;
 
 export type PreregFilter = (typeof PREREG_FILTERS)[number];
@@ -161,7 +161,7 @@ function momentCell(text: string): string {
   return text.length === 'YYYY-MM-DD'.length ? day(at) : `${day(at)}, ${at.toISOString().slice(11, 16)} UTC`;
 }
 
-/** `ON_HOLD` becomes `on hold`. The document doesn't list the values. */
+/** `ON_HOLD` becomes `on hold`. The values aren't documented. */
 function stateCell(text: string): string {
   return /^[A-Z][A-Z\d]*(?:_[A-Z\d]+)*$/.test(text) ? text.toLowerCase().replaceAll('_', ' ') : text;
 }
@@ -288,7 +288,7 @@ function pageButtons(query: PreregQuery, { records, summary }: Preregistrations)
 /** Longest option value. */
 const MAX_OPTION = 150;
 
-/** A button for one record, a menu for several. Records are found again by name. */
+/** A button for one record, a menu for several. Records are looked up by name. */
 function openMenu(records: readonly Preregistration[]): AnyBlock[] {
   const names = [...new Set(records.map(({ name }) => formatData(name)))].filter(
     (name) => name !== '' && name.length <= MAX_OPTION,
@@ -310,7 +310,7 @@ function openMenu(records: readonly Preregistration[]): AnyBlock[] {
   ];
 }
 
-/** Most full records in a view. One name hardly has more. */
+/** Full records in a view. A name rarely has more. */
 const MAX_RECORDS = 8;
 
 export function preregRecords(

@@ -13,15 +13,11 @@ import {
 import { type Page, pageControls } from '../kit/pages.ts';
 import { zoneIssueText } from '../names/zone-issue.view.ts';
 
-/*
- * Presets as people see them.
- */
-
 const LABELS: Readonly<Record<string, string>> = { ownerc: 'owner', adminc: 'admin', techc: 'tech' };
 /** Presets per page, each with buttons. */
 export const PRESETS_SHOWN = 15;
 
-/** Buttons are for people who may change them. */
+/** Buttons are for people who may change presets. */
 export function presetList(page: Page<Preset>, mayEdit: boolean): Message {
   const add = button('preset_add', 'Add a preset…', 'new', { style: 'primary' });
   const text =

@@ -46,8 +46,8 @@ import {
 } from './preset.view.ts';
 
 /*
- * Named sets of contacts and nameservers. Everyone uses them; only approvers and admins change them, because they
- * decide a name's contacts and nameservers.
+ * Named sets of contacts and nameservers. Everyone uses them; only approvers and admins change them, because they set a
+ * name's contacts and nameservers.
  */
 
 const contact = (label: string) => typedField(label, { kind: 'number' });
@@ -70,7 +70,7 @@ const declaredFor = (kind: PresetKind) =>
     ...CONTENT[kind],
   });
 
-/** Only admins and approvers may change what approval depends on. */
+/** Only admins and approvers may change presets. */
 async function mayDecide({ context, person }: Interaction): Promise<boolean> {
   if (isAdmin(context, person)) return true;
   return (await waitingFor(context.orders, person.id, [])).isApprover;

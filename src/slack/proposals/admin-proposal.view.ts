@@ -96,7 +96,7 @@ function endOf({ proposer, state, endedBy = '' }: AdminProposal): readonly [stri
   return ['No longer open: nothing changed', `:hourglass: ${why} Not applied:`];
 }
 
-/** Why a confirmation changed nothing, whatever was confirmed. */
+/** Why a confirmation changed nothing, for all kinds. */
 export const NOT_CONFIRMED = {
   gone: 'This is no longer open: it was confirmed, discarded or has expired. Request it again if you still need it.',
   changed: 'This wasn’t confirmed, because it changed since it was shown. Check it again, then confirm.',
@@ -109,7 +109,7 @@ export const NOT_CONFIRMED = {
   impossible: (why: string) => `Nothing changed. ${why}`,
 } as const;
 
-/** Why the wait begins, for the proposer; mrkdwn. */
+/** Why the change waits, for the proposer; mrkdwn. */
 export function waitsText(change: AdminChange & { readonly expiresAt: Date }, locale: string): string[] {
   return [
     `:hourglass_flowing_sand: *Waiting for another admin*, until ${moment(change.expiresAt)}. ${WHY[change.kind]} Not applied until then:`,
@@ -117,7 +117,7 @@ export function waitsText(change: AdminChange & { readonly expiresAt: Date }, lo
   ];
 }
 
-/** Says who is asked to confirm, and what to do where nobody is. @param command shows the button, too */
+/** Says who is asked to confirm, and what to do if nobody can be asked. @param command also shows the button */
 export function requestedText(asked: readonly string[], command: string): string {
   return asked.length === 0
     ? `:warning: *I know no other admin to ask*, and no one can confirm their own change. A workspace admin or owner can use ${code(command)} and press Confirm. If you’re the only one, make someone an admin of the workspace, or add their id to \`ADMINS\` where I run.`

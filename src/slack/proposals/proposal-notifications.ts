@@ -8,20 +8,20 @@ import { directMessageTo, type NotificationPlanner } from '../outbound/notify.ts
 import { unmentioning } from '../outbound/plain-names.ts';
 import { viewOf } from './views.ts';
 
-/* The question to those who confirm a proposal, and how it ended. */
+/* The question to people who can confirm a proposal, and its outcome. */
 
 export interface Audience {
   /** The question is posted in the first channel that accepts it. */
   readonly channels: readonly MessagePlace[];
-  /** Each gets it where none does. */
+  /** If no channel accepts it, each of them gets it. */
   readonly people: readonly string[];
 }
 
-/** A plan that is due much later counts as written by a wrong clock. */
+/** A plan's due time that is much later is treated as written by a wrong clock. */
 const LOOK_AGAIN_MS = HOUR_MS;
-/** Where no channel can be posted in, at most this many people are written to. */
+/** Direct messages if no channel accepts the question. */
 const MAX_PEOPLE = 20;
-/** Purposes begin with it; the id of the reader follows. */
+/** Prefix of purposes; the reader's id follows. */
 const TO = 'to:';
 /** The reader of a question in a channel. */
 const CHANNEL = 'channel';
@@ -31,7 +31,7 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
   return async ({ id, notifications }, sendAsIs) => {
     const proposal = await proposals.read(id);
     if (proposal === undefined) return undefined;
-    // The button carries the name, so it leads to a newer request.
+    // The button contains the name, so it leads to a newer proposal.
     if (proposal.kind === 'lapse' && proposal.state === 'withdrawn') return undefined;
     const { proposer, proposedAt: since, expiresAt, endedBy, confirmations } = proposal;
     const isOpen = proposal.state === 'proposed';
@@ -71,7 +71,7 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
         each.message === undefined || !each.purpose.startsWith(TO) ? [] : each.purpose.slice(TO.length),
       );
       await announce();
-      // In a channel the proposer sees the outcome there.
+      // In a channel, the proposer sees the outcome there.
       const isTold = endedBy === undefined || endedBy === proposer || shownTo.includes(CHANNEL);
       for (const reader of new Set([...shownTo, ...(isTold ? [] : [proposer])])) await show(reader);
       return undefined;
@@ -90,7 +90,7 @@ export async function audienceOf(context: SlackContext, proposal: Proposal): Pro
   return { channels: [], people: await otherAdmins(context, proposer) };
 }
 
-/** Where it was proposed, else in the approvers' channel. */
+/** Where it was proposed, or else in the approvers' channel. */
 async function confirmersToNotify(
   { proposals, savedSettings, directory }: SlackContext,
   proposal: Proposal,
@@ -100,7 +100,7 @@ async function confirmersToNotify(
   const named = progress.map(({ requirement }) => requirement);
   const asked = named.length === 0 ? [defaultRequirement(settings, [])] : named;
   const { people } = await calledPeople(directory, asked, new Map());
-  // Others do not see a direct message with the proposer.
+  // Others don't see a direct message with the proposer.
   const isSeen = origin !== undefined && /^[CG]/.test(origin.channelId);
   const { approvalChannel } = settings;
   return {
@@ -112,7 +112,7 @@ async function confirmersToNotify(
   };
 }
 
-/** The admins who can confirm what one of them proposes. */
+/** The admins who can confirm another admin's proposal. */
 export async function otherAdmins(
   { adminsToNotify }: SlackContext,
   proposer: string,

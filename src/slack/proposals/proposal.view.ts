@@ -11,15 +11,14 @@ export interface ProposalReader {
   readonly locale: string;
   /** Confirmers, and confirmations so far; empty without requirements. */
   readonly progress: readonly RequirementProgress[];
-  /** The person has the file with everything that changes. */
+  /** The person has the file with all changes. */
   readonly isAllSeen?: boolean;
 }
 
-/** One proposal as people read it. */
 export interface ProposalView {
-  /** The question to those who confirm it. */
+  /** The question to people who can confirm it. */
   readonly question: (reader: ProposalReader) => Message;
-  /** How it ended. Takes the place of the question. */
+  /** Its outcome, which replaces the question. */
   readonly ended: (reader: ProposalReader) => Message;
   /** The announcement in the reminder channel, if the question is elsewhere. */
   readonly announced?: () => Message;
@@ -27,7 +26,7 @@ export interface ProposalView {
 
 const BLOCK = 'proposal_';
 
-/** The buttons of a question. Their block carries the hash of what is shown. */
+/** The buttons of a question. Their block contains the hash of what is shown. */
 export function proposalActions({ hash }: Proposal, buttons: readonly Button[]): ActionsBlock[] {
   return actions(`${BLOCK}${hash}`, buttons);
 }

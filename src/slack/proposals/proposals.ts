@@ -10,7 +10,7 @@ import { shownHash } from './proposal.view.ts';
 import { otherAdmins } from './proposal-notifications.ts';
 import { proposalMessage, proposalRefusalText } from './views.ts';
 
-/* The buttons of proposals. A button carries the id or the subject; on a click everything is read again. */
+/* The buttons of proposals. A button contains the id or the subject; a click reads everything again. */
 
 type Kinds = readonly [ProposalKind, ...ProposalKind[]];
 
@@ -30,7 +30,7 @@ export async function proposeToAdmins(
   return [...waitsText({ ...change, expiresAt }, await context.directory.localeOf(person.id)), asked];
 }
 
-/** Confirms a proposal, and shows the result. The outbox tells all others. */
+/** Confirms a proposal, and shows the result. The outbox notifies all others. */
 export async function confirmProposal(call: ActionCall, kinds: Kinds): Promise<void> {
   const { context, person, value } = call;
   const problem = await problemOf(context, await context.proposals.find(kinds, value));
@@ -63,7 +63,7 @@ function loggedOf({ id, kind, proposer: askedBy, payload }: Proposal, by: string
   return { by, askedBy, ...(kind === 'settings' || kind === 'prices' ? { change: payload } : {}), id, kind };
 }
 
-/** Says why not, or where to sign. A proposal that isn't as it was shown is shown again. */
+/** Replies why not, or where to sign. A proposal that has changed since it was shown is shown again. */
 async function refuse(call: ActionCall, [kind]: Kinds, refusal: ProposalRefusal): Promise<void> {
   if (refusal.code === 'needs_signature') return offerLink(call, 'facts', refusal.proposal.id);
   if (refusal.code === 'needs_charter') {

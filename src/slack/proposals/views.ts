@@ -15,7 +15,7 @@ import type { ProposalView } from './proposal.view.ts';
 
 /* The words of each kind of proposal. */
 
-/** @param isThorough looks up the impact of a name's lapse */
+/** @param isThorough whether to look up the impact of a name's lapse */
 export async function viewOf(
   context: SlackContext,
   proposal: Proposal,
@@ -39,7 +39,7 @@ export async function viewOf(
   }
 }
 
-/** A proposal as one person sees it: the question, or how it ended. */
+/** A proposal as one person sees it: the question, or its outcome. */
 export async function proposalMessage(
   context: SlackContext,
   proposal: Proposal,

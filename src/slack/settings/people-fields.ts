@@ -35,7 +35,7 @@ export function peopleValues(people: string, groups: string, ids: readonly strin
   return { [people]: ids.filter((id) => !isGroup(id)), [groups]: ids.filter(isGroup) };
 }
 
-/** Text fields instead of pickers, if Slack refuses them, such as for an unknown person. */
+/** Text fields instead of pickers, if Slack refuses them, for example because of an unknown person. */
 export function withTypedIds(fields: readonly Field[]): Field[] {
   return removeGroups(fields).map((field) =>
     field.kind === 'people'
@@ -65,7 +65,7 @@ export async function withGroups(
     : fields.map((field) => (field.kind === 'groups' ? { ...field, options } : field));
 }
 
-/** Workspace groups by name, or by id if Slack doesn't name them. */
+/** Workspace groups by name, or by id if Slack returns no name. */
 async function groupOptions({ directory, log }: SlackContext, chosen: readonly string[]) {
   const names = await Promise.race([
     directory.groupNames().catch((err: unknown) => {

@@ -148,7 +148,7 @@ const plainForm: Form = {
   ),
 };
 
-/** Reordering isn't a change. */
+/** Another order isn't a change. */
 function keepOrder<Each extends string>(chosen: readonly Each[], before: readonly Each[]): readonly Each[] {
   const same = new Set([...chosen, ...before]).size === before.length && chosen.length === before.length;
   return same ? before : chosen;
@@ -185,7 +185,7 @@ function readSettings(
   };
 }
 
-/** Posts its new purpose in a newly chosen channel. */
+/** Posts a new channel's purpose in it. */
 async function channelErrors(
   { web }: SlackContext,
   name: ChannelSetting,
@@ -231,7 +231,7 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
     const errors = await channelErrors(context, name, after[name], person.id);
     if (Object.keys(errors).length > 0) return { errors };
   }
-  // With keys in use, protected settings take effect by signature.
+  // If keys are used, protected settings take effect by signature.
   const loosened =
     context.orders.signing.use === undefined
       ? weakenedSettings(current, read.settings)
@@ -240,7 +240,7 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
   const waiting = changes.filter(({ name }) => loosened.has(name));
   const addsApprovers = loosened.has('approvers') || loosened.has('silent_approvers');
   if (addsApprovers && changed.has('approvals_required')) {
-    // Until the new approvers are confirmed, the old ones have to suffice.
+    // Until the new approvers are confirmed, the old ones must be enough.
     const [error] = Object.values(await approverErrors(context, withChanges(current, atOnce)));
     if (error !== undefined) return { errors: { approvals_required: `${error} ${SETTINGS.apart}` } };
   }
@@ -258,7 +258,7 @@ async function saveAtOnce(
   await context.settingsStore.save(changes, person.id, context.now());
   context.log.info({ by: person.id, changes }, 'settings changed');
   if (changes.some(({ name }) => CARD_SETTINGS.has(name))) await context.refreshWaitingCards();
-  // The schedule counts from here.
+  // The schedule starts from here.
   if (changes.some(({ name }) => name === 'reminder_channel'))
     await openDigest({ settings: context.savedSettings, reminders: context.reminders, now: context.now });
 }
@@ -334,7 +334,7 @@ async function openSettings(call: Interaction): Promise<void> {
   }
 }
 
-/** Decides a pending change; the open form shows the result. */
+/** Decides about a pending change; the open form shows the result. */
 function deciding(decide: (call: ActionCall) => Promise<void>) {
   return async (call: ActionCall): Promise<void> => {
     await decide(call);
@@ -355,7 +355,7 @@ async function testWebhooks(call: ActionCall): Promise<void> {
 /** Update interval of the page during a check. */
 const SHOW_MS = 2_000;
 
-/** Checks every setting in its own page, showing findings as they come. */
+/** Checks every setting in its own view, showing findings as they come. */
 async function examineSettings(call: ActionCall): Promise<void> {
   const { context } = call;
   const found: Finding[] = [];

@@ -19,8 +19,6 @@ import {
 import { type FieldDisplay, noticeView, optionsOf } from '../kit/form.ts';
 import { channelMention } from '../names/portfolio.view.ts';
 
-/* Settings as people read them. */
-
 const EMPTY_CHANNELS = {
   approval_channel: 'Empty: orders are shown only where they were requested.',
   alert_channel: 'Empty: the reminder channel.',
@@ -146,7 +144,7 @@ const DANGERS: readonly {
   { of: ({ risk }) => risk === 'takes_down', words: 'this can take a name’s web and mail down' },
 ];
 
-/** Warns of tasks that no longer need approval. */
+/** Warns about tasks that no longer need approval. */
 function freedTasks({ before, after }: SettingChange): string[] {
   const [waited, waits] = [new Set(before.split(',')), new Set(after.split(','))];
   const freed: readonly OrderTaskName[] = ORDER_TASK_NAMES.filter(

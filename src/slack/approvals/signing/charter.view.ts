@@ -17,7 +17,7 @@ const PROBLEMS: Readonly<Record<CharterProblem, string>> = {
 const UNTIL_SIGNED =
   'Until an admin signs again, the last signed version and the environment’s settings both apply, and every order needs at least one signed approval.';
 
-/** For `policy`, `settings` and `key`; undefined while a charter is in force or no key is used. */
+/** For `policy`, `settings` and `key`; undefined while a charter is valid or keys aren't used. */
 export function charterNotice({ signsSettings, lapsed }: PolicyInForce): string | undefined {
   if (lapsed !== undefined)
     return `⚠ *No signed policy is valid.* ${PROBLEMS[lapsed.problem]} ${UNTIL_SIGNED} Sign it with \`/domain key\`.`;
@@ -26,7 +26,7 @@ export function charterNotice({ signsSettings, lapsed }: PolicyInForce): string 
     : undefined;
 }
 
-/** Alert when a charter lapses or is in force again; undefined for other events. */
+/** Alert when a charter becomes invalid or valid; undefined for other events. */
 export function charterStatusMessage({ status }: TeamEventOf<'charter_status'>): Message {
   if (status === 'counts') {
     const title = '✅ The signed policy is valid again';

@@ -2,7 +2,7 @@ import type { LinkPurpose } from '../../../approvals/signing/ports.ts';
 import type { Interaction } from '../../feature.ts';
 import { linkMessage, NO_PLACE_TO_SIGN, noKeyText } from './link.view.ts';
 
-/* Answers a click with a personal link for signing one thing. */
+/* Answers a click with a personal signing link. */
 
 /** @param subject order, key, draft or change; empty for adding a key and for the current charter */
 export async function offerLink(

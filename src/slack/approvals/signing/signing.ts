@@ -18,7 +18,7 @@ import { keysMessage, type ShownKey } from './keys.view.ts';
 import { tooManyKeysText } from './link.view.ts';
 import { offerCharterLink, offerLink } from './offer-link.ts';
 
-/* Passkeys and signatures. Everything that needs a signature is answered with a link. */
+/* Actions that need a signature are answered with a link. */
 
 const runKey = async (call: CommandCall) => call.respond(await keysPage(call, 0));
 
@@ -55,7 +55,7 @@ async function sign(call: ActionCall): Promise<void> {
   if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
   if (isPaused(order)) return offerLink(call, 'resume', order.id);
   const refusal = await refusalToApprove(context.orders, order, person.id);
-  // An admin may have to agree to a budget.
+  // An admin may have to agree to exceeding a budget.
   if (refusal !== undefined && !(refusal.code === 'not_an_approver' && isAdmin(context, person)))
     return call.respond(refusalText(refusal));
   return offerLink(call, 'order', order.id);
