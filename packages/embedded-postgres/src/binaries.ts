@@ -5,13 +5,10 @@ import { z } from 'zod';
 import { EmbeddedPostgresError, explainFileError, systemCode } from './error.ts';
 import { firstClosedFolder, type Home } from './home.ts';
 
-/** PostgreSQL's programs from npm packages. */
 export interface Binaries {
-  /** Holds `bin`, `lib` and `share`. */
   readonly folder: string;
-  /** The package's version, which begins with PostgreSQL's. */
+  /** Starts with PostgreSQL's version. */
   readonly version: string;
-  /** PostgreSQL's major version. */
   readonly major: number;
 }
 
@@ -81,7 +78,7 @@ async function isReachable(binaries: Binaries, home: Home): Promise<boolean> {
     const closed = await firstClosedFolder(join(binaries.folder, folder), home.runAs);
     if (closed !== undefined) return false;
   }
-  // A strict umask during `npm ci` restricts all files alike, so checking one is enough.
+  // A strict umask during `npm ci` restricts all files equally, so checking one is enough.
   return (await firstClosedFolder(program(binaries, 'postgres'), home.runAs)) === undefined;
 }
 

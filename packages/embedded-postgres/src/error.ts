@@ -1,4 +1,4 @@
-/** Why the embedded PostgreSQL can't be used; each has a sentence that says what to do. */
+/** Each has a sentence for the operator that says what to do. */
 export type EmbeddedPostgresProblem =
   | 'unsupported_platform'
   | 'version_mismatch'
@@ -33,7 +33,6 @@ export function inUse(folder: string, by: string, options?: ErrorOptions): Embed
   );
 }
 
-/** The system's code (`ENOENT`, `EACCES`, …) of an error, if it has one. */
 export function systemCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;

@@ -22,12 +22,12 @@ const Holder = z.object({
 /**
  * Takes the folder's lock while its server is in use. Two servers on one data folder destroy it. PostgreSQL prevents
  * that within one machine. For a folder that is mounted in two containers or machines, the lock's modification time
- * prevents it: the holder keeps it fresh.
+ * prevents it: the holder keeps updating it.
  *
- * The lock is the file `lock.<n>` with the highest n. Creating n + 1 succeeds a dead holder, and only one process can
- * do that. So no process ever removes a lock that another one has just taken.
+ * The lock is the file `lock.<n>` with the highest n. Creating n + 1 takes over from a dead holder, and only one
+ * process can do that. So no process ever removes a lock that another one has just taken.
  * @param agingMs how long to wait for a holder that can't be seen, in milliseconds
- * @returns releases the lock
+ * @returns a function that releases the lock
  * @throws {EmbeddedPostgresError} `in_use`
  */
 export async function lockFolder(folder: string, agingMs = AGING_MS): Promise<() => Promise<void>> {
@@ -47,7 +47,7 @@ export async function lockFolder(folder: string, agingMs = AGING_MS): Promise<()
             await writeFile(mine, RELEASED);
           };
         }
-        // The lock has had other holders since this file was numbered, so it doesn't count.
+        // The lock has had other holders since, so this file is outdated.
         await rm(mine, { force: true });
       }
       continue;
@@ -62,7 +62,7 @@ export async function lockFolder(folder: string, agingMs = AGING_MS): Promise<()
 function keepFresh(file: string): () => void {
   const timer = setInterval(() => {
     const now = new Date();
-    // A missed touch doesn't matter, because the next one follows.
+    // A missed update is harmless, because the next one follows.
     utimes(file, now, now).catch(() => undefined);
   }, TOUCH_MS);
   timer.unref();

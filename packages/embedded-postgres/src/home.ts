@@ -9,23 +9,19 @@ const REACHABLE_ROOT = '/var/lib/domain-steward';
 /** The user and group `nobody`, as Debian, Alpine, Fedora and the container runtimes number them. */
 const NOBODY = 65534;
 
-/** The user that PostgreSQL runs as when this process is root, which PostgreSQL refuses. */
+/** PostgreSQL refuses to run as root, so it runs as this user instead. */
 export interface RunAs {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** The folder of one embedded PostgreSQL. */
 export interface Home {
-  /** Without symbolic links. */
   readonly folder: string;
   /** PostgreSQL's own data folder. */
   readonly data: string;
   readonly passwordFile: string;
   readonly logFile: string;
-  /** The user that PostgreSQL runs as; undefined for the user of this process. */
   readonly runAs: RunAs | undefined;
-  /** Notes for the operator, one sentence each. */
   readonly notes: string[];
 }
 
@@ -131,7 +127,7 @@ async function findOrMakeFolder(dataDir: string, notes: string[]): Promise<strin
 
 /**
  * Creates a folder that PostgreSQL's user can reach. The folder of an earlier `DATA_DIR` at the same path is kept,
- * because its data may still be wanted.
+ * because its data may be needed.
  */
 async function makeReachableFolder(
   dataDir: string,

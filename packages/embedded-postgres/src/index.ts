@@ -11,9 +11,9 @@ export { EmbeddedPostgresError } from './error.ts';
 /** `stop` must leave time for the rest of the shutdown, which takes at most 10 s. */
 const STOP_MS = 5_000;
 
-/** The advisory lock of the server's owner, on a connection kept for that. */
+/** The advisory lock of the server's owner, held by a separate connection. */
 const OWNER_LOCK = 7_236_001;
-/** How long the server may take to notice that its former owner has died. */
+/** How long the server may take to notice that its previous owner has died. */
 const LETTING_GO_MS = 2_000;
 
 export interface EmbeddedPostgresOptions {
@@ -150,7 +150,7 @@ interface Owned {
   readonly server: Server;
   /** The server was already running. */
   readonly takenOver: boolean;
-  /** Holds the advisory lock. The system closes it when the process ends, however that happens. */
+  /** Holds the advisory lock. The system closes it whenever the process ends. */
   readonly connection: pg.Client;
 }
 

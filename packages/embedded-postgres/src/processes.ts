@@ -12,7 +12,7 @@ export interface ProcessIdentity {
 
 /**
  * Identifies the set of processes whose numbers this process can see: one boot of a machine, or one container. Numbers
- * from another one mean nothing here.
+ * from another one are meaningless here.
  */
 export async function processSpace(): Promise<string> {
   if (process.platform !== 'linux') return hostname();
@@ -28,7 +28,6 @@ export async function ownIdentity(): Promise<ProcessIdentity> {
   return { pid: process.pid, startedAt: (await linuxStatus(process.pid))?.startedAt ?? null };
 }
 
-/** Whether a process recorded earlier in this process space is still running. */
 export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
   if (!exists(identity.pid)) return false;
   const status = await linuxStatus(identity.pid);
@@ -74,7 +73,7 @@ async function linuxStatus(pid: number): Promise<{ startedAt: string; zombie: bo
   if (process.platform !== 'linux') return undefined;
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'utf8');
-    // The program's name, in parentheses, may itself contain blanks and parentheses.
+    // The program's name, in parentheses, may contain spaces and parentheses.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     const startedAt = fields[19];
     return startedAt === undefined ? undefined : { startedAt, zombie: fields[0] === 'Z' };

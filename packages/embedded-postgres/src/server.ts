@@ -11,7 +11,6 @@ import { dataVersion, type Home } from './home.ts';
 import { servesFolder } from './processes.ts';
 import { logSince, openLog, run, spawnOptions, whenEnded } from './programs.ts';
 
-/** A server that accepts connections. */
 export interface Server {
   readonly pid: number;
   readonly port: number;
@@ -205,7 +204,7 @@ async function start(
       if (options.port === undefined && conflicts < 5) continue;
       throw new EmbeddedPostgresError('port_taken', `${activity}: port ${port} on 127.0.0.1 is taken`);
     }
-    // The child processes of a killed server end within moments. Only then may a new server use the data.
+    // The child processes of a killed server end soon. Only then may a new server use the data.
     if (
       /pre-existing shared memory block/i.test(attempt.output) &&
       Date.now() < deadline - READY_MS + 10_000
@@ -231,7 +230,7 @@ async function launch(
   const log = await openLog(home);
   const child = spawn(program(binaries, 'postgres'), args, {
     ...spawnOptions(home),
-    // In its own session, so that neither Ctrl-C in the bot's terminal nor the bot's end reaches it.
+    // In its own session, so that neither Ctrl-C in the bot's terminal nor the bot's end stops it.
     detached: true,
     stdio: ['ignore', log.handle.fd, log.handle.fd],
   });
@@ -283,7 +282,7 @@ async function readPassword(home: Home): Promise<string> {
   }
 }
 
-/** Whether the server of this data accepts connections; false while nothing listens or it is not ready. */
+/** False while nothing listens or the server isn't ready. */
 async function answers(url: string, home: Home): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
   client.on('error', () => undefined);

@@ -46,7 +46,7 @@ test('a reused process number doesn’t keep the lock', async () => {
 });
 
 describe('a folder shared with another machine or container', () => {
-  /** Its process number equals ours, which means nothing here. */
+  /** The same process number as this one, but in another container. */
   const elsewhere = { pid: process.pid, startedAt: null, space: 'another container' };
   let file: string;
   beforeEach(async () => {

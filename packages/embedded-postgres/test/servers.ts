@@ -8,7 +8,7 @@ import { type EmbeddedPostgres, type EmbeddedPostgresOptions, startEmbeddedPostg
 
 const OWNER = new URL('./owner.ts', import.meta.url);
 
-/** Tests that create data needn't wait for the disk. */
+/** Faster, because tests that create data needn't wait for the disk. */
 export const HASTY = { fsync: 'off' };
 
 /** Reused by all tests and always left stopped: creating the data takes most of a start's time. */

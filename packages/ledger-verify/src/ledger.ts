@@ -7,7 +7,6 @@ import { type CheckedSeal, createSealCheck } from './seals.ts';
 import type { EventLine, ForgottenBy, Header, Line, SealLine } from './shapes.ts';
 import { checkSignedEvent, otherRoot, type Revocation, revocationOf } from './signatures.ts';
 
-/** Checks a file line by line. */
 export interface FileCheck {
   line(line: Line, number: number): Promise<void>;
   end(): Promise<
@@ -25,7 +24,7 @@ function range(from: number, to: number): number[] {
   return Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
 }
 
-/** Forgotten events, by person. */
+/** Deleted events, by person. */
 export function collectForgotten() {
   const all = new Map<string, { count: number; by: string; from: string; to: string }>();
   return {
@@ -77,7 +76,7 @@ function createSequence(what: string, differences: Differences) {
   };
 }
 
-/** Verifies a ledger: events, each followed by the seal that covers it. */
+/** Verifies a ledger: events, each followed by its seal. */
 export async function createLedgerCheck(
   header: Header,
   known: Known,
@@ -88,7 +87,7 @@ export async function createLedgerCheck(
   const forgotten = collectForgotten();
   const events = createSequence('event', differences);
   const sealNumbers = createSequence('seal', differences);
-  /** Leaves of events that no seal has covered yet. */
+  /** Leaf hashes of events without a seal so far. */
   const uncovered = new Map<number, Bytes>();
   let first: SealLine | undefined;
   let last: CheckedSeal | undefined;
@@ -96,7 +95,7 @@ export async function createLedgerCheck(
   let count = 0;
   let sealCount = 0;
   let signatures = 0;
-  /** The stored hashes of forgotten events. */
+  /** The stored hashes of deleted events. */
   const blanked = new Map<number, string>();
   const named: Named = { ranges: [], leaves: new Set() };
   const revoked = new Map<string, Revocation>();
@@ -247,7 +246,7 @@ export async function createLedgerCheck(
   };
 }
 
-/** Forgotten events as later events list them: by number, or by hash if no seal covered them then. */
+/** Deleted events as later events list them: by number, or by hash if they weren't sealed then. */
 interface Named {
   readonly ranges: (readonly [number, number])[];
   readonly leaves: Set<string>;
@@ -279,7 +278,7 @@ function unnamedText(blanked: ReadonlyMap<number, string>, { ranges, leaves }: N
   ];
 }
 
-/** Whether an event of the bot says that the database was restored from an earlier state. */
+/** Whether one of the bot's events says that the database was restored from an earlier state. */
 function saysPutBack({ content }: EventLine): boolean {
   if (content?.['kind'] === 'database_restored') return true;
   const { differences } = isJsonObject(content?.['data']) ? content['data'] : {};

@@ -26,7 +26,7 @@ export function readObject(line: string): JsonObject | undefined {
   }
 }
 
-/** Whether a number is out of range, such as `1e400`: its canonical form would be that of `null`. */
+/** Whether a number is out of range, such as `1e400`: its canonical form would be `null`. */
 function hasInfinity(value: Json): boolean {
   return typeof value === 'object' && value !== null
     ? Object.values(value).some(hasInfinity)
@@ -35,7 +35,6 @@ function hasInfinity(value: Json): boolean {
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
 
-/** Whether an object in a valid JSON text has a duplicate member: readers differ in which one they use. */
 function hasDoubledMember(text: string): boolean {
   const open: (Set<string> | undefined)[] = [];
   let last = '';

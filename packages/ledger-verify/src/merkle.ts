@@ -1,7 +1,7 @@
 import { type Bytes, concat } from './bytes.ts';
 import type { Cryptography } from './cryptography.ts';
 
-/* Hashing of RFC 6962, section 2.1. */
+/* Merkle trees of RFC 6962, section 2.1. */
 
 const LEAF = Uint8Array.of(0);
 const NODE = Uint8Array.of(1);

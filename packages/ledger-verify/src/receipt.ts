@@ -34,7 +34,7 @@ export async function createReceiptCheck(
   };
   const checkSeals = await createSealCheck(header, known, cryptography, differences);
 
-  /** Lines of a kind have increasing numbers without duplicates. */
+  /** Lines of a kind must have increasing numbers without duplicates. */
   function keep<Line>(lines: Map<number, Line>, n: number, line: Line, what: string, where: string): void {
     const last = [...lines.keys()].at(-1) ?? 0;
     if (lines.has(n)) differences.add('added', `${what} ${n} appears twice${where}`);
@@ -141,7 +141,7 @@ async function checkPaths(
   }
 }
 
-/** A matching known anchor. It dates a seal, and everything that the seal is chained to. */
+/** A matching known anchor. It dates a seal, and all earlier seals in the chain. */
 interface Witness {
   readonly seal: number;
   readonly to: number;
@@ -158,8 +158,8 @@ interface Witnessed {
 }
 
 /**
- * The events that witnesses cover. A witness covers a seal only if every seal between the two is in the file. Otherwise
- * a holder of the key could put a seal made today before one that was published long ago.
+ * The events that witnesses date. A witness dates a seal only if every seal between the two is in the file. Otherwise a
+ * holder of the key could put a seal made today before one that was published long ago.
  * @param witnesses in the order of their seals
  */
 function witnessed({ paths, seals }: Receipt, witnesses: readonly Witness[]): Witnessed {
@@ -180,7 +180,7 @@ function witnessed({ paths, seals }: Receipt, witnesses: readonly Witness[]): Wi
   };
 }
 
-/** The note about events that no witness covers, if witnesses cover others. */
+/** The note about events without a date, if others have one. */
 function lateText(seqs: readonly number[], { before }: Witnessed): string[] {
   const late = seqs.filter((seq) => !before.has(seq));
   return before.size === 0 || late.length === 0
@@ -292,7 +292,7 @@ async function checkSignatures(
   const isWhole = all.every(({ content }) => content !== undefined);
   const revocations = all.flatMap((event) => revocationOf(event) ?? []);
   for (const event of all) {
-    // A revocation is about a key, not an order, so nothing depends on its signature.
+    // A revocation is about a key, not an order, so its signature doesn't matter.
     const signed = revocationOf(event) === undefined && (await checkSignedEvent(event, cryptography, order));
     if (!signed) continue;
     for (const fault of signed.wrong)

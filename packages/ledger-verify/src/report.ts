@@ -1,12 +1,11 @@
 /**
- * Kinds of mismatches: changed, left out, reordered or added; the beginning or the end is missing; or another key
+ * Kinds of mismatches: changed, dropped, reordered or added; the beginning or the end is missing; or another key
  * signed.
  */
 export type DifferenceCode = 'changed' | 'dropped' | 'reordered' | 'added' | 'cut' | 'key';
 
 export interface Difference {
   readonly code: DifferenceCode;
-  /** A sentence. */
   readonly text: string;
 }
 
@@ -41,12 +40,11 @@ export interface Anchor {
   readonly hash: string;
 }
 
-/** Facts from outside the file. */
 export interface Known {
   /** Fingerprint of the key that must have signed. */
   readonly key: string | undefined;
   readonly anchors: readonly Anchor[];
-  /** Fingerprints of the passkeys that may vouch for others. */
+  /** Fingerprints of the passkeys that are roots of trust. */
   readonly roots: readonly string[] | undefined;
 }
 
@@ -55,7 +53,7 @@ export interface Differences {
   readonly all: readonly Difference[];
 }
 
-/** A file that is wrong from end to end must not fill the memory. */
+/** Limits memory for a file that is completely wrong. */
 const MAX_DIFFERENCES = 1_000;
 
 export function collectDifferences(): Differences {

@@ -3,7 +3,6 @@ import type { Cryptography } from './cryptography.ts';
 import type { Differences, Known } from './report.ts';
 import type { Header, SealLine } from './shapes.ts';
 
-/** The fingerprint of a public key, as the bot shows it. */
 export async function fingerprintOf({ sha256 }: Cryptography, spki: Bytes): Promise<string> {
   return `SHA256:${toBase64Url(await sha256(spki))}`;
 }
@@ -11,7 +10,7 @@ export async function fingerprintOf({ sha256 }: Cryptography, spki: Bytes): Prom
 /** The newest matching anchor: everything before it existed when the seal was published. */
 export interface Anchored {
   readonly seal: number;
-  /** The last event that it covers. */
+  /** The last event before it. */
   readonly to: number;
   readonly at: string;
 }

@@ -3,7 +3,6 @@ import { canonicalJson, isJsonObject, type Json, type JsonObject } from './canon
 
 /* The lines of a ledger and of a receipt. A line with missing or unknown members is invalid. */
 
-/** The first line. */
 export interface Header {
   readonly kind: 'ledger' | 'receipt';
   /** Fingerprint of the key that signs seals. */
@@ -22,10 +21,10 @@ export interface ForgottenBy {
 export interface EventLine {
   readonly type: 'event';
   readonly seq: number;
-  /** Undefined if forgotten. */
+  /** Undefined if deleted. */
   readonly content: JsonObject | undefined;
   readonly forgotten: ForgottenBy | undefined;
-  /** The stored hash of forgotten content. */
+  /** The stored hash of deleted content. */
   readonly leaf: Bytes | undefined;
 }
 
@@ -39,7 +38,6 @@ export interface SealLine {
   readonly at: string;
   readonly signature: Bytes;
   readonly canonical: string;
-  /** The signed text. */
   readonly signed: string;
 }
 
@@ -56,11 +54,11 @@ export interface StatementLine {
   readonly type: 'statement';
   /** Undefined if the bot no longer has it. */
   readonly statement: JsonObject | undefined;
-  /** Then this is the SHA-256 of its canonical form in hex, according to the bot. */
+  /** Instead of the statement: the SHA-256 (hex) of its canonical form, according to the bot. */
   readonly hash: string | undefined;
 }
 
-/** The bot's record that a seal was published. It proves nothing, because the author of the file wrote it. */
+/** The bot's record that a seal was published. It proves nothing, because the file's author wrote it. */
 export interface AnchorLine {
   readonly type: 'anchor';
   readonly n: number;

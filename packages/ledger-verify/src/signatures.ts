@@ -13,7 +13,7 @@ import type { EventLine } from './shapes.ts';
 export interface SignedEvent {
   /** A sentence: who signed what with which key, and which root vouched for it. */
   readonly text: string;
-  /** Fingerprints: the signing key, then its vouchers, a root last. */
+  /** Fingerprints: the signing key, then those that vouched for it, a root last. */
   readonly keys: readonly string[];
   /** It is an approval, so it comes with its chain. */
   readonly isOfOrder: boolean;
@@ -48,7 +48,7 @@ function bytesOf(value: Json | undefined): Bytes {
   return ofBase64Url(value) ?? new Uint8Array();
 }
 
-/** The faults of one signature; empty if its key made it over its challenge. */
+/** The faults of one signature; empty if it is valid. */
 async function faultsOf(assertion: JsonObject, cryptography: Cryptography): Promise<string[]> {
   const key = textOf(assertion['key']);
   const publicKey = bytesOf(assertion['publicKey']);
@@ -135,8 +135,8 @@ export async function checkSignedEvent(
 }
 
 /**
- * The end of a sentence about a signature whose chain ends in none of the roots; undefined if it does, or if no roots
- * were given.
+ * The end of a sentence about a signature whose chain doesn't end in a root; undefined if it does, or if no roots were
+ * given.
  */
 export function otherRoot({ keys }: SignedEvent, roots: readonly string[] | undefined): string | undefined {
   const root = keys.at(-1) ?? '';
@@ -145,7 +145,6 @@ export function otherRoot({ keys }: SignedEvent, roots: readonly string[] | unde
     : `its signature rests on ${root}, which is none of the roots`;
 }
 
-/** A revoked key, with the event that revoked it. */
 export interface Revocation {
   readonly key: string;
   readonly seq: number;
@@ -154,7 +153,7 @@ export interface Revocation {
 }
 
 /**
- * Reads an event as a revocation. It needs no signature: an attacker who could forge one could as well stop the bot.
+ * Reads an event as a revocation. It needs no signature: an attacker who could forge one could also stop the bot.
  * @returns undefined for other events
  */
 export function revocationOf({ seq, content }: EventLine): Revocation | undefined {

@@ -99,7 +99,7 @@ function forgottenText({ count, by, from, to }: Report['forgotten'][number]): st
   return `The content of ${count} ${count === 1 ? 'event' : 'events'} was forgotten by ${by} ${when}: their hashes are still there, and what was signed in it cannot be verified any more.`;
 }
 
-/** Notes for a file that was checked against nothing outside it. */
+/** Notes for a file that was checked without outside facts. */
 function outsideText(known: Known, { anchored }: Pick<Report, 'anchored'>): string[] {
   const isDated = anchored !== undefined;
   return [

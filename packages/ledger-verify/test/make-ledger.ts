@@ -134,7 +134,7 @@ export const STATEMENT = {
   items: [{ n: 1, name: 'cafe.rest' }],
 };
 
-/** A receipt of an order's events in a ledger. @param also selects further events for it */
+/** A receipt of an order's events. @param also selects additional events */
 export function makeReceipt(
   { signer, events, seals }: Ledger,
   order: string,

@@ -14,7 +14,7 @@ import {
   textOf,
 } from './make-ledger.ts';
 
-/* Approvals signed with passkeys, as the bot stores them, and the chain of vouchers. */
+/* Approvals signed with passkeys, as the bot stores them, and the chain of vouching keys. */
 
 interface Passkey {
   readonly owner: string;

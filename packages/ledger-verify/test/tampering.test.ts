@@ -19,10 +19,7 @@ import {
   textOf,
 } from './make-ledger.ts';
 
-/*
- * Each change to a ledger of random events is found and named, from nothing but the file, the key's fingerprint and the
- * anchors.
- */
+/* Finds each change to a ledger of random events, using only the file, the key's fingerprint and the anchors. */
 
 const EVENTS = 1_000;
 const ORDER = STATEMENT.order;
@@ -92,7 +89,7 @@ const lineOf = (seq: number) => lines.findIndex((line) => line.type === 'event' 
 const sealOf = (seq: number) => seals.find(({ to }) => to >= seq);
 const changedLine = (at: number, change: object) =>
   lines.with(at, { ...(lines[at] ?? { type: '' }), ...change });
-/** Positions all over the ledger, and those where something begins or ends. */
+/** Positions throughout the ledger, and those where something begins or ends. */
 const SOME = [1, 2, 3, EVENTS / 2, seals[40]?.to ?? 0, (seals[40]?.to ?? 0) + 1, EVENTS - 1];
 
 describe('a ledger', () => {

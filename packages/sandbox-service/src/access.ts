@@ -3,7 +3,7 @@ import type { UserRecord } from './model.ts';
 import type { Caller, Desk } from './operations/caller.ts';
 import { Refusal } from './refusal.ts';
 
-/** The credentials that a request claims (service API, section Authentication). */
+/** The credentials in a request (service API, Authentication). */
 export type Claim =
   | {
       readonly way: 'credentials';
@@ -16,7 +16,7 @@ export type Claim =
       readonly way: 'trusted_application';
       readonly uuid: string;
       readonly password: string;
-      /** Named over XML only. */
+      /** Only over XML. */
       readonly application?: string;
     }
   | { readonly way: 'session'; readonly id: string };

@@ -1,6 +1,6 @@
 /**
- * The accounts of a new sandbox. None of this is secret: they give access to a service that runs on one machine and
- * owns nothing.
+ * The accounts of a new sandbox. They aren't secret: they give access to a service that runs on one machine and owns
+ * nothing.
  */
 export const SANDBOX_ACCOUNTS = {
   alice: { user: 'alice', context: 4, password: 'alice-sandbox-password' },

@@ -1,13 +1,11 @@
-/** An answer of the service, before an interface formats it. */
+/** A response of the service, before an interface formats it. */
 export interface Answer {
   readonly httpStatus: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Status code of the envelope, if there is one. */
   readonly code: string | null;
 }
 
-/** A notice beside an answer. */
 export interface Notice {
   readonly code: string;
   readonly text: string;

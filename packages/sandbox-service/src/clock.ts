@@ -8,7 +8,7 @@ export interface SandboxClock {
   /** Milliseconds since the epoch as the registry sees them: real time and the offset. */
   registry(): number;
   readonly offset: number;
-  /** Sets the registry's offset from real time (absolute, not added to an earlier offset). */
+  /** Sets the registry's absolute offset from real time. */
   setOffset(ms: number): void;
 }
 

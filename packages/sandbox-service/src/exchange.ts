@@ -25,7 +25,7 @@ export interface Sandbox {
   readonly origin: string;
 }
 
-/** The parts of an interface that handle one request. */
+/** The functions of an interface that handle one request. */
 interface Counter {
   readonly via: RequestInterface | 'unknown';
   plan(incoming: Incoming): Plan;
@@ -79,7 +79,7 @@ export async function exchange(
   }
 }
 
-/** Reads a whole request. An unreadable one is refused, and logged without its body. */
+/** An unreadable request is refused, and logged without its body. */
 async function read(
   request: IncomingMessage,
   path: string,

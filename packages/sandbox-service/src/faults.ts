@@ -118,7 +118,6 @@ const INTERFACES: Partial<Record<FaultKind, readonly RequestInterface[]>> = {
   rdap_wrong_date: ['rdap'],
 };
 
-/** Whether the task is carried out before the fault. */
 export function isCarriedOut(fault: Fault): boolean {
   if (fault.kind === 'drop_before' || fault.kind === 'drop_after') return CARRIED_OUT[fault.kind];
   return fault.carriedOut ?? CARRIED_OUT[fault.kind];
@@ -133,11 +132,10 @@ export interface FaultTarget {
   readonly ctid: string | null;
 }
 
-/** The active faults. The first one that matches a request is applied. */
+/** The first active fault that matches a request is applied. */
 export class Faults {
   #faults: { readonly fault: Fault; left: number }[] = [];
 
-  /** Adds a fault after the existing ones. */
   set(fault: Fault): void {
     this.#faults.push({ fault, left: fault.times ?? Number.POSITIVE_INFINITY });
   }

@@ -4,7 +4,6 @@ import type { Answer } from './answer.ts';
 import { Refusal } from './refusal.ts';
 import type { SandboxTask } from './tasks.ts';
 
-/** A completely read request. */
 export interface Incoming {
   readonly method: string;
   /** As sent, percent-encoded, without the query. */
@@ -45,7 +44,7 @@ export async function readBody(request: IncomingMessage): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-/** @throws {Refusal} 400 when the body is not UTF-8 */
+/** @throws {Refusal} 400 when the body isn't UTF-8 */
 export function bodyText(body: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
@@ -54,7 +53,7 @@ export function bodyText(body: Uint8Array): string {
   }
 }
 
-/** @throws {Refusal} 415 when the content type is not one of `types`, with UTF-8 as the only charset */
+/** @throws {Refusal} 415 when the content type isn't one of `types`, with UTF-8 as the only charset */
 export function checkContentType(incoming: Incoming, types: readonly string[]): void {
   const [type = '', ...parameters] = (incoming.headers['content-type'] ?? '').toLowerCase().split(/\s*;\s*/);
   if (!types.includes(type) || parameters.some((one) => !/^charset="?utf-8"?$/.test(one))) {

@@ -2,8 +2,8 @@ import { addYears, DAY } from './clock.ts';
 import type { DomainRecord } from './model.ts';
 
 /**
- * The life of a domain over time (service API, sections "Domain lifecycle in the .rest zone" and Limits). Pure. Other
- * zones have the same periods here, because no other profile is documented.
+ * The lifecycle of a domain (service API, Domain lifecycle in the .rest zone, and Limits). Pure. Other zones have the
+ * same periods here, because no other profile is documented.
  */
 
 const TRANSFER_DAYS = 5;

@@ -16,12 +16,11 @@ export function maskJson(value: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-/** Whether the log hides the value of this JSON key or XML element. */
+/** Whether the log masks the value of this JSON key or XML element. */
 export function isSecretName(name: string): boolean {
   return SECRET_NAMES.has(name.toLowerCase());
 }
 
-/** Headers with the secret ones replaced. */
 export function maskHeaders(
   headers: Readonly<Record<string, string | string[] | undefined>>,
 ): Record<string, string> {

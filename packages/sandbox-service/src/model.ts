@@ -3,7 +3,7 @@ import { z } from 'zod';
 /**
  * The sandbox's stored data. The schemas also describe the state file. Times are milliseconds since the epoch.
  * Everything belongs to a context, and contexts are separate: context 1 is the demo system, the others are live. Within
- * a context, users with the same group share domains, contacts and redirects.
+ * a context, users of the same group share domains, contacts and redirects.
  */
 
 const user = z.strictObject({
@@ -16,7 +16,7 @@ const user = z.strictObject({
   substatus: z.int(),
   language: z.string(),
   owner: z.strictObject({ user: z.string(), context: z.int() }),
-  /** Base32 shared secret: the user is a two-factor one. */
+  /** Base32 shared secret of a two-factor user. */
   totpSecret: z.string().optional(),
   /** Time step of the last token that was accepted; it and older ones are refused (RFC 6238, section 5.2). */
   lastTotpStep: z.int().optional(),
@@ -54,7 +54,7 @@ const domain = z.strictObject({
   techc: z.int(),
   nameServers: z.array(z.string()),
   authCode: z.string(),
-  /** The domain cannot be transferred before this time. */
+  /** No transfers before this time. */
   transferLockUntil: z.number().optional(),
   deletedAt: z.number().optional(),
   /** When it was last transferred from another customer. */
@@ -129,7 +129,7 @@ export type Charge = z.infer<typeof charge>;
 
 export const stateSchema = z.strictObject({
   version: z.literal(1),
-  /** The last port, so that stored addresses still work after a restart. */
+  /** The last port, so that stored URLs still work after a restart. */
   port: z.int().optional(),
   nextTransaction: z.int(),
   users: z.array(user),

@@ -61,7 +61,7 @@ export class StateFile {
       await rename(draft, this.#file);
     } catch (error) {
       this.#dirty = true;
-      // The first error is the one to report.
+      // Must not hide the first error.
       await rm(draft, { force: true }).catch(() => undefined);
       throw new Error(`keeping the sandbox's state in ${this.#file}`, { cause: error });
     }

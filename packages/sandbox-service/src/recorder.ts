@@ -25,7 +25,7 @@ export interface RecordedRequest {
   readonly user: string | null;
   readonly context: number | null;
   readonly headers: Readonly<Record<string, string>>;
-  /** Parsed JSON, or XML as text; null without a body. */
+  /** The domain, redirect source, contact id or user of the request. */
   readonly body: unknown;
   readonly task: SandboxTask | null;
   /** The domain, redirect source, contact id or user that it is about. */
@@ -37,7 +37,6 @@ export interface RecordedRequest {
   readonly status: number | null;
   /** Status code of the envelope; null if none was sent completely. */
   readonly answerCode: string | null;
-  /** Null while it is running. */
   readonly durationMs: number | null;
 }
 

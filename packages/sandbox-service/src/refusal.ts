@@ -1,13 +1,13 @@
 /**
  * A request that the sandbox refuses.
  *
- * The document lists the error codes of the .rest zone without their meaning, and neither the HTTP status nor
- * the body of a failed request (service API, section Errors). The pairing of code, HTTP status and sentence
- * below is the sandbox's own. The answer is an ordinary envelope whose status has one of the listed codes, a
- * sentence that names what is wrong, and the type ERROR.
+ * The error codes of the .rest zone are documented without their meaning; the HTTP status and the body of a failed
+ * request aren't documented (service API, Errors). The pairing of code, HTTP status and sentence below is the sandbox's
+ * own. The response is an ordinary envelope whose status has one of the listed codes, a sentence that names the
+ * problem, and the type ERROR.
  */
 
-/** Documented error codes, by the fault that the sandbox uses them for. */
+/** Documented error codes, by the problem for which the sandbox uses them. */
 const CODES = {
   malformed: 'EF01002',
   unauthenticated: 'EF00803',
@@ -36,7 +36,7 @@ const HTTP_STATUS: Record<RefusalKind, number> = {
 
 export type RefusalKind = keyof typeof CODES;
 
-/** The parts of a refusal that an interface formats. Without an HTTP status it uses its default. */
+/** Without an HTTP status, the interface uses its default. */
 export interface RefusedWith {
   readonly code: string;
   readonly message: string;
@@ -49,9 +49,9 @@ export class Refusal extends Error implements RefusedWith {
   readonly httpStatus: number;
 
   /**
-   * @param kind what is wrong; it decides the status code and the HTTP status
-   * @param sentence what is wrong, for the reader of the answer; never contains a secret
-   * @param httpStatus given where HTTP has a more exact status (405, 413, 415)
+   * @param kind decides the status code and the HTTP status
+   * @param sentence describes the problem; never contains a secret
+   * @param httpStatus given if HTTP has a more exact status (405, 413, 415)
    */
   constructor(kind: RefusalKind, sentence: string, httpStatus: number = HTTP_STATUS[kind]) {
     super(sentence);

@@ -6,21 +6,20 @@ export interface RegistryPatch {
   readonly owner?: { readonly name: string; readonly organization: string } | 'redacted';
   readonly nameServers?: readonly string[];
   readonly isSigned?: boolean;
-  /** Milliseconds since the epoch, as all times here. */
+  /** Milliseconds since the epoch. */
   readonly expires?: number;
   readonly transferredAt?: number;
   readonly deletedAt?: number;
   /** The registry doesn't know the name. */
   readonly isGone?: boolean;
-  /** Replacement members of the record, as sent; `undefined` leaves one out. */
+  /** Replacement members of the record, as sent; `undefined` omits one. */
   readonly record?: Readonly<Record<string, unknown>>;
 }
 
-/** Overrides what the registry's public records show. */
 export class RegistryScript {
   readonly #patches = new Map<string, RegistryPatch>();
 
-  /** Overrides a name's record from now on, in addition to earlier overrides. */
+  /** Overrides a name's record, in addition to earlier overrides. */
   show(name: string, patch: RegistryPatch): void {
     this.#patches.set(name, { ...this.#patches.get(name), ...patch });
   }

@@ -35,7 +35,7 @@ export function numbersOf(seed: number, subject: string): () => number {
   };
 }
 
-/** @param asked the number of earlier requests for this path */
+/** @param asked number of earlier requests for this path */
 export function rudely(
   answer: Answer,
   via: RequestInterface | 'unknown',

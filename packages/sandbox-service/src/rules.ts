@@ -1,7 +1,7 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 import { Refusal } from './refusal.ts';
 
-/** The syntax of names (service API, section "Profile of the .rest zone"; general rules for other zones). */
+/** The syntax of names (service API, Profile of the .rest zone; general rules for other zones). */
 
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const EMAIL = /^[^\s@<>,;]+@[^\s@<>,;.]+(?:\.[^\s@<>,;.]+)+$/;

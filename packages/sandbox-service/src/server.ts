@@ -28,7 +28,7 @@ export interface SandboxServiceOptions {
 export interface SandboxService {
   /** Base of the JSON interface with its version segment: `http://127.0.0.1:PORT/v1`. */
   readonly jsonUrl: string;
-  /** Address that XML requests are posted to: `http://127.0.0.1:PORT/xml`. */
+  /** URL for XML requests: `http://127.0.0.1:PORT/xml`. */
   readonly xmlUrl: string;
   /** RFC 9224 file that maps the sandbox's zones to its RDAP server. */
   readonly rdapBootstrapUrl: string;
@@ -36,7 +36,7 @@ export interface SandboxService {
   readonly requests: readonly RecordedRequest[];
   /**
    * Calls the listener when a request has been read, and again (same `n`) when it has been answered.
-   * @returns stops it
+   * @returns a function that stops it
    */
   onRequest(listener: (request: RecordedRequest) => void): () => void;
   requestsFor(filter: RequestFilter): RecordedRequest[];

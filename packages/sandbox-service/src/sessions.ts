@@ -9,7 +9,7 @@ export interface Session {
   readonly endsAt: number;
 }
 
-/** Lifetime of a session, unless the login sets one (service API, section Limits). */
+/** Lifetime of a session, unless the login sets one (service API, Limits). */
 export const DEFAULT_SESSION_MINUTES = 10;
 
 /**
@@ -47,7 +47,6 @@ export class Sessions {
     this.#sessions.clear();
   }
 
-  /** The number of sessions that have not expired. */
   count(): number {
     return [...this.#sessions.values()].filter((one) => this.#now() < one.endsAt).length;
   }

@@ -3,7 +3,7 @@ import { type DomainStatus, isTransferLocked, settleDomain, statusOf } from './l
 import type { Charge, DomainRecord, StateData, TrustedApplicationRecord, UserRecord } from './model.ts';
 import { type DomainSeed, domainRecord, type UserSeed, userRecord } from './records.ts';
 
-/** A domain at the registry's present time. */
+/** A domain at the registry's current time. */
 export interface DomainView extends DomainRecord {
   readonly status: DomainStatus;
   readonly transferLocked: boolean;
@@ -25,7 +25,7 @@ export class SandboxState {
     this.#changed();
   }
 
-  /** Server transaction id of the next answer: `<date>-<app>-<number>`. */
+  /** Server transaction id of the next response: `<date>-<app>-<number>`. */
   nextStid(): string {
     const number = this.data.nextTransaction;
     this.data.nextTransaction += 1;
@@ -34,7 +34,7 @@ export class SandboxState {
     return `${date}-sandbox1-${number}`;
   }
 
-  /** The current domain, or undefined if nobody holds the name in that context. */
+  /** Undefined if nobody holds the name in that context. */
   domain(name: string, context: number): DomainView | undefined {
     const index = this.data.domains.findIndex((one) => one.name === name && one.context === context);
     const record = this.data.domains[index];
@@ -53,7 +53,7 @@ export class SandboxState {
       .filter((one) => one !== undefined);
   }
 
-  /** The holder of a name in the public records: live contexts only, the lowest first. */
+  /** The holder of a name in public records: live contexts only, the lowest first. */
   publicDomain(name: string): DomainView | undefined {
     const contexts = this.data.domains.filter((one) => one.name === name && one.context !== 1);
     const [first] = contexts.map((one) => one.context).sort((a, b) => a - b);
@@ -65,7 +65,6 @@ export class SandboxState {
     return { ...record, status: statusOf(record, now), transferLocked: isTransferLocked(record, now) };
   }
 
-  /** Adds a domain, or replaces the one with the same name and context. */
   putDomain(record: DomainRecord): void {
     const index = this.data.domains.findIndex(
       (one) => one.name === record.name && one.context === record.context,
@@ -113,7 +112,6 @@ export class SandboxState {
     return this.data.contacts.some((one) => one.id === id && one.context === context && one.group === group);
   }
 
-  /** Chargeable tasks that were carried out, oldest first. */
   get charges(): readonly Charge[] {
     return this.data.charges;
   }

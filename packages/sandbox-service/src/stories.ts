@@ -2,7 +2,6 @@ import { DAY } from './clock.ts';
 import type { SandboxDns } from './dns/server.ts';
 import type { SandboxService } from './server.ts';
 
-/** One event of a story. */
 export interface StoryStep {
   /** Days since the story began. */
   readonly day: number;
@@ -35,7 +34,7 @@ function linesOf(address: string): string[] {
   ];
 }
 
-/** Sets up the name as every story begins: locked, ours, delegated to nameservers that answer. */
+/** Sets up the name as every story begins: locked, at the team's registrar, delegated to nameservers that answer. */
 export async function setScene({ service, dns, name }: Scene): Promise<void> {
   for (const host of [...HOSTS, ...NEW_HOSTS, ...THIEF_HOSTS]) await dns.addNameserver(host);
   dns.world.serve(name, HOSTS, linesOf('198.51.100.7'));
@@ -49,9 +48,7 @@ export async function setScene({ service, dns, name }: Scene): Promise<void> {
   });
 }
 
-/**
- * The name is stolen: its locks are removed, it is transferred away, and its date moves forward like after a renewal.
- */
+/** The name is stolen: its locks are removed, it is transferred away, and its date changes as after a renewal. */
 export function theft({ service, dns, name }: Scene): readonly StoryStep[] {
   const { registry } = service;
   return [

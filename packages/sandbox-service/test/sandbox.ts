@@ -9,7 +9,7 @@ export interface Bench {
   readonly service: SandboxService;
   /** Lets time pass. */
   pass(ms: number): void;
-  /** Signed as alice in context 4 unless `headers` say otherwise. */
+  /** Signed as alice in context 4 unless `headers` override it. */
   json(method: Method, path: string, body?: unknown, headers?: Record<string, string>): Promise<JsonAnswer>;
   xml(content: string): Promise<XmlAnswer>;
   rdap(path: string): Promise<JsonAnswer>;
@@ -101,7 +101,6 @@ function readXml(text: string): Pick<XmlAnswer, 'code' | 'type' | 'explanation' 
   return { code: result.status.code, type: result.status.type, explanation: result.status.text, result };
 }
 
-/** Headers of Basic credentials. */
 export function basic(account: { user: string; context: number; password: string }): Record<string, string> {
   return { ...basicOnly(account.user, account.password), 'x-service-context': String(account.context) };
 }

@@ -9,7 +9,7 @@ import type {
   SubmitResult,
 } from '../src/protocol.ts';
 
-/* The requests of the page. The answers come from this package's own server, so their shape is not checked. */
+/* The page's requests. The responses come from this package's own server, so their shape isn't checked. */
 
 interface Answers {
   command: ActResult;
@@ -23,10 +23,7 @@ interface Answers {
   home: ActResult;
 }
 
-/**
- * Does something as a person.
- * @throws Error with the server's message when it refuses, or when it cannot be reached
- */
+/** @throws Error with the server's message when it refuses, or when it can't be reached */
 export async function perform<N extends RequestName>(name: N, body: RequestBody<N>): Promise<Answers[N]> {
   return read(await post(`/local/${name}`, body));
 }
@@ -35,12 +32,10 @@ export async function fetchSnapshot(user: string): Promise<Snapshot> {
   return read(await fetch(`/local/state?user=${encodeURIComponent(user)}`));
 }
 
-/** Asks a route of the host. */
 export async function getJson<T>(path: string): Promise<T> {
   return read(await fetch(path));
 }
 
-/** Posts to a route of the host. */
 export async function postJson<T>(path: string, body: unknown): Promise<T> {
   return read(await post(path, body));
 }
@@ -70,10 +65,7 @@ export interface Listener {
 
 const RECONNECT_MS = 1_000;
 
-/**
- * Listens to changes of the workspace.
- * @returns stops listening
- */
+/** @returns a function that stops listening */
 export function listen({ changed, connected }: Listener): () => void {
   let events = connect();
   let again: number | undefined;
@@ -83,7 +75,7 @@ export function listen({ changed, connected }: Listener): () => void {
     source.onopen = () => connected(true);
     source.onerror = () => {
       connected(false);
-      // After an answer that is not a stream, as from a workspace that is starting, browsers do not reconnect.
+      // After a response that isn't a stream, for example while the workspace starts, browsers don't reconnect.
       if (source.readyState !== EventSource.CLOSED) return;
       again = window.setTimeout(() => {
         events = connect();

@@ -18,7 +18,7 @@ function personAtStart(): string {
   return readPerson(location.hash) ?? sessionStorage.getItem(PERSON_KEY) ?? '';
 }
 
-/** The page. It reads the data of a person, and retries until the workspace is available. */
+/** The page. It reads a person's data, and retries until the workspace is available. */
 export function App({ useHost = addNothing }: { useHost?: UseHost }) {
   const [person, setPerson] = useState(personAtStart);
   const live = useLive(person);
@@ -27,7 +27,7 @@ export function App({ useHost = addNothing }: { useHost?: UseHost }) {
     sessionStorage.setItem(PERSON_KEY, id);
     setPerson(id);
   }, []);
-  // While another person's data is loading, the former view stays, to avoid an empty page.
+  // While another person's data is loading, the previous view stays, to avoid an empty page.
   const last = useRef(snapshot);
   const shown = snapshot ?? last.current;
   last.current = shown;
@@ -63,7 +63,7 @@ function Workspace({ snapshot, live, become, useHost }: WorkspaceProps) {
     wanted.channel !== undefined && channels.has(wanted.channel)
       ? wanted
       : { channel: firstChannel(snapshot) ?? '' };
-  // The person is in the address, so that it can be opened again.
+  // The URL contains the person, so that it can be opened again.
   useEffect(() => {
     const named = new URLSearchParams(location.hash.slice(1));
     if (named.get('as') === snapshot.me) return;

@@ -21,7 +21,7 @@ function useReading(key: string, ts: string | undefined): void {
   }, [key, ts, markRead]);
 }
 
-/** A channel or direct message. The one with the app also has its Home tab. */
+/** A channel or direct message. The direct message with the app also has its Home tab. */
 export function ChannelPane({ channel, back }: { channel: Channel; back: () => void }) {
   const { snapshot, users, me, place, go } = useChat();
   const messages = snapshot.messages[channel.id] ?? [];
@@ -83,7 +83,6 @@ export function ChannelPane({ channel, back }: { channel: Channel; back: () => v
   );
 }
 
-/** The thread of one message. */
 export function ThreadPane({ channel, ts }: { channel: Channel; ts: string }) {
   const { snapshot, users, me, place, go } = useChat();
   const messages = snapshot.messages[channel.id] ?? [];

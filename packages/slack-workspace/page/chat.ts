@@ -5,7 +5,7 @@ import type { Placed } from './forms.ts';
 import type { HostParts, Target } from './host.ts';
 import type { Place } from './place.ts';
 
-/** The data and actions of every chat component. */
+/** Data and actions shared by all chat components. */
 export interface Chat {
   snapshot: Snapshot;
   me: User;
@@ -13,12 +13,11 @@ export interface Chat {
   channels: ReadonlyMap<string, Channel>;
   place: Place;
   go(place: Place): void;
-  /** The element to use next, as the host wants it. */
+  /** The element that the host highlights. */
   target: Target | undefined;
   formHelp: HostParts['formHelp'];
-  /** Shows an error. */
   warn(text: string): void;
-  /** Up to which `ts` a channel, or `channel/ts` for a thread, was read. */
+  /** The newest read `ts` of a channel, or of `channel/ts` for a thread. */
   reads: Readonly<Record<string, string>>;
   markRead(key: string, ts: string): void;
 }
@@ -32,7 +31,7 @@ export function useChat(): Chat {
   return chat;
 }
 
-/** The message or view that holds some blocks: the values of its elements, and their actions. */
+/** The message or view with some blocks: the values of its elements, and their actions. */
 export interface Surface {
   /** Unique on the page; ids of elements start with it. */
   id: string;
@@ -43,11 +42,11 @@ export interface Surface {
   change(placed: Placed, value: InputValue): void;
   /** Called on Enter in a text input. */
   enter(placed: Placed): void;
-  /** Presses a button, or chooses in a menu that acts at once. */
+  /** Clicks a button, or chooses in a menu whose choice is sent immediately. */
   press(placed: Placed, chosen?: string): void;
   /** By block id. */
   errors: Readonly<Record<string, string>>;
-  /** The element that the app has not answered yet. */
+  /** The element whose click the app hasn't answered yet. */
   pending: string | undefined;
 }
 

@@ -3,7 +3,7 @@ import type { CommandHint } from '../src/protocol.ts';
 /* The composer's suggestions while a person types a slash command. */
 
 export interface Suggestion {
-  /** The text that a choice inserts, for example `/domain renew `. */
+  /** The inserted text, for example `/domain renew `. */
   insert: string;
   /** `/domain renew` */
   command: string;

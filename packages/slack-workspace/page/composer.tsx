@@ -9,7 +9,6 @@ interface ComposerProps {
   thread?: string;
 }
 
-/** The input for messages and commands. */
 export function Composer({ channel, label, thread }: ComposerProps) {
   const { snapshot, me, target, warn } = useChat();
   const id = useId();
@@ -57,7 +56,7 @@ export function Composer({ channel, label, thread }: ComposerProps) {
         const reply = thread === undefined ? {} : { thread_ts: thread };
         await perform('say', { user: me.id, channel, text: message, ...reply });
       } else {
-        // An error of a command is shown in the channel, to this person only.
+        // A command's error is shown in the channel, only to this person.
         await perform('command', { user: me.id, channel, text: message });
       }
     } catch (error) {

@@ -1,14 +1,11 @@
 import type { Channel, Message, Snapshot, User } from '../src/protocol.ts';
 import type { Place } from './place.ts';
 
-/* Groups messages: those of a channel, of a thread, and unread ones. */
-
-/** The messages that a channel itself shows: all except for replies. */
+/** A channel's messages, without replies. */
 export function topLevel(messages: readonly Message[]): Message[] {
   return messages.filter(({ thread_ts, ts }) => thread_ts === undefined || thread_ts === ts);
 }
 
-/** The replies in a thread, oldest first. */
 export function repliesTo(messages: readonly Message[], ts: string): Message[] {
   return messages.filter((message) => message.thread_ts === ts && message.ts !== ts);
 }
@@ -44,7 +41,7 @@ export interface Unread {
 }
 
 /**
- * A person's unread messages in a channel. Replies count if they mention the person, as in Slack.
+ * A person's unread messages in a channel. Replies are included if they mention the person, as in Slack.
  * @param readTs the newest read message; undefined if none was read
  */
 export function unreadIn(

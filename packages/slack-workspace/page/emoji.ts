@@ -66,12 +66,11 @@ const EMOJI: Readonly<Record<string, string>> = {
   '-1': '👎',
 };
 
-/** The character of a shortcode without its colons, or undefined when it is not known here. */
+/** Converts a shortcode without its colons. @returns undefined for an unknown shortcode */
 export function emojiOf(name: string): string | undefined {
   return Object.hasOwn(EMOJI, name) ? EMOJI[name] : undefined;
 }
 
-/** A plain text with its known shortcodes replaced. */
 export function withEmoji(text: string): string {
   return text.replace(/:([a-z0-9_+-]+):/g, (whole, name: string) => emojiOf(name) ?? whole);
 }

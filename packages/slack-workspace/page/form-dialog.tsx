@@ -12,7 +12,7 @@ import { act } from './surface.tsx';
 
 const NO_ANSWER = 'The app did not respond. Try again.';
 
-/** A view of the app: a form, or something to read. Typed values stay here until they are sent. */
+/** A view of the app: a form, or only text. Typed values stay here until they are sent. */
 export function FormDialog({ view }: { view: View }) {
   const chat = useChat();
   const id = useId();
@@ -44,7 +44,7 @@ export function FormDialog({ view }: { view: View }) {
     const others = inputsOf(view).filter((one) => inputKey(one) !== inputKey(place));
     for (const one of others) {
       const own = typed[inputKey(one)];
-      // Inputs that dispatch have sent theirs already.
+      // Inputs that dispatch have already sent theirs.
       if (own === undefined || one.block['dispatch_action'] === true) continue;
       await fill(one, own);
     }

@@ -1,8 +1,6 @@
 import type { InputValue, Snapshot, StateValues, View } from '../src/protocol.ts';
 import { isObject, type JsonObject, objectsOf, textOf, wordsOf } from './json.ts';
 
-/* The values of inputs in views. */
-
 /** An interactive element with the ids of its place. */
 export interface Placed {
   block: JsonObject;
@@ -11,7 +9,7 @@ export interface Placed {
   actionId: string;
 }
 
-/** The element with its ids; undefined when it has none and cannot be used. */
+/** Undefined when the element has no ids and can't be used. */
 export function placed(block: JsonObject, element: JsonObject | undefined): Placed | undefined {
   const blockId = textOf(block, 'block_id');
   const actionId = textOf(element, 'action_id');
@@ -20,12 +18,11 @@ export function placed(block: JsonObject, element: JsonObject | undefined): Plac
     : { block, blockId, element, actionId };
 }
 
-/** Identifies an element of a view, for as long as a person's input in it is kept. */
+/** Identifies an element of a view as long as its input is kept. */
 export function inputKey({ blockId, actionId, element }: Placed): string {
   return [blockId, actionId, textOf(element, 'type')].join(' ');
 }
 
-/** All inputs of a form, in their order. */
 export function inputsOf(view: View): Placed[] {
   return view.blocks.flatMap((block) => {
     const found =
@@ -56,7 +53,6 @@ function valuesOf(options: readonly JsonObject[]): string[] {
   return options.map((option) => textOf(option, 'value') ?? '');
 }
 
-/** The people and channels to choose from. */
 export type Workspace = Pick<Snapshot, 'users' | 'channels'>;
 
 export interface Option {
@@ -64,7 +60,7 @@ export interface Option {
   text: string;
 }
 
-/** The options of an element itself. */
+/** The element's own options. */
 export function optionsOf(element: JsonObject): Option[] {
   return objectsOf(element, 'options').map((option) => ({
     value: textOf(option, 'value') ?? '',

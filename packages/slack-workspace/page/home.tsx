@@ -4,10 +4,7 @@ import { Blocks } from './blocks/blocks.tsx';
 import { useChat } from './chat.ts';
 import { HomeSurface } from './surface.tsx';
 
-/**
- * The app's Home tab. Opening it sends an event to the app, which then publishes the tab for this
- * person.
- */
+/** The app's Home tab. Opening it sends an event to the app, which then publishes the tab for this person. */
 export function Home() {
   const { snapshot, me, warn } = useChat();
   const [opening, setOpening] = useState(true);

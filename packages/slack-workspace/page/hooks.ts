@@ -3,10 +3,8 @@ import type { Snapshot } from '../src/protocol.ts';
 import { fetchSnapshot, type Listener, listen } from './api.ts';
 import { addressOf, type Place, readPlace } from './place.ts';
 
-/* The page's data and its updates. */
-
 export interface Live {
-  /** The data of the person; undefined until it was read. */
+  /** Undefined until it was read. */
   snapshot: Snapshot | undefined;
   online: boolean;
   /**
@@ -16,7 +14,7 @@ export interface Live {
   listen(listener: Listener): () => void;
 }
 
-/** Reads one thing at a time. If it is requested during a read, it is read once more afterwards. */
+/** Reads once at a time. If requested during a read, reads once more afterwards. */
 export function useReader<T>(read: () => Promise<T>, take: (value: T) => void): () => void {
   const state = useRef({ busy: false, again: false, read, take });
   state.current.read = read;
@@ -32,11 +30,11 @@ export function useReader<T>(read: () => Promise<T>, take: (value: T) => void): 
       const reading = current.read;
       try {
         const value = await reading();
-        // Another person may have been chosen meanwhile.
+        // The person may have changed meanwhile.
         if (reading === current.read) current.take(value);
         else current.again = true;
       } catch {
-        // The event stream notices when the workspace is down. When it is back, everything is read again.
+        // The event stream detects an outage of the workspace. Afterwards, everything is read again.
       } finally {
         current.busy = false;
       }
@@ -50,7 +48,7 @@ export function useReader<T>(read: () => Promise<T>, take: (value: T) => void): 
 }
 
 /**
- * All data that changes by itself, for one person.
+ * One person's data and its updates.
  * @param userId empty for the first person
  */
 export function useLive(userId: string): Live {

@@ -5,12 +5,12 @@ import type { Place } from './place.ts';
 
 /* A host's additions to the page. A host is a program that serves the workspace with its own additions. */
 
-/** The element to use next, as the host wants it; the page highlights it. */
+/** The element that the page highlights. */
 export type Target =
   | { kind: 'person'; user: string }
   | { kind: 'channel'; channel: string }
   | { kind: 'composer'; text: string }
-  /** A button of a message; of several with the same id, the one with the value. */
+  /** A button of a message; if several have the same id, the one with the value. */
   | { kind: 'action'; ts: string; actionId: string; value?: string }
   | { kind: 'thread'; ts: string }
   | { kind: 'form'; callbackId: string };
@@ -28,7 +28,7 @@ export interface Situation {
 
 export interface FormHelp {
   view: View;
-  /** The form is to be used next. */
+  /** Whether the form is highlighted. */
   next: boolean;
   /** Puts values into the inputs, by block id. */
   fill(values: Readonly<Record<string, string>>): void;

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/* Icons in the color of the surrounding text, which says what they mean. */
+/* Icons in the color of their text. */
 
 function Icon({ children }: { children: ComponentChildren }) {
   return (

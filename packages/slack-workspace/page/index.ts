@@ -1,5 +1,5 @@
 /*
- * The exports for a host with a page of its own. Modules without components can also be imported by their file, as in
+ * The exports for a host with its own page. Modules without components can also be imported by file, as in
  * `@domain-steward/slack-workspace/page/json`.
  */
 export { getJson, postJson } from './api.ts';

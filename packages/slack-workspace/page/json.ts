@@ -2,13 +2,13 @@ import type { Json, JsonObject } from '../src/protocol.ts';
 
 export type { Json, JsonObject };
 
-/* Reads blocks as an app sent them. Fields are read one by one, and may be missing. */
+/* Reads blocks as an app sent them, field by field. Fields may be missing. */
 
 export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The field's text, or undefined when it is missing or not a text. */
+/** Undefined when it is missing or not a text. */
 export function textOf(object: JsonObject | undefined, field: string): string | undefined {
   const value = object?.[field];
   return typeof value === 'string' ? value : undefined;
@@ -29,7 +29,6 @@ export function listOf(object: JsonObject | undefined, field: string): Json[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The field's objects, without other values. */
 export function objectsOf(object: JsonObject | undefined, field: string): JsonObject[] {
   return listOf(object, field).filter(isObject);
 }

@@ -9,7 +9,6 @@ export interface MenuEntry {
 }
 
 interface MenuProps {
-  /** The button's label. */
   label: string;
   entries: readonly MenuEntry[];
   /** The `action_id` that it replaces. */

@@ -19,9 +19,7 @@ interface MessageListProps {
 const NEAR_END_PX = 40;
 const END_PADDING_PX = 20;
 
-/**
- * The scroll position for the end of a list. A last message that does not fit is shown from its beginning.
- */
+/** The scroll position at the end of a list. A last message that doesn't fit is shown from its beginning. */
 function endOf(list: HTMLElement): number {
   const last = list.lastElementChild;
   const height = last instanceof HTMLElement ? last.offsetHeight : 0;

@@ -16,13 +16,12 @@ interface MessageProps {
   goesOn?: boolean;
   thread?: ThreadSummary | undefined;
   inThread?: boolean;
-  /** Linked to: shown first. */
+  /** Linked to, so shown first. */
   marked?: boolean;
-  /** The message of a list that the Tab key leads to. */
+  /** The message that the Tab key selects in a list. */
   tabStop?: boolean;
 }
 
-/** One message with its actions. */
 export function Message({ message, goesOn, thread, inThread, marked, tabStop }: MessageProps) {
   const { users, me, go, place } = useChat();
   const author = users.get(message.user);
@@ -138,7 +137,7 @@ function ThreadBar({ message, thread, open }: ThreadBarProps) {
   );
 }
 
-/** A person's picture: the first letter on their colour. */
+/** A person's picture: the first letter on their color. */
 export function Face({ user, small }: { user: User | undefined; small?: boolean }) {
   const name = user?.real_name ?? 'Slackbot';
   const colour = [...(user?.id ?? '')].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % 6;

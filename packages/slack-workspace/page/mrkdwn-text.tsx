@@ -105,7 +105,7 @@ function Emoji({ name, character }: { name: string; character: string }) {
   );
 }
 
-/** A link. One to a message of this workspace stays in the page. */
+/** Links to messages of this workspace stay in the page. */
 function Link({ url, children }: { url: string; children: ComponentChildren }) {
   const { go } = useChat();
   const address = new URL(url, location.href);

@@ -1,8 +1,8 @@
 import { emojiOf } from './emoji.ts';
 
 /*
- * Parses Slack's mrkdwn into a tree (docs.slack.dev, formatting message text). Everything except for markup stays text,
- * and the tree can't contain HTML, so no message can inject any.
+ * Parses Slack's mrkdwn into a tree (docs.slack.dev, formatting message text). Everything except markup stays text, and
+ * the tree can't contain HTML, so no message can inject any.
  */
 
 export type Inline =
@@ -22,11 +22,10 @@ export type Paragraph =
   | { kind: 'preformatted'; text: string };
 
 export interface ReadingOptions {
-  /** Does not link addresses in the text, as for blocks with `verbatim`. */
+  /** Doesn't link URLs in the text, as for blocks with `verbatim`. */
   verbatim?: boolean;
 }
 
-/** Reads a mrkdwn text. */
 export function readMrkdwn(text: string, options: ReadingOptions = {}): Paragraph[] {
   const parts = text.split(/\n?```\n?([\s\S]+?)\n?```\n?/);
   // `split` with a group returns the group's matches at every second place.
@@ -56,7 +55,7 @@ function paragraphs(text: string, options: ReadingOptions): Paragraph[] {
   return found;
 }
 
-/** The first of a range of private characters. Each represents one parsed piece. */
+/** The first of a range of private-use characters. Each is a placeholder for a parsed piece. */
 const HOLDER = 0xe000;
 const HOLDERS = /[\ue000-\uf8ff]/;
 const HOLDERS_COUNT = 0xf8ff - HOLDER;
@@ -122,7 +121,7 @@ function tokenOf(token: string): Inline | undefined {
   return isAddress(url) ? { kind: 'link', url, text: label ?? url.replace(/^mailto:/, '') } : undefined;
 }
 
-/** Whether a link may lead to an address: none that runs code. */
+/** Refuses URLs that run code. */
 export function isAddress(url: string): boolean {
   return /^(https?:\/\/|mailto:)/i.test(url);
 }
@@ -134,8 +133,8 @@ const STYLES = [
 ] as const;
 
 /*
- * A mark opens before a character and not after a letter, and closes the other way round. Apps put a word joiner
- * beside a mark to keep Slack from reading it.
+ * A mark opens before a character and not after a letter, and closes the other way round. Apps put a word joiner beside
+ * a mark so that Slack doesn't parse it.
  */
 const MARKED = new RegExp(
   STYLES.map(

@@ -1,11 +1,10 @@
 /*
- * The place of the page, as in its address. Messages have the address of their link:
- * `/archives/CHANNEL/pTS?thread_ts=TS`. The person is in the fragment, so that each window can have another one.
+ * The place in the page, as in its URL. Messages have the URL of their link: `/archives/CHANNEL/pTS?thread_ts=TS`. The
+ * person is in the fragment, so that each window can have another one.
  */
 
 export interface Place {
   channel?: string;
-  /** A message to show. */
   message?: string;
   /** The `ts` of the message whose thread is open. */
   thread?: string;
@@ -38,7 +37,6 @@ export function readPerson(hash: string): string | undefined {
   return new URLSearchParams(hash.slice(1)).get('as') ?? undefined;
 }
 
-/** The address of a place, for the person with that id. */
 export function addressOf(place: Place, person: string): string {
   const link = place.message === undefined ? '' : `/p${place.message.replace('.', '')}`;
   const path = place.channel === undefined ? '/' : `/archives/${place.channel}${link}`;

@@ -4,7 +4,7 @@ import { channelName, partnerIn, placeIn, unreadIn } from './conversation.ts';
 import { LockIcon } from './icons.tsx';
 import { Face } from './message.tsx';
 
-/** Channels and direct messages. `chosen` is called after a choice, for screens with room for one pane. */
+/** Channels and direct messages. `chosen` is called after a choice, for narrow screens. */
 export function Sidebar({ chosen }: { chosen: () => void }) {
   const { snapshot, me } = useChat();
   const isApp = (channel: Channel): boolean => partnerIn(channel, me.id) === snapshot.bot.user_id;

@@ -1,15 +1,12 @@
 import { isObject, type Json, type JsonObject, objectsOf, textOf } from './json.ts';
 
-/* The texts of table cells, and their order. */
-
-/** The words of a cell, markup left out. */
+/** The words of a cell, without markup. */
 export function cellText(cell: JsonObject): string {
   const own = textOf(cell, 'text');
   if (own !== undefined) return own;
   return objectsOf(cell, 'elements').map(cellText).join('');
 }
 
-/** The rows of a table block, without other values. */
 export function rowsOf(block: JsonObject): JsonObject[][] {
   const rows: Json | undefined = block['rows'];
   return Array.isArray(rows) ? rows.flatMap((row) => (Array.isArray(row) ? [row.filter(isObject)] : [])) : [];

@@ -6,7 +6,7 @@ import { type Chat, type Surface, SurfaceProvider, useChat } from './chat.ts';
 import { inputKey, type Placed } from './forms.ts';
 import { textOf } from './json.ts';
 
-/** Clicks a button, and shows an error if the app did not accept it. */
+/** Clicks a button, and shows an error if the app didn't accept it. */
 export async function act(
   chat: Chat,
   target: { view: string } | { channel: string; ts: string },
@@ -29,7 +29,7 @@ export async function act(
   }
 }
 
-/** A message, or the Home tab: a surface that has buttons and no inputs. */
+/** A message, or the Home tab: a surface with buttons and no inputs. */
 function useActingSurface(id: string, target: { view: string } | { channel: string; ts: string }): Surface {
   const chat = useChat();
   const [pending, setPending] = useState<string>();

@@ -36,17 +36,14 @@ export interface CommandResult extends ActResult {
   response?: Json;
 }
 
-/** Tells elements with the same action id apart. */
+/** Distinguishes elements with the same action id. */
 export interface Which {
   /** The value of a button, or the option chosen in a menu. */
   value?: string;
   blockId?: string;
 }
 
-/**
- * A person who uses the workspace, with everything that they can do. Each action resolves when the app has acknowledged
- * it.
- */
+/** A person who uses the workspace. Each action resolves when the app has acknowledged it. */
 export class Actor {
   readonly user: User;
   readonly #core: Core;
@@ -56,11 +53,7 @@ export class Actor {
     this.user = user;
   }
 
-  /**
-   * Runs a slash command.
-   *
-   * @param text with the slash: `/domain renew cafe.rest`.
-   */
+  /** @param text with the slash: `/domain renew cafe.rest`. */
   async command(channelId: string, text: string): Promise<CommandResult> {
     const core = this.#core;
     const channel = this.#channel(channelId);
@@ -104,9 +97,8 @@ export class Actor {
   }
 
   /**
-   * Clicks a button of a message or of a view, or chooses it in an overflow menu whose options are named
-   * `<button>:<value>`.
-   * @throws Error if this person sees no such button; it lists those that they see
+   * Clicks a button of a message or view, or chooses it in an overflow menu whose options are named `<button>:<value>`.
+   * @throws Error if this person sees no such button; lists the visible ones
    */
   click(target: Message | View | string, actionId: string, which: Which = {}): Promise<ActResult> {
     if (typeof target !== 'string' && 'ts' in target) return this.#clickInMessage(target, actionId, which);
@@ -139,7 +131,7 @@ export class Actor {
 
   /**
    * Submits a dialog.
-   * @param values by block id or action id; an input without a value keeps what the form shows
+   * @param values by block id or action id; an input without a value keeps the form's value
    */
   async submit(target: View | string, values: Record<string, InputValue> = {}): Promise<SubmitResult> {
     const core = this.#core;
@@ -172,12 +164,11 @@ export class Actor {
 
   readonly #fileOf = (id: string): JsonObject => privateFile(this.#core, id);
 
-  /** Closes a dialog by its cross. */
+  /** Closes a dialog with its close button. */
   close(target: View | string): void {
     this.#core.state.closeView(this.user.id, this.#view(target).id, false);
   }
 
-  /** Uses a message shortcut. */
   async shortcut(callbackId: string, message: Message): Promise<ActResult> {
     const core = this.#core;
     const channel = this.#channel(message.channel);
@@ -186,7 +177,7 @@ export class Actor {
     return acted(await core.deliverer.deliver('interactive', payload), triggerId);
   }
 
-  /** Uses a global shortcut, which belongs to no channel. */
+  /** A global shortcut belongs to no channel. */
   async globalShortcut(callbackId: string): Promise<ActResult> {
     const core = this.#core;
     const triggerId = core.triggers.issue({ userId: this.user.id });
@@ -200,7 +191,7 @@ export class Actor {
     return acted(await this.#core.deliverer.deliverEvent(event), '');
   }
 
-  /** The open dialogs, topmost last. */
+  /** The topmost is last. */
   openedViews(): View[] {
     return [...this.#core.state.modalsOf(this.user.id)];
   }

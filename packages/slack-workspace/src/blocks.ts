@@ -144,7 +144,7 @@ export function elementsOf(block: JsonObject): JsonObject[] {
   return isObject(single) ? [single] : [];
 }
 
-/** The length of all text that a block shows, for the limit of a whole message; tables have a limit of their own. */
+/** The length of all text in a block, for the limit of a whole message; tables have a limit of their own. */
 export function textLength(value: Json): number {
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + textLength(item), 0);
   if (!isObject(value) || value['type'] === 'data_table') return 0;

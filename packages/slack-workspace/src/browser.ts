@@ -8,7 +8,6 @@ import { HttpError, readBody, sendJson } from './http.ts';
 import { type Message, type RequestName, requestSchemas, type Snapshot } from './protocol.ts';
 import { APP, TEAM } from './seed.ts';
 
-/** The input of a host's route. */
 interface ExtraRequest {
   query: URLSearchParams;
   /** The parsed JSON body, to be checked by the route; undefined for GET. */
@@ -57,7 +56,7 @@ const LOCAL_NAMES = ['127.0.0.1', 'localhost', '[::1]'];
 const UNSEEN_TOPICS = ['call', 'delivery', 'socket'];
 const KEEP_ALIVE_MS = 20_000;
 
-/** The page and its API: state, events, and the person's actions. */
+/** The page and its API: state, events, and people's actions. */
 export function createBrowser(options: BrowserOptions): Browser {
   const { core } = options;
   const streams = new Set<ServerResponse>();
@@ -179,7 +178,7 @@ const perform = async (options: BrowserOptions, name: RequestName, body: unknown
 
 type Performer = (body: unknown, actors: (userId: string) => Actor, core: Core) => Promise<unknown>;
 
-/** Checks a body before the person acts. */
+/** Validates the body, then acts as the person. */
 function performer<S extends z.ZodType<{ user: string }>>(
   schema: S,
   act: (actor: Actor, body: z.infer<S>, core: Core) => unknown,

@@ -7,7 +7,6 @@ import type { SocketMode } from './socket.ts';
 import type { State } from './state.ts';
 import type { Triggers } from './triggers.ts';
 
-/** One received call of the Web API. */
 export interface ApiCall {
   method: string;
   args: JsonObject;
@@ -18,15 +17,15 @@ export interface ApiCall {
   error?: string;
 }
 
-/** How the workspace responds. Everything is off by default. */
+/** The workspace's simulated behavior. Everything is off by default. */
 export interface Conditions {
   /** Messages can be edited for this many milliseconds. */
   editWindowMs?: number | undefined;
-  /** Delays responses by this many milliseconds; the call itself is carried out at once. */
+  /** Delays responses by this many milliseconds; the call itself is carried out immediately. */
   answerDelayMs?: (() => number) | undefined;
 }
 
-/** The parts of a workspace, joined once in `startWorkspace`. */
+/** The parts of a workspace, created in `startWorkspace`. */
 export interface Core {
   readonly state: State;
   readonly triggers: Triggers;

@@ -6,7 +6,6 @@ import { LIMITS } from './limits.ts';
 import type { Json, JsonObject } from './protocol.ts';
 import type { EnvelopeType, SocketMode } from './socket.ts';
 
-/** One delivery to the app, with its answer. */
 export interface Delivery {
   type: EnvelopeType;
   payload: JsonObject;
@@ -36,7 +35,7 @@ export interface DeliverOptions {
   onDelivered: () => void;
   /** The app's deadline to acknowledge. */
   ackTimeoutMs?: number;
-  /** The delays between retries of an event; Slack: at once, after a minute, after five. */
+  /** The delays between retries of an event. Slack's: immediately, after a minute, after five. */
   eventRetryDelaysMs?: readonly number[];
 }
 
@@ -49,7 +48,10 @@ export interface SigningOverrides {
 
 const RETRY_DELAYS_MS = [0, 60_000, 300_000];
 
-/** Sends commands, interactions and events to the app: over Socket Mode when it is connected, else signed over HTTP. */
+/**
+ * Sends commands, interactions and events to the app: over Socket Mode when it is connected, otherwise signed over
+ * HTTP.
+ */
 export class Deliverer {
   requestUrl: string | undefined;
   readonly log: Delivery[] = [];

@@ -2,7 +2,7 @@ import { LIMITS } from './limits.ts';
 import { type Checker, isObject, objectsOf, textOf } from './problems.ts';
 import type { JsonObject } from './protocol.ts';
 
-/** The place of an element, which decides the allowed types. */
+/** Decides which element types are allowed. */
 export type Place = 'actions' | 'input' | 'section';
 
 interface Kind {

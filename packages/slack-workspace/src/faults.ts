@@ -26,7 +26,6 @@ export type Fault = FaultKind & {
 /** Faults without a good response. */
 export type BreakingFault = Exclude<Fault, { kind: 'slow' }>;
 
-/** Switchable faults of the Web API. */
 export class Faults {
   #active: { fault: Fault; left: number }[] = [];
 
@@ -38,7 +37,7 @@ export class Faults {
     this.#active = [];
   }
 
-  /** The fault for this call, counted as used. A fault that only delays has done so when this resolves. */
+  /** The fault for this call, counted as used. Resolves after a delay fault's delay. */
   async meet(method: string, channel: string | undefined): Promise<BreakingFault | undefined> {
     const fault = this.#take(method, channel);
     if (fault?.kind !== 'slow') return fault;

@@ -2,7 +2,7 @@ import { elementsOf } from './blocks.ts';
 import { objectsOf, textOf } from './problems.ts';
 import type { InputValue, Json, JsonObject, StateValues } from './protocol.ts';
 
-/** An interactive element with the block that holds it. */
+/** An interactive element and its block. */
 export interface Placed {
   block: JsonObject;
   blockId: string;
@@ -10,7 +10,7 @@ export interface Placed {
   actionId: string;
 }
 
-/** All interactive elements of some blocks whose ids are set. */
+/** All interactive elements with ids. */
 export function placedElements(blocks: JsonObject[]): Placed[] {
   return blocks.flatMap((block) =>
     elementsOf(block).flatMap((element) => {
@@ -24,7 +24,7 @@ export function placedElements(blocks: JsonObject[]): Placed[] {
 interface StateRule {
   /** One text, one of the options or several of them, the id of something in the workspace or several. */
   shape: 'text' | 'option' | 'options' | 'id' | 'ids' | 'files';
-  /** Field of the state that carries the value. */
+  /** The state field with the value. */
   field: string;
   /** The field of the element that has its initial value. */
   initial: string;
@@ -88,8 +88,8 @@ export function keepValues(fresh: StateValues, before: StateValues): StateValues
 }
 
 /**
- * The state after a person has filled an element.
- * @throws Error when the element does not offer the value; it lists what it offers
+ * The state after a person has filled in an element.
+ * @throws Error when the element doesn't offer the value; lists the offered ones
  */
 export function filled(
   placed: Placed,
@@ -112,13 +112,13 @@ export function filled(
   };
   if (takesSeveral(rule)) return { type, [rule.field]: list.map(pick) };
   const [single] = list;
-  // An empty text input counts as not filled.
+  // An empty text input is treated as not filled in.
   return { type, [rule.field]: single === undefined || single === '' ? null : pick(single) };
 }
 
 /**
- * The errors that Slack itself shows before it asks the app, by block id: empty required inputs, invalid numbers
- * and addresses.
+ * The errors that Slack itself shows before it asks the app, by block id: empty required inputs, invalid numbers and
+ * URLs.
  */
 export function inputErrors(blocks: JsonObject[], values: StateValues): Record<string, string> {
   const errors: Record<string, string> = {};

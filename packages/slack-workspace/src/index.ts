@@ -58,9 +58,7 @@ export interface WorkspaceOptions {
   };
   /** Replaces the seeded people and places. */
   seed?: Partial<Seed>;
-  /** Offered in the page's composer. */
   commands?: readonly CommandHint[];
-  /** Offered on each message in the page. */
   shortcuts?: readonly ShortcutHint[];
   /** The app's deadline to acknowledge, in milliseconds; Slack's 3 seconds by default. */
   ackTimeoutMs?: number;
@@ -74,7 +72,7 @@ export interface WorkspaceOptions {
   extraRoutes?: ExtraRoutes;
   /** The host's handler for other requests from this machine. @returns whether it responded */
   handle?: (path: string, request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
-  /** Whether people may enter; until then the page says that it is starting. Always by default. */
+  /** Whether people may enter; until then, the page says that it is starting. Default: always. */
   open?: () => boolean;
 }
 
@@ -89,7 +87,7 @@ export type PersonChanges = Partial<
 export interface Workspace {
   /** Root of the Web API, ends in `/api/`. */
   readonly apiUrl: string;
-  /** Root of the page. */
+  /** The page's URL. */
   readonly url: string;
   readonly botToken: string;
   readonly appToken: string;
@@ -111,7 +109,7 @@ export interface Workspace {
   /** Resolves with the first value that is not undefined; reads again after each change. */
   waitFor<T>(read: () => T | undefined, options: { timeoutMs?: number; what: string }): Promise<T>;
   readonly faults: Faults;
-  /** Limits by method and tier; off until switched on. */
+  /** Limits by method and tier; off by default. */
   readonly rateLimits: { enabled: boolean };
   readonly conditions: Conditions;
   readonly calls: readonly ApiCall[];
@@ -119,12 +117,12 @@ export interface Workspace {
   readonly scheduled: ReadonlyMap<string, string>;
   /** Everything sent to the app, in the order of the responses. */
   readonly deliveries: readonly Delivery[];
-  /** Sends a delivery again with the same body, and a new signature unless `signing` says otherwise. */
+  /** Sends a delivery again with the same body, and a new signature unless overridden by `signing`. */
   redeliver(delivery: Delivery, signing?: SigningOverrides): Promise<DeliveryAnswer>;
   /** Socket Mode, from Slack's side. */
   readonly socket: { readonly connections: number; askToReconnect(): void; cut(): void };
   onChange(listener: (change: Change) => void): () => void;
-  /** Announces an event of the host under the topic `host.` and the word. */
+  /** Announces a host's event under the topic `host.` and the word. */
   announce(word: string): void;
   /** Changes the members of a group. Resolves when the app has acknowledged the event, if it gets one. */
   setUsergroup(id: string, users: string[]): Promise<void>;
@@ -136,7 +134,7 @@ export interface Workspace {
   changePerson(id: string, changes: PersonChanges, announced?: boolean): Promise<void>;
   /** Archives a channel or changes its members, or reverts it. */
   changeChannel(id: string, changes: ChannelChanges): void;
-  /** Forgets ephemeral messages, as when everybody reloads Slack. */
+  /** Drops ephemeral messages, as when everyone reloads Slack. */
   forgetEphemerals(): void;
   close(): Promise<void>;
 }

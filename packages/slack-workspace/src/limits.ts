@@ -1,5 +1,5 @@
 /**
- * Slack's documented limits, in characters unless said otherwise. Sources: docs.slack.dev, reference of Block Kit
+ * Slack's documented limits, in characters unless stated otherwise. Sources: docs.slack.dev, reference of Block Kit
  * blocks, block elements, composition objects and views; reference of the Web API methods.
  */
 export const LIMITS = {

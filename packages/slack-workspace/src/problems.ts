@@ -17,13 +17,12 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The field's text, or undefined when it is missing or not a text. */
+/** Undefined when it is missing or not a text. */
 export function textOf(object: JsonObject, field: string): string | undefined {
   const value = object[field];
   return typeof value === 'string' ? value : undefined;
 }
 
-/** The field's objects, without other values. */
 export function objectsOf(object: JsonObject, field: string): JsonObject[] {
   const value = object[field];
   return Array.isArray(value) ? value.filter(isObject) : [];
@@ -107,7 +106,7 @@ export class Checker {
     return value;
   }
 
-  /** Like {@link list}, for lists of objects; gives each object with its pointer. */
+  /** Like {@link list}, for lists of objects; includes each object's pointer. */
   objects(
     object: JsonObject,
     field: string,

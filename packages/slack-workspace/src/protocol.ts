@@ -16,7 +16,7 @@ const userSchema = z.object({
   name: z.string(),
   real_name: z.string(),
   team_id: z.string(),
-  /** The Enterprise Grid organisation of the person's workspace. */
+  /** The Enterprise Grid organization of the person's workspace. */
   enterprise_id: z.string().optional(),
   /** IANA name of the time zone, for example `Europe/Berlin`. */
   tz: z.string(),
@@ -27,7 +27,7 @@ const userSchema = z.object({
   is_stranger: z.boolean(),
   /** Deactivated. */
   deleted: z.boolean(),
-  /** A guest, in several channels or in one alone. */
+  /** A guest, in several channels or in only one. */
   is_restricted: z.boolean(),
   is_ultra_restricted: z.boolean(),
   /** The role of this person in the demo, for example "asks". */
@@ -119,7 +119,7 @@ export type CommandHint = z.infer<typeof commandHintSchema>;
 const shortcutHintSchema = z.object({ name: z.string(), callback_id: z.string() });
 export type ShortcutHint = z.infer<typeof shortcutHintSchema>;
 
-/** `GET /local/state?user=U…`: everything that person sees; without a user, the first one. */
+/** `GET /local/state?user=U…`: everything that the person sees; without a user, the first person. */
 export const snapshotSchema = z.object({
   /** Incremented by each change; events carry it too. */
   version: z.number(),
@@ -160,9 +160,7 @@ const messageTarget = z.object({ channel: z.string(), ts: z.string() });
 
 /** Bodies of the `POST /local/…` requests; `user` is the acting person. */
 export const requestSchemas = {
-  /** Runs a slash command. */
   command: z.object({ user: z.string(), channel: z.string(), text: z.string() }),
-  /** Writes an ordinary message. */
   say: z.object({
     user: z.string(),
     channel: z.string(),
@@ -196,7 +194,6 @@ export const requestSchemas = {
   home: z.object({ user: z.string() }),
 } as const;
 export type RequestName = keyof typeof requestSchemas;
-/** The body of a request from the page. */
 export type RequestBody<N extends RequestName> = z.infer<(typeof requestSchemas)[N]>;
 
 /**
@@ -221,7 +218,7 @@ export type SubmitResult =
   | { outcome: 'errors'; errors: Record<string, string>; sent: boolean }
   | { outcome: 'closed' }
   | { outcome: 'updated' | 'pushed'; view: View }
-  /** The app did not respond, or its response was invalid; the dialog stays open. */
+  /** The app didn't respond, or its response was invalid; the dialog stays open. */
   | { outcome: 'failed'; error: string };
 
 /** Answer to `say`. */

@@ -2,7 +2,7 @@ import { TIERS } from './limits.ts';
 
 const MINUTE_MS = 60_000;
 
-/** Calls per method and minute, by Slack's tiers (docs.slack.dev, rate limits). Off until it is switched on. */
+/** Calls per method and minute, by Slack's tiers (docs.slack.dev, rate limits). Off by default. */
 export class RateLimits {
   enabled = false;
   readonly #now: () => number;

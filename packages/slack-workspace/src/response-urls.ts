@@ -6,7 +6,6 @@ import { LIMITS } from './limits.ts';
 import { compose } from './messages.ts';
 import type { JsonObject, Message } from './protocol.ts';
 
-/** The target of a response URL. */
 export interface ResponsePlace {
   channel: string;
   userId: string;
@@ -87,7 +86,7 @@ export function respond(core: Core, place: ResponsePlace, given: JsonObject): vo
     });
     return;
   }
-  // The answer to a command can be replaced, too.
+  // The answer to a command can also be replaced.
   if (place.ts === undefined && body.response_type !== 'in_channel') {
     place.ts = message.ts;
     place.ephemeral = true;

@@ -1,6 +1,6 @@
 import type { Channel, User } from './protocol.ts';
 
-/** Identity of the workspace, the app and its bot. It is invented and valid on this machine only. */
+/** Invented identity of the workspace, the app and its bot, valid only on this machine. */
 export const TEAM = { id: 'T0STEWARD', domain: 'steward-demo' } as const;
 const OTHER_TEAM_ID = 'T0ELSEWHERE';
 export const APP = {
@@ -22,11 +22,9 @@ export interface Usergroup {
 }
 
 export interface Seed {
-  /** The workspace's name. */
   teamName: string;
-  /** The name of the app's bot. */
   appName: string;
-  /** The Enterprise Grid organisation that the workspace belongs to. */
+  /** The Enterprise Grid organization of the workspace. */
   enterpriseId?: string;
   users: User[];
   channels: Channel[];
@@ -61,7 +59,7 @@ export function directMessageId(userId: string): string {
   return `D${userId.slice(1)}`;
 }
 
-/** The initial people and places; a new copy each time. */
+/** A new copy each time. */
 export function defaultSeed(): Seed {
   const people = ['U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA'];
   const bot = APP.botUserId;

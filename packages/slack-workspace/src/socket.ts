@@ -32,7 +32,6 @@ export class SocketMode {
     }, PING_EVERY_MS).unref();
   }
 
-  /** Number of open connections. */
   get connections(): number {
     return this.#connections.size;
   }
@@ -77,10 +76,9 @@ export class SocketMode {
   }
 
   /**
-   * Sends one envelope over one of the connections, round robin; one that was asked to disconnect only gets it if there
-   * is no other.
-   *
-   * @returns the payload of the acknowledgement; the promise stays open until it comes, so race it with a timeout.
+   * Sends one envelope over one of the connections, round robin. A connection that was asked to disconnect is used only
+   * if there is no other.
+   * @returns the acknowledgement's payload; the promise may never resolve, so race it with a timeout.
    */
   send(
     type: EnvelopeType,

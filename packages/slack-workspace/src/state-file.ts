@@ -16,7 +16,6 @@ const savedSchema = z.object({
 
 const WRITE_DELAY_MS = 200;
 
-/** Keeps the state in a file; see {@link keepInFile}. */
 export interface Keeper {
   /** Writes unsaved changes. @throws Error if the last write failed. */
   flush(): Promise<void>;

@@ -62,7 +62,7 @@ export class State {
     for (const listener of this.#listeners) listener(change);
   }
 
-  /** A message's `ts`: seconds with six digits, unique and rising even when the clock stands still. */
+  /** A message's `ts`: seconds with six digits, unique and increasing even when the clock stands still. */
   nextTs(): string {
     this.#lastTs = Math.max(Math.round(this.now() * 1_000), this.#lastTs + 1);
     return `${Math.floor(this.#lastTs / 1e6)}.${String(this.#lastTs % 1e6).padStart(6, '0')}`;
@@ -113,7 +113,7 @@ export class State {
     this.changed(message.ephemeral_to === undefined ? 'message' : 'ephemeral', { channel: message.channel });
   }
 
-  /** Replaces a message by its new version. */
+  /** Replaces a message with its new version. */
   replace(message: Message): void {
     const list = message.ephemeral_to === undefined ? this.messagesOf(message.channel) : this.ephemerals;
     const index = list.findIndex((old) => old.ts === message.ts && old.channel === message.channel);
@@ -136,7 +136,7 @@ export class State {
     return fresh;
   }
 
-  /** A view with the person who sees it; including home views. */
+  /** Also finds Home views. */
   findView(match: (view: View) => boolean): { view: View; userId: string } | undefined {
     for (const [userId, stack] of this.modals) {
       const view = stack.find(match);
@@ -215,12 +215,12 @@ function botUser(name: string): User {
   };
 }
 
-/** The fields that every message of the bot carries. */
+/** The fields of every message by the bot. */
 export function botAuthor(): Pick<Message, 'user' | 'bot_id' | 'app_id'> {
   return { user: APP.botUserId, bot_id: APP.botId, app_id: APP.id };
 }
 
-/** A message as Slack shows it to apps, without this workspace's own fields. */
+/** A message as sent to apps, without this workspace's own fields. */
 export function messageForApps(message: Message, withMetadata: boolean): JsonObject {
   const { channel: _channel, notifies: _notifies, ephemeral_to: _ephemeral, metadata, ...shown } = message;
   const plain: JsonObject = JSON.parse(JSON.stringify(shown));

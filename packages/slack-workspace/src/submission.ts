@@ -16,7 +16,7 @@ export type SubmissionAction =
   | { kind: 'close' | 'clear' }
   | { kind: 'refused'; error: string };
 
-/** Reads an app's response to a submission; `refused`, with the reason, if Slack wouldn't accept it. */
+/** Reads an app's response to a submission. `refused`: Slack wouldn't accept it, with the reason. */
 export function readSubmissionAnswer(submitted: View, body: Json | undefined): SubmissionAction {
   if (body === undefined || body === '' || (isObject(body) && Object.keys(body).length === 0)) {
     return { kind: 'close' };

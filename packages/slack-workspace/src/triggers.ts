@@ -5,11 +5,11 @@ import { LIMITS } from './limits.ts';
 /** A person's action that lets the app open a dialog. */
 export interface Trigger {
   userId: string;
-  /** The dialog with the action; `views.push` needs one. */
+  /** The dialog of the action; `views.push` needs one. */
   viewId?: string;
 }
 
-/** Issues trigger ids. Each can be exchanged once, within 3 seconds of the workspace's clock. */
+/** Issues trigger ids. Each can be used once, within 3 seconds of the workspace's clock. */
 export class Triggers {
   readonly #now: () => number;
   readonly #issued = new Map<string, Trigger & { at: number; used: boolean }>();

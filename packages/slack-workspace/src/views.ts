@@ -6,7 +6,7 @@ import type { JsonObject, View } from './protocol.ts';
 
 const FIELDS = ['type', 'title', 'submit', 'close', 'blocks', 'private_metadata', 'callback_id'];
 
-/** Checks a view payload as an app sends it (docs.slack.dev, reference of views). */
+/** Checks an app's view payload (docs.slack.dev, reference of views). */
 export function checkView(view: JsonObject, expected: 'modal' | 'home'): Problem[] {
   const check = new Checker();
   const at = '/view';
@@ -39,8 +39,8 @@ type ViewIdentity = Pick<
 >;
 
 /**
- * Builds the visible view from a checked payload: fills in ids that the app left out, and keeps a person's input if
- * block id, action id and element type are the same as before.
+ * Builds the visible view from a checked payload: adds missing ids, and keeps a person's input if block id, action id
+ * and element type are the same as before.
  */
 export function buildView(payload: JsonObject, identity: ViewIdentity, before: View | undefined): View {
   const blocks = nameBlocks(objectsOf(payload, 'blocks'), identity.id);
@@ -67,7 +67,7 @@ function plainText(payload: JsonObject, field: string): View['title'] {
   return { type: 'plain_text', text: textOf(value, 'text') ?? '', emoji: value['emoji'] !== false };
 }
 
-/** Fills in missing `block_id` and `action_id`, as Slack does. */
+/** Adds missing `block_id` and `action_id`, as Slack does. */
 export function nameBlocks(blocks: JsonObject[], seed: string): JsonObject[] {
   return blocks.map((block, index) => {
     const named: JsonObject = { ...block, block_id: textOf(block, 'block_id') ?? `${seed}-b${index}` };

@@ -1,7 +1,7 @@
 import { App, HTTPReceiver, LogLevel, SocketModeReceiver } from '@slack/bolt';
 import type { Workspace } from '../src/index.ts';
 
-/** Bolt is silent in tests; failures show in the workspace. */
+/** Bolt is silent in tests; failures are visible in the workspace. */
 const quiet = {
   debug: () => {},
   info: () => {},
@@ -31,7 +31,7 @@ export async function httpApp(
   const app = new App({
     receiver,
     token: workspace.botToken,
-    // Otherwise Bolt calls `auth.test` at once, and after a short test nobody handles its failure.
+    // Otherwise Bolt calls `auth.test` immediately, and after a short test nobody handles its failure.
     tokenVerificationEnabled: false,
     logger: quiet,
     clientOptions: {

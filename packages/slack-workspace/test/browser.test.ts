@@ -50,7 +50,7 @@ async function state(user: string): Promise<Snapshot> {
   return snapshotSchema.parse(await response.json());
 }
 
-/** A GET exactly as written: `fetch` would tidy the path and refuse the header. */
+/** A GET exactly as written: `fetch` would normalize the path and refuse the header. */
 function rawGet(path: string, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const { port } = new URL(workspace.url);
@@ -178,7 +178,7 @@ test('keeps messages, Home views and files over a restart', async () => {
   });
   const [before] = workspace.messages(channel);
   await workspace.close();
-  // A clock that was put back must not make new messages older than the kept ones.
+  // A clock that was set back must not make new messages older than the stored ones.
   workspace = await startWorkspace({ ...options, now: () => Date.now() - 3_600_000 });
   expect(workspace.messages(channel)).toEqual([before]);
   expect(workspace.homeView('U0BOB')?.blocks).toHaveLength(1);

@@ -1,6 +1,6 @@
 import type { Workspace } from '../src/index.ts';
 
-/** Calls a Web API method with JSON, as the bot unless told otherwise. */
+/** Calls a Web API method with JSON, by default as the bot. */
 export async function call(
   workspace: Workspace,
   method: string,

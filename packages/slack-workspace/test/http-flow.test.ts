@@ -347,7 +347,7 @@ test('many events wait at once for an app that is down', async () => {
   const workspace = await startWorkspace();
   const alice = workspace.as('U0ALICE');
   await Promise.all(Array.from({ length: 12 }, () => alice.openHome()));
-  // The second try of each comes at once; then they wait for a minute, all listening for the end of the workspace.
+  // The second try of each is immediate; then they wait for a minute, all listening for the end of the workspace.
   await workspace.waitFor(() => (workspace.deliveries.length >= 24 ? true : undefined), {
     what: 'the second try of each',
   });

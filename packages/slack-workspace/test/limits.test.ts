@@ -470,7 +470,7 @@ describe('the Web API', () => {
     ['input without submit', { blocks: [input({ type: 'plain_text_input' })] }],
   ])('views.open refuses: %s', async (_name, more) => {
     const view = { type: 'modal', title: plain('T'), blocks: [], ...more };
-    // The trigger stays good only until it is exchanged, so each refusal takes a new one.
+    // A trigger can be used only once, so each refusal needs a new one.
     const { triggerId: fresh } = await workspace.as('U0ALICE').command(channel, '/domain');
     const answer = await call(workspace, 'views.open', { trigger_id: fresh, view });
     expect(answer).toMatchObject({ ok: false, error: 'invalid_arguments' });

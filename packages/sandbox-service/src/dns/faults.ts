@@ -1,4 +1,3 @@
-/** A fault of a nameserver or a resolver. */
 export interface DnsFault {
   readonly kind:
     | /** No answer, ever. */ 'silence'
@@ -28,7 +27,7 @@ export interface DnsFault {
   readonly thenRight?: boolean;
 }
 
-/** A question that reached the sandbox. */
+/** A query that reached the sandbox. */
 export interface RecordedQuestion {
   /** A nameserver's host name, or `resolver`. */
   readonly server: string;
@@ -55,7 +54,7 @@ export class DnsFaults {
     this.#set = [];
   }
 
-  /** The fault for a question, counted as used. */
+  /** The fault for a query, counted as used. */
   strike(question: RecordedQuestion): DnsFault | undefined {
     const found = this.#set.find(({ fault: { match = {} } }) =>
       [

@@ -21,8 +21,8 @@ export interface SandboxDnsOptions {
   /** How many nameservers each registry has, `a.nic.ZONE` and so on; one by default. */
   readonly serversPerRegistry?: number;
   /**
-   * Seed for a mode in which half of the nameservers, except for registries' ones, don't know EDNS and refuse with only
-   * a header.
+   * Seed for a mode in which half of the nameservers, except the registries' ones, don't support EDNS and refuse with
+   * only a header.
    */
   readonly rude?: number | undefined;
 }
@@ -288,7 +288,7 @@ function spoiled(
   }
 }
 
-/** A server in this mode doesn't know EDNS, and refuses without repeating the question. */
+/** A server in this mode doesn't support EDNS, and refuses without repeating the question. */
 function rudelyAnswered({ rude: { seed } }: Desk, question: RecordedQuestion, right: Buffer): Buffer {
   const { server, id } = question;
   const isPolite = server === 'resolver' || server.includes('.nic.');
@@ -330,7 +330,7 @@ function replyTo(desk: Desk, { server, name, type, dnssec }: RecordedQuestion): 
   return { ...reply, answers, authorities: reply.authorities.filter((record) => !isProof(record)) };
 }
 
-/** @param forged everything is right except for the data, which must not be trusted */
+/** @param forged everything is right except the data, which must not be trusted */
 function answer(desk: Desk, question: RecordedQuestion, query: DecodedPacket, forged?: 'forged'): Buffer {
   if (forged === undefined) return packetOf(query, question, replyTo(desk, question));
   const data = '203.0.113.66';

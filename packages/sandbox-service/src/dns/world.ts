@@ -10,7 +10,7 @@ import {
   unsignedRecord,
 } from './zone.ts';
 
-/** A server's reply to a question, before it is encoded. */
+/** A server's reply to a query, before it is encoded. */
 export interface DnsReply {
   readonly code: 'NOERROR' | 'FORMERR' | 'NXDOMAIN' | 'SERVFAIL' | 'REFUSED';
   readonly authoritative: boolean;
@@ -33,12 +33,9 @@ const MAX_ALIASES = 16;
 
 /** The scripted part of the DNS: the delegations of names, and the zones of each nameserver. */
 export class DnsWorld {
-  /** Addresses of nameservers, by host name. */
   readonly #addresses = new Map<string, string>();
-  /** Zones by nameserver. */
   readonly #zones = new Map<string, Map<string, Zone>>();
   readonly #delegations = new Map<string, Delegation>();
-  /** The nameservers of each registry's zone. */
   readonly #registries = new Map<string, readonly string[]>();
   /** Different data on single registry nameservers, by host name. */
   readonly #deviations = new Map<string, Map<string, Delegation | undefined>>();
@@ -73,7 +70,7 @@ export class DnsWorld {
     for (const host of hosts) this.#held(host).set(zone, { name: zone, records });
   }
 
-  /** Removes a zone from nameservers, which then refuse questions about it. */
+  /** Removes a zone from nameservers, which then refuse queries for it. */
   drop(zone: string, hosts: readonly string[]): void {
     for (const host of hosts) this.#held(host).delete(zone);
   }
@@ -86,13 +83,12 @@ export class DnsWorld {
     this.#delegations.set(name, { hosts, ds: ds.map((value) => parseRecord(name, `@ DS ${value}`)) });
   }
 
-  /** Makes the registry remove a name from its zone. */
   undelegate(name: string): void {
     this.#delegations.delete(name);
   }
 
   /**
-   * Makes one nameserver of a registry differ from the others, as if it lagged behind or was poisoned.
+   * Makes one nameserver of a registry differ from the others, as if it were outdated or poisoned.
    * @param hosts undefined: the name isn't delegated
    */
   delegateAt(server: string, name: string, hosts: readonly string[] | undefined): void {

@@ -1,6 +1,6 @@
 import type { Answer } from 'dns-packet';
 
-/** The record types that a scripted zone can hold. */
+/** The record types that a scripted zone can contain. */
 export type SandboxRecordType =
   | 'A'
   | 'AAAA'
@@ -20,8 +20,7 @@ export type SandboxRecord = Exclude<Answer, { readonly type: 'OPT' }> & { readon
 const TTL_SECONDS = 60;
 
 /**
- * Reads one line of a zone: owner, type, value, as a zone file (RFC 1035, 5) writes them. `@` is the zone itself.
- *
+ * Parses one line of a zone: owner, type, value, as in a zone file (RFC 1035, 5). `@` is the zone itself.
  * @param line such as `www A 192.0.2.1`, `@ MX 10 mail.cafe.rest` or `@ TXT "v=spf1 -all"`
  * @throws Error when the line has another form
  */
@@ -80,7 +79,7 @@ function recordOf(name: string, type: string, value: string): SandboxRecord | un
   }
 }
 
-/** The SOA record of a zone that has none of its own. */
+/** The SOA record of a zone without its own. */
 export function defaultSoa(zone: string, primary: string): SandboxRecord {
   return {
     name: zone,
@@ -106,12 +105,11 @@ export function defaultSignatures(zone: string): SandboxRecord[] {
   );
 }
 
-/** An NS record. */
 export function nsRecord(zone: string, host: string): SandboxRecord {
   return { name: zone, ttl: TTL_SECONDS, class: 'IN', type: 'NS', data: host };
 }
 
-/** Says that a delegation has no DS (RFC 4035, 3.1.4.1). */
+/** Proves that a delegation has no DS (RFC 4035, 3.1.4.1). */
 export function unsignedRecord(name: string): SandboxRecord {
   return {
     name,
@@ -122,7 +120,6 @@ export function unsignedRecord(name: string): SandboxRecord {
   };
 }
 
-/** An address record. */
 export function addressRecord(name: string, address: string): SandboxRecord {
   return { name, ttl: TTL_SECONDS, class: 'IN', type: 'A', data: address };
 }

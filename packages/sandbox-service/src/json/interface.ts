@@ -50,7 +50,7 @@ function findRoute(method: string, path: string): { route: Route; name: string }
     : new Refusal('malformed', `${method} is not a method of ${path}`, 405);
 }
 
-/** @returns the decoded variable segment, '' when the pattern has none, undefined when the path does not match */
+/** @returns the decoded variable segment, '' when the pattern has none, undefined when the path doesn't match */
 function matchPath(pattern: string, path: string): string | undefined {
   const wanted = pattern.split('/');
   const given = path.split('/');
@@ -91,7 +91,7 @@ function subject(body: unknown): string | null {
   return typeof named === 'string' ? named : null;
 }
 
-/** The claimed credentials for the log, so that a refused request shows who it claimed to be. */
+/** The credentials for the log, so that a refused request shows who sent it. */
 function claimForLog(incoming: Incoming, task: ServiceTask | null, body: unknown): Claim | null {
   if (task === 'session.create') {
     const { success, data } = shapes.login.safeParse(body);

@@ -9,8 +9,8 @@ import { looksLikeEmail } from '../rules.ts';
 const GENERAL_PARAMETERS = ['replyTo', 'ctid'];
 
 /**
- * Checks the query (service API, section "General query parameters").
- * @param more parameters that the route has beyond the general ones; a name ending in `[]` may be repeated
+ * Checks the query (service API, General query parameters).
+ * @param more parameters that the route has besides the general ones; a name ending in `[]` may be repeated
  */
 export function checkQuery(query: URLSearchParams, more: readonly string[]): void {
   for (const name of new Set(query.keys())) {
@@ -29,9 +29,9 @@ export function checkQuery(query: URLSearchParams, more: readonly string[]): voi
 }
 
 /**
- * The credentials in the headers: Basic with `X-Service-Context`, Basic of a trusted application, or a session
- * in its header or cookie (service API, section "JSON interface").
- * @throws {Refusal} 401 without any, 400 with several at once
+ * The credentials in the headers: Basic with `X-Service-Context`, Basic of a trusted application, or a session in its
+ * header or cookie (service API, JSON interface).
+ * @throws {Refusal} 401 without any, 400 with several
  */
 export function readClaim(headers: Incoming['headers']): Claim {
   const { authorization } = headers;
@@ -88,7 +88,7 @@ function one(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header.join(', ') : header;
 }
 
-/** @throws {Refusal} 400 if a body or content type comes with a request that takes none */
+/** @throws {Refusal} 400 if a request that takes no body has a body or content type */
 export function checkNoBody(incoming: Incoming): void {
   if (incoming.body.length > 0) throw new Refusal('malformed', 'this route takes no body');
   if (incoming.headers['content-type'] !== undefined) {

@@ -39,7 +39,7 @@ interface Call<T> {
 }
 
 type Described = Omit<Route, 'run'> & {
-  /** Query parameters beyond the general ones. */
+  /** Query parameters besides the general ones. */
   readonly query?: readonly string[];
 };
 
@@ -48,7 +48,6 @@ export function route<T>(described: Described, shape: z.ZodType<T>, work: (call:
   return checked(described, (incoming) => readShape(incoming, shape), work);
 }
 
-/** A route without a body. */
 export function bodiless(described: Described, work: (call: Call<void>) => Outcome): Route {
   return checked(described, checkNoBody, work);
 }

@@ -1,4 +1,3 @@
-/** A timestamp with its UTC offset. */
 export function withOffset(time: number): string {
   return new Date(time).toISOString().replace('Z', '+00:00');
 }

@@ -3,7 +3,6 @@ import type { RegistryScript } from '../registry-script.ts';
 import type { Sessions } from '../sessions.ts';
 import type { SandboxState } from '../state.ts';
 
-/** The authenticated caller. */
 export interface Caller {
   readonly user: string;
   readonly context: number;

@@ -7,7 +7,7 @@ import { checkDomainName, checkNameservers } from '../rules.ts';
 import type { DomainView } from '../state.ts';
 import type { Caller, Desk } from './caller.ts';
 
-/** Domain tasks (service API, section Domain). Each checks everything first and changes the state at the end. */
+/** Domain tasks (service API, Domain). Each checks everything first and changes the state at the end. */
 
 interface Contacts {
   readonly ownerc: { readonly id: number };
@@ -50,7 +50,7 @@ export function createDomain(desk: Desk, caller: Caller, input: DomainCreateInpu
   charge(desk, caller, 'domain.create', name, 1, ctid);
 }
 
-/** Starts the transfer of another customer's name. It completes by itself after five days. */
+/** Starts the transfer of another customer's name. It completes automatically after five days. */
 export function transferDomain(desk: Desk, caller: Caller, input: DomainTransferInput, ctid?: string): void {
   const { name } = input;
   checkDomainName(name);
@@ -72,7 +72,7 @@ export function transferDomain(desk: Desk, caller: Caller, input: DomainTransfer
 
 /**
  * Adds years to a domain, also during the auto-renew grace period.
- * @param period years: the document has no unit, and the zone's periods are in years
+ * @param period in years: no unit is documented, but the zone's periods are in years
  */
 export function renewDomain(desk: Desk, caller: Caller, name: string, period: number, ctid?: string): void {
   const domain = heldDomain(desk, caller, name);
@@ -96,7 +96,9 @@ export function deleteDomain(desk: Desk, caller: Caller, name: string): void {
   change(desk, domain, { deletedAt: desk.clock.registry() });
 }
 
-/** Reverses a deletion within the redemption grace period. The real registry does it manually, the sandbox at once. */
+/**
+ * Reverses a deletion within the redemption grace period. The real registry does it manually, the sandbox immediately.
+ */
 export function restoreDomain(desk: Desk, caller: Caller, name: string, ctid?: string): void {
   const domain = heldDomain(desk, caller, name);
   if (domain.status !== 'redemption') {
@@ -107,7 +109,6 @@ export function restoreDomain(desk: Desk, caller: Caller, name: string, ctid?: s
   charge(desk, caller, 'domain.restore', name, 1, ctid);
 }
 
-/** @returns the authorization code of a domain */
 export function readAuthCode(desk: Desk, caller: Caller, name: string): string {
   const domain = heldDomain(desk, caller, name);
   if (domain.deletedAt !== undefined) throw new Refusal('conflict', `${name} has been deleted`);

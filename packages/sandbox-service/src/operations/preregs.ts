@@ -3,7 +3,7 @@ import type { PreregRecord } from '../model.ts';
 import { Refusal } from '../refusal.ts';
 import type { Caller, Desk } from './caller.ts';
 
-/** Keys that a search may filter by (service API, section "Preregistration search"). */
+/** Keys that a search may filter by (service API, Preregistration search). */
 export const PREREG_FILTER_KEYS = [
   'sld',
   'tld',
@@ -94,7 +94,7 @@ export function serviceTime(time: number): string {
   return new Date(time).toISOString().slice(0, 19).replace('T', ' ');
 }
 
-/** The values of the extra keys. The document names the keys without values, so these are invented. */
+/** The values of the extra keys. Only the keys are documented, so these are invented. */
 export function preregExtras(record: PreregRecord): Record<PreregExtraKey, Record<string, string>> {
   return {
     tmch_mark: { id: `mark-${record.id}`, name: domainToUnicode(record.name) },

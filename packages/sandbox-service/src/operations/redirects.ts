@@ -7,7 +7,7 @@ import type { Caller, Desk } from './caller.ts';
 export type RedirectInput = Pick<RedirectRecord, 'source' | 'type' | 'mode' | 'target'> &
   Partial<Pick<RedirectRecord, 'title' | 'backup'>>;
 
-/** Changes a redirect; its source and type stay (service API, section "Redirect update"). */
+/** Changes a redirect; its source and type stay (service API, Redirect update). */
 export function updateRedirect(desk: Desk, caller: Caller, input: RedirectInput): RedirectRecord {
   const { redirects } = desk.state.data;
   const index = redirects.findIndex(

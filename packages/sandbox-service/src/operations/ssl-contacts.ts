@@ -2,10 +2,9 @@ import { Refusal } from '../refusal.ts';
 import { looksLikeEmail } from '../rules.ts';
 import type { Caller, Desk } from './caller.ts';
 
-/** Fields by their JSON names. */
 export type SslContactFields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Changes the given fields of a certificate contact (service API, section "SSL contact update"). */
+/** Changes the given fields of a certificate contact (service API, SSL contact update). */
 export function updateSslContact(desk: Desk, caller: Caller, id: string, fields: SslContactFields): void {
   const contact = desk.state.data.sslContacts.find(
     (one) => String(one.id) === id && one.context === caller.context && one.group === caller.group,

@@ -16,12 +16,12 @@ export interface UserCreateInput {
   readonly superior?: { readonly user: string; readonly context: number } | undefined;
 }
 
-/** Length of a password that the service makes (service API, section Limits). */
+/** Length of a generated password (service API, Limits). */
 const GENERATED_PASSWORD_LENGTH = 15;
 const PASSWORD_LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789';
 
 /**
- * Creates a user below the caller, or below one of the caller's sub-users (service API, section User).
+ * Creates a user below the caller, or below one of the caller's sub-users (service API, User).
  * @returns the generated password, unless one was given
  */
 export function createUser(desk: Desk, caller: Caller, input: UserCreateInput): { generated?: string } {

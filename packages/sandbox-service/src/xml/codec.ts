@@ -1,7 +1,7 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { Refusal } from '../refusal.ts';
 
-/** Reads and writes XML without attributes, as the document shows it. Values stay text: `0502` is `0502`. */
+/** Reads and writes XML without attributes, as documented. Values stay text: `0502` is `0502`. */
 
 export interface XmlElement {
   readonly name: string;
@@ -29,7 +29,7 @@ const parser = new XMLParser({
   maxNestedTags: MAX_DEPTH,
 });
 
-/** @throws {Refusal} 400 when the text is not one well-formed element without attributes and document type */
+/** @throws {Refusal} 400 when the text isn't one well-formed element without attributes and document type */
 export function parseXml(text: string): XmlElement {
   if (/<!DOCTYPE|<!ENTITY/i.test(text)) throw new Refusal('malformed', 'a document type is not allowed');
   if (XMLValidator.validate(text) !== true) throw new Refusal('malformed', 'the body is not well-formed XML');
@@ -45,7 +45,7 @@ export function parseXml(text: string): XmlElement {
   return root;
 }
 
-/** Reads a list of the parser's nodes: objects with one tag name as key, or with text. */
+/** Parses a list of the parser's nodes: objects with one tag name as key, or with text. */
 function readNodes(nodes: unknown): { children: XmlElement[]; text: string } {
   const children: XmlElement[] = [];
   let text = '';
@@ -100,7 +100,7 @@ type Occurrence = 'one' | 'optional' | 'many';
 
 /**
  * Checks the children of an element.
- * @returns reads the children of a name, in their order
+ * @returns a function that returns the children with a name, in their order
  * @throws {Refusal} 400 for a child that is unknown, missing or repeated, and for text between the children
  */
 export function readChildren<K extends string>(
@@ -121,8 +121,8 @@ export function readChildren<K extends string>(
 }
 
 /**
- * Checks an element whose children have text only, each at most once.
- * @returns reads the text of a child; `required` refuses a missing one
+ * Checks an element whose children contain only text, each at most once.
+ * @returns a function that returns the text of a child; `required` refuses a missing one
  */
 export function readTexts<K extends string>(
   element: XmlElement,
@@ -141,14 +141,14 @@ export function readTexts<K extends string>(
   };
 }
 
-/** @throws {Refusal} 400 when the element has elements inside */
+/** @throws {Refusal} 400 when the element contains elements */
 export function readText(element: XmlElement): string {
   if (element.children.length > 0)
     throw new Refusal('malformed', `${element.name}: elements instead of text`);
   return element.text;
 }
 
-/** Formats one element. Anything inside that is not an element is text, and escaped. */
+/** Formats one element. All content except elements is escaped text. */
 export function xmlElement(
   name: string,
   ...content: readonly (XmlText | string | number | boolean)[]
@@ -157,7 +157,6 @@ export function xmlElement(
   return new XmlText(`<${name}>${inner}</${name}>`);
 }
 
-/** Text that is already XML. */
 export class XmlText {
   readonly text: string;
 

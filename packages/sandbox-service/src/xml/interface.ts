@@ -9,9 +9,9 @@ import { readClaim, readFrame } from './request.ts';
 import { XML_TASKS, type XmlOutcome } from './tasks.ts';
 
 /**
- * The XML interface: one address, POST only, without query parameters. A refusal is an ordinary response with HTTP
- * status 200 and a status of type `error`, except for errors of HTTP or of the credentials (401, 403, 405, 413, 415).
- * The document shows neither.
+ * The XML interface: one URL, POST only, without query parameters. A refusal is an ordinary response with HTTP status
+ * 200 and a status of type `error`, except for errors of HTTP or of the credentials (401, 403, 405, 413, 415). Neither
+ * is documented.
  */
 
 const HTTP_REFUSALS = new Set([401, 403, 405, 413, 415]);
@@ -90,7 +90,7 @@ function logged(body: Uint8Array, understood: Understood | Refusal): string | nu
 }
 
 function masked({ name, children, text }: XmlElement): XmlText {
-  // In JSON bodies `auth` is a secret; here it is the block of credentials.
+  // In JSON bodies, `auth` is a secret; here it is the block of credentials.
   if (name !== 'auth' && isSecretName(name)) return xmlElement(name, MASK);
   return xmlElement(name, ...(children.length > 0 ? children.map(masked) : [text]));
 }

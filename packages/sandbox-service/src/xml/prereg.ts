@@ -13,9 +13,9 @@ import { Refusal } from '../refusal.ts';
 import { readChildren, readText, readTexts, type XmlElement, type XmlText, xmlElement } from './codec.ts';
 import { readInteger } from './request.ts';
 
-/** Task 0110005 (service API, section "Preregistration search"). */
+/** Task 0110005 (service API, Preregistration search). */
 
-/** Elements that a record always has. */
+/** Elements in every record. */
 const DEFAULT_KEYS = [
   'adminc',
   'recommended',

@@ -3,13 +3,13 @@ import { Refusal } from '../refusal.ts';
 import { readChildren, readText, readTexts, type XmlElement } from './codec.ts';
 
 /**
- * The outer structure of an XML request: `request` with an authentication block, then `task` (service API,
- * section "XML interface").
+ * The outer structure of an XML request: `request` with an authentication block, then `task` (service API, XML
+ * interface).
  */
 
 const BLOCKS = ['auth', 'auth_session', 'authentication'];
 
-/** @throws {Refusal} 400 when the structure is not the documented one, 401 without an authentication block */
+/** @throws {Refusal} 400 for an undocumented structure, 401 without an authentication block */
 export function readFrame(root: XmlElement): { block: XmlElement; code: string; task: XmlElement } {
   if (root.name !== 'request') throw new Refusal('malformed', `the root is request, not ${root.name}`);
   readChildren(root, { auth: 'optional', auth_session: 'optional', authentication: 'optional', task: 'one' });
@@ -27,7 +27,7 @@ export function readFrame(root: XmlElement): { block: XmlElement; code: string; 
   return { block, code: readText(code), task };
 }
 
-/** @throws {Refusal} 400 when the block is not one of the documented ones */
+/** @throws {Refusal} 400 for an undocumented block */
 export function readClaim(block: XmlElement): Claim {
   switch (block.name) {
     case 'auth_session': {
@@ -71,7 +71,7 @@ function readApplication(block: XmlElement): Claim {
   };
 }
 
-/** @throws {Refusal} 400 when the text is not an integer of 0 or more */
+/** @throws {Refusal} 400 when the text isn't an integer of 0 or more */
 export function readInteger(name: string, text: string): number {
   if (!/^(?:0|[1-9][0-9]{0,8})$/.test(text)) throw new Refusal('malformed', `${name}: not an integer`);
   return Number(text);

@@ -11,7 +11,7 @@ import { readChildren, readTexts, type XmlElement, type XmlText, xmlElement } fr
 import { searchPreregsByXml } from './prereg.ts';
 import { readInteger } from './request.ts';
 
-/** The tasks of the XML interface by their codes (service API, section "Task codes"). */
+/** The tasks of the XML interface by their codes (service API, Task codes). */
 
 interface XmlCall {
   readonly desk: Desk;

@@ -16,7 +16,7 @@ export function ActionsBlock({ block }: { block: JsonObject }) {
   );
 }
 
-/** A button, or a menu that acts at once. */
+/** A button, or a menu whose choice is sent immediately. */
 export function ActionElement({ place }: { place: Placed }) {
   switch (textOf(place.element, 'type')) {
     case 'static_select':
@@ -28,7 +28,6 @@ export function ActionElement({ place }: { place: Placed }) {
   }
 }
 
-/** The menu behind ⋯. */
 function Overflow({ place }: { place: Placed }) {
   const { press } = useSurface();
   const entries = optionsOf(place.element).map(({ text, value }) => ({
@@ -63,7 +62,7 @@ function Button({ place }: { place: Placed }) {
   );
 }
 
-/** A menu that sends each choice at once. */
+/** A menu whose choice is sent immediately. */
 function Select({ place }: { place: Placed }) {
   const { press, pending } = useSurface();
   const { element, actionId } = place;

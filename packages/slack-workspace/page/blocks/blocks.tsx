@@ -7,7 +7,6 @@ import { RichTextBlock } from './rich-text.tsx';
 import { DataTableBlock } from './table.tsx';
 import { ContextBlock, HeaderBlock, SectionBlock } from './text.tsx';
 
-/** Every supported kind. */
 const KINDS: Readonly<Record<string, ComponentType<{ block: JsonObject }>>> = {
   actions: ActionsBlock,
   context: ContextBlock,

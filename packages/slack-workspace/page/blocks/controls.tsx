@@ -17,7 +17,6 @@ export interface ControlProps {
   required: boolean;
 }
 
-/** An element that holds a value. */
 export function Control(props: ControlProps) {
   switch (textOf(props.place.element, 'type')) {
     case 'checkboxes':
@@ -88,7 +87,7 @@ function TextField(props: ControlProps) {
   }
 }
 
-/** Uploads chosen files at once; the form holds their ids. */
+/** Uploads chosen files immediately; the form contains their ids. */
 function FileField(props: ControlProps) {
   const surface = useSurface();
   const { me } = useChat();

@@ -6,7 +6,6 @@ import { Control } from './controls.tsx';
 
 const GROUPS = ['checkboxes', 'multi_static_select', 'multi_users_select'];
 
-/** A labelled input with its hint and its error. */
 export function InputBlock({ block }: { block: JsonObject }) {
   const surface = useSurface();
   const element = objectOf(block, 'element');

@@ -10,7 +10,6 @@ interface Order {
   direction: Direction;
 }
 
-/** A table with sorting and pages. */
 export function DataTableBlock({ block }: { block: JsonObject }) {
   const [order, setOrder] = useState<Order>();
   const [page, setPage] = useState(0);

@@ -108,7 +108,7 @@ const getPermalink = method([], z.object({ channel: z.string(), message_ts: z.st
   return { channel: channel.id, permalink };
 });
 
-/** Slack's longest time ahead (docs.slack.dev, chat.scheduleMessage). */
+/** Slack's longest schedule (docs.slack.dev, chat.scheduleMessage). */
 const MAX_AHEAD_SECONDS = 120 * 86_400;
 
 /** Scheduled messages are stored, but never posted: nothing here waits for months. */

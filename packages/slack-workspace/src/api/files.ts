@@ -82,8 +82,7 @@ export function addPrivateFile(core: Core, name: string, content: Buffer): strin
 }
 
 /**
- * A file as payloads show it.
- *
+ * A file in payloads.
  * @throws Error when there is none
  */
 export function privateFile(core: Core, id: string): JsonObject {
@@ -93,7 +92,7 @@ export function privateFile(core: Core, id: string): JsonObject {
   return { ...file.info, url_private: address, url_private_download: address };
 }
 
-/** The bytes at a private address, for a token that may read files; else undefined. */
+/** The bytes at a private URL, for a token that may read files. */
 export function readPrivateFile(
   core: Core,
   id: string,

@@ -20,7 +20,7 @@ interface Answer {
   headers?: Record<string, string>;
 }
 
-/** Answers one call of the Web API; `name` is the part of the path after `/api/`. */
+/** `name` is the part of the path after `/api/`. */
 export async function handleApi(
   core: Core,
   name: string,
@@ -110,12 +110,10 @@ function rateLimited(retryAfter: number): Answer {
   };
 }
 
-/** The name of a fault in the log. */
 export function faultName(fault: BreakingFault): string {
   return fault.kind === 'error' ? fault.code : fault.kind;
 }
 
-/** Answers with a fault, instead of carrying the call out. */
 export function answerFault(fault: BreakingFault, response: ServerResponse): void {
   if (fault.kind === 'ratelimited') {
     const { status, body, headers } = rateLimited(fault.retryAfter ?? 1);

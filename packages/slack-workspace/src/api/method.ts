@@ -3,7 +3,6 @@ import type { Core } from '../core.ts';
 import { SlackError } from '../errors.ts';
 import type { Json, JsonObject } from '../protocol.ts';
 
-/** One method of the Web API. */
 export interface Method {
   /** Any one of these scopes is enough; none is needed when empty. */
   scopes: readonly string[];
@@ -12,7 +11,7 @@ export interface Method {
   run(core: Core, args: JsonObject): JsonObject;
 }
 
-/** Builds a method whose arguments a schema checks before it runs. */
+/** Builds a method whose arguments are checked by a schema. */
 export function method<S extends z.ZodType>(
   scopes: readonly string[],
   schema: S,
@@ -42,7 +41,7 @@ function parseJson(value: unknown): unknown {
   }
 }
 
-/** An argument that is JSON, or a text of it, because form encoding has only texts. */
+/** An argument that is JSON, or JSON text, because form encoding has only texts. */
 export const jsonArgument: z.ZodType<Json> = z.preprocess(parseJson, z.json());
 export const objectArgument: z.ZodType<JsonObject> = z.preprocess(parseJson, z.record(z.string(), z.json()));
 export const booleanArgument = z.preprocess(parseJson, z.boolean());

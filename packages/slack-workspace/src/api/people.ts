@@ -7,7 +7,7 @@ import { type Method, method } from './method.ts';
 
 const none = z.object({});
 
-/** The offset of a time zone from UTC at a moment of the workspace's clock, in Slack's seconds. */
+/** In seconds, by the workspace's clock. */
 function offsetSeconds(tz: string, at: number): number {
   const parts = new Intl.DateTimeFormat('en-US', { timeZone: tz, timeZoneName: 'longOffset' }).formatToParts(
     at,
@@ -19,7 +19,7 @@ function offsetSeconds(tz: string, at: number): number {
   return (sign === '-' ? -1 : 1) * (Number(hours) * 3_600 + Number(minutes) * 60);
 }
 
-/** A person as answers and events describe them (docs.slack.dev, user object). */
+/** A person in responses and events (docs.slack.dev, user object). */
 export function userForApps(user: User, now: number): JsonObject {
   return {
     id: user.id,

@@ -10,7 +10,7 @@ import { buildView, checkView } from '../views.ts';
 import { type Method, method, objectArgument } from './method.ts';
 
 /**
- * A view payload within the limits.
+ * Checks a view payload.
  * @throws SlackError `invalid_arguments`, `unsupported_by_local_workspace`, `view_too_large`
  */
 function checked(payload: JsonObject, type: 'modal' | 'home'): JsonObject {
@@ -51,14 +51,14 @@ export function pushView(core: Core, payload: JsonObject, userId: string, below:
   return newView(core, payload, userId, 'modal', below);
 }
 
-/** Replaces the content of an open view. Its identity stays, and so do typed values of inputs that are the same. */
+/** Replaces the content of an open view. Its identity stays, and so do typed values of unchanged inputs. */
 export function changeView(core: Core, payload: JsonObject, userId: string, old: View): View {
   const view = buildView(checked(payload, old.type), { ...old, hash: newHash(core) }, old);
   core.state.show(userId, view);
   return view;
 }
 
-/** A view as apps see it. */
+/** A view as sent to apps. */
 export function viewForApps(view: View): JsonObject {
   const plain: JsonObject = JSON.parse(JSON.stringify(view));
   if (view.type === 'home') for (const field of ['title', 'submit', 'close']) delete plain[field];
