@@ -33,7 +33,6 @@ export interface PersonAccount extends Account {
 
 export const APPLICATION_SLOT = 'application';
 
-/** Implemented by the store. */
 export interface AccountStore {
   list(teamId: string, userId: string): Promise<readonly Account[]>;
   /** Everyone with a personal account. */

@@ -41,7 +41,6 @@ export interface Accounts {
   unlink(userId: string, slot?: string): Promise<readonly Account[]>;
   /** @returns the account, now active; undefined when the person has none in the slot */
   use(userId: string, slot: string): Promise<Account | undefined>;
-  /** A client with the account's credential; undefined when the account is gone. */
   clientFor(accountId: string): Promise<ServiceClient | undefined>;
   /**
    * Logs in with a password account to read the user's rights, profile and customer data, which aren't stored.

@@ -258,7 +258,6 @@ function createLanes(deps: ReconcilerDeps): Readonly<Record<DueLane, Loop>> {
 
 /** Calls `notify` when an order is due: immediately, or by a timer that a later call replaces. */
 function createOrderTimers(now: () => Date, notify: (orderId: string) => void) {
-  /** Orders with a notification that is due soon. */
   const soon = new Map<string, { readonly due: Date; readonly timer: NodeJS.Timeout }>();
   return (id: string, due: Date | undefined) => {
     const known = soon.get(id);

@@ -315,7 +315,6 @@ export interface WaitingFor {
   readonly toDecide: readonly Order[];
   /** Orders with an unknown outcome that the person can settle. */
   readonly toResolve: readonly Order[];
-  /** Unreadable groups that matter to the person. */
   readonly unreadableGroups: readonly string[];
 }
 

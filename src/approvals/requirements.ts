@@ -335,7 +335,6 @@ export function decidersNow(
   return deciders(demand.requirements.length > 0 ? demand : asked, settings, order, also);
 }
 
-/** The minimum number of approvals. */
 export function approvalsRequiredBy(demand: Requirements, settings: TeamSettings): number {
   return demand.outcome === 'approve'
     ? Math.max(1, ...demand.requirements.map(({ needed }) => needed))

@@ -600,7 +600,6 @@ function configOf(
     /** Enterprise Grid: members of the organization's other workspaces. */
     allowOrgMembers: e.ALLOW_ORG_MEMBERS,
     currency: e.CURRENCY,
-    /** Without approvers, the workspace's admins approve. */
     team: team.approvers.length === 0 ? { ...team, approvers: e.ADMINS } : team,
     rdapBootstrapUrl: e.RDAP_BOOTSTRAP_URL,
     whoisServers: e.WHOIS === 'off' ? undefined : e.WHOIS_SERVERS,

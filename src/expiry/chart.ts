@@ -1,7 +1,6 @@
 import { calendarDay } from '../zones/calendar-day.ts';
 
 export interface MonthCount {
-  /** YYYY-MM */
   readonly month: string;
   /** Display text, such as `Mar 2027`. */
   readonly label: string;

@@ -45,7 +45,6 @@ export function createExpiry(context: ExpiryContext) {
   const { watchList } = context;
   return {
     add: (...given: Tail<typeof list.addName>) => list.addName(context, ...given),
-    /** Looks up an added name at its registry. */
     async lookUp(added: list.AddedName, timeoutMs: number): Promise<list.WatchedOutcome> {
       await look(context, added.name, timeoutMs);
       return list.readAdded(context, added);

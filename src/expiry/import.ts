@@ -7,14 +7,12 @@ import { checkRegistrable } from '../zones/rules.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
 
 export interface ImportedName {
-  /** In ASCII. */
   readonly name: string;
   /** Midnight UTC of the typed day, or the time. */
   readonly expiresAt?: Date;
 }
 
 export interface RejectedLine {
-  /** From 1. */
   readonly line: number;
   /** The line's text, shortened. */
   readonly text: string;

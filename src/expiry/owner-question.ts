@@ -27,7 +27,6 @@ export function asksOwner(domain: WatchedDomain, { now, thresholds, timeZone }: 
   return isSavablePhase(life.current.phase);
 }
 
-/** Calendar days to an end, as of a moment. */
 function daysLeft(end: Date, source: ExpirySource, at: Date, timeZone: string): number {
   return daysBetween(calendarDay(at, timeZone), expiryDay(end, source, timeZone));
 }

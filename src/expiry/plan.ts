@@ -19,7 +19,6 @@ import { AFTER_EXPIRY, LOOK_BACK_DAYS } from './marks.ts';
  */
 
 export interface WatchedName {
-  /** In ASCII. */
   readonly name: string;
   readonly expiresAt: Date;
   readonly source: ExpirySource;
@@ -30,7 +29,6 @@ export interface WatchedName {
   readonly snoozedUntil?: Date | undefined;
   /** Two people decided to let it lapse. */
   readonly lapsing?: boolean | undefined;
-  /** The thresholds already reminded for this expiry. */
   readonly remindedThresholds: readonly number[];
 }
 

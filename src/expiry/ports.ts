@@ -37,7 +37,6 @@ export interface FollowedName {
 
 /** Filters names to check. */
 export interface ListRange {
-  /** Inclusive. */
   readonly from: Date;
   /** Exclusive, except for deleted names. */
   readonly until: Date;
@@ -59,7 +58,6 @@ export interface OwnerlessCounts {
   readonly left: number;
 }
 
-/** Implemented by the store. */
 export interface WatchListStore {
   find(name: string): Promise<WatchedDomain | undefined>;
   findMany(names: readonly string[]): Promise<readonly WatchedDomain[]>;
@@ -143,7 +141,6 @@ export interface NewQuestions {
   readonly at: Date;
 }
 
-/** Implemented by the store. */
 export interface ReminderStore {
   /**
    * Makes a scheduled digest due, unless there is one for that time or later. The first call only records the
@@ -152,7 +149,6 @@ export interface ReminderStore {
   open(digestId: string, now: Date): Promise<void>;
   /** The digest before another one. */
   previous(digestId: string): Promise<string | undefined>;
-  /** Range by range, in batches. */
   candidates(ranges: readonly CandidateRange[]): AsyncIterable<readonly WatchedReminder[]>;
   /** Deleted names that may be due. */
   deletedCandidates(since: Date): AsyncIterable<readonly WatchedReminder[]>;
@@ -226,7 +222,6 @@ export interface FeedRecord {
   readonly sealed: Sealed;
 }
 
-/** Implemented by the store. */
 export interface FeedStore {
   find(userId: string): Promise<FeedRecord | undefined>;
   /** Replaces the person's record. */

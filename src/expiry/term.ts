@@ -9,7 +9,6 @@ import type { ListedName } from './expiry.ts';
 export type Term =
   | {
       readonly task: 'renew';
-      /** Undefined when not on the watch list. */
       readonly listed: ListedName | undefined;
       /** After the renewal; undefined while the current expiry is unknown. */
       readonly renewedUntil: Day | undefined;

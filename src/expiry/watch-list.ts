@@ -60,7 +60,6 @@ export interface ImportSummary {
   readonly duplicates: number;
   /** Number of new names over the limit. */
   readonly beyondLimit: number;
-  /** Number of names skipped because their date is too far ahead. */
   readonly tooFarAhead: number;
   /** Dates that weaken protection and wait for confirmation. */
   readonly waiting: EditedFacts['waiting'];
@@ -75,7 +74,6 @@ export const MAX_SNOOZE_DAYS = 365;
 /** A name on the list, before its lookup. */
 export interface AddedName {
   readonly ok: true;
-  /** In ASCII. */
   readonly name: string;
   readonly known: boolean;
   /** The date that a person gave. */

@@ -37,7 +37,6 @@ export const teamEvent = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** Kinds of events that notify people. */
 export const NOTIFIED_KINDS: readonly TeamEvent['kind'][] = [
   'name_snoozed',
   'name_renewed',
@@ -70,7 +69,6 @@ export interface AuditedEvent {
   readonly decisions: readonly OrderLogEntry[];
 }
 
-/** Implemented by the store. */
 export interface EventLog {
   /** Events from `from` until before `to`, oldest first, without those of drafts. */
   read(from: Date, to: Date): AsyncIterable<AuditedEvent | { readonly event: TeamEvent }>;

@@ -53,7 +53,6 @@ export interface ForgottenEvents {
   readonly leaves: ReadonlySet<string>;
 }
 
-/** Implemented by the store. */
 export interface LedgerStore {
   /**
    * Seals at most `limit` unsealed events, unless another process is sealing.

@@ -19,7 +19,6 @@ const TURN_MS = 10;
 export const SEPARATOR_LINE = /^\s*"?sep=([,;|\t])"?[,;\s]*$/i;
 
 export interface CsvRecord {
-  /** The number of its first line. */
   readonly line: number;
   readonly cells: readonly string[];
   /** Cells including their formula guard. */

@@ -131,7 +131,6 @@ export interface ActingFacts {
   readonly isAccountLinked: boolean;
   /** Its latest registration or renewal used another account. */
   readonly isInOtherAccount: boolean;
-  /** A renewal was sent with an unknown outcome. */
   readonly hasUnknownRenewal: boolean;
   /** The policy's current requirements, compared with the mandate's approvals. */
   readonly policy: 'satisfied' | 'asks_more' | 'refuses';

@@ -24,7 +24,6 @@ const HELD_CODES = [
   'renewed_meanwhile',
   /** When sending: two people decided to let it lapse. */
   'let_go',
-  /** When sending: the mandate has ended. */
   'mandate_ended',
 ] as const;
 

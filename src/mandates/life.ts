@@ -31,7 +31,6 @@ export async function putInForce(deps: OrdersContext, orderId: string): Promise<
 
 interface InForceContext {
   readonly order: Order;
-  /** Parts that differ from the approved statement; undefined if none. */
   readonly changedParts: readonly StatementPart[] | undefined;
   readonly isLinked: boolean;
   readonly members: MemberCheck;

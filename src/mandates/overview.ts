@@ -190,7 +190,6 @@ export async function mandatesInTime(
     covering.some(({ mandate, names }) => names.has(end.name) && isInTimeFor(mandate, end, now));
 }
 
-/** The active mandate that covers one name. */
 export interface CoveringMandate {
   /** Undefined when the viewer may not see it. */
   readonly given: MandateInForce | undefined;

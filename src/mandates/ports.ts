@@ -19,7 +19,6 @@ export interface MandateName {
 /** Whether and how a mandate renews a name, for one expiry. */
 export interface MandateAct {
   readonly id: string;
-  /** In ASCII. */
   readonly name: string;
   readonly expiresAt: Date;
   readonly mandateId: string;
@@ -44,7 +43,6 @@ export type ActOutcome =
   | { readonly kind: 'over' }
   | { readonly kind: 'open_already'; readonly orderId: string };
 
-/** Implemented by the store. */
 export interface MandateStore {
   /**
    * Names that expire between two dates, don't lapse, and have no act for this expiry, soonest first.
@@ -83,7 +81,6 @@ export interface MandateStore {
   failingToAsk(): Promise<number>;
   /** Records a name's regular order; undefined: none is possible. */
   askedFor(actId: string, orderId: string | undefined, at: Date): Promise<void>;
-  /** A mandate's acts since a date, latest first. */
   actsBy(mandateId: string, since: Date): Promise<readonly MandateAct[]>;
   /** A mandate's spending from one day until before another, plus pending and unknown amounts, in minor units. */
   spentBy(

@@ -33,7 +33,6 @@ export const mandateTerms = z.object({
 });
 export type MandateTerms = Readonly<z.output<typeof mandateTerms>>;
 
-/** The end of a mandate's last day. */
 export function endOfMandate({ until }: MandateTerms): Date {
   return new Date(Date.parse(until) + DAY_MS);
 }

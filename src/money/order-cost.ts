@@ -6,7 +6,6 @@ import { costOf, isCharged, isPricedTask, type OrderCost, zoneOf } from './price
 
 export interface PricedOrder {
   readonly task: string;
-  /** In ASCII. */
   readonly names: readonly string[];
   readonly input: unknown;
   /** A later day than today, whose prices apply. */

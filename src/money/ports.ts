@@ -43,7 +43,6 @@ export interface BudgetStore {
   remove(id: string, by: string, at: Date): Promise<'removed' | 'gone'>;
 }
 
-/** Implemented by the store. */
 export interface SpendStore {
   /** Paid names of live orders that succeeded in [from, to). */
   purchases(from: Date, to: Date): Promise<readonly Purchase[]>;
@@ -66,7 +65,6 @@ export interface Decision {
   readonly seconds: number;
 }
 
-/** Implemented by the store. */
 export interface MoneyReportStore {
   /** Names that people decided to let lapse in [from, to). */
   lapsed(from: Date, to: Date): Promise<readonly string[]>;

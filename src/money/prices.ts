@@ -25,7 +25,6 @@ export interface Price {
   readonly amount: Amount;
   /** YYYY-MM-DD. */
   readonly validFrom: string;
-  /** Such as a contract. */
   readonly source: string;
 }
 
@@ -46,7 +45,6 @@ export const storedCost = z.object({
     .array(
       z.object({
         name: z.string(),
-        /** Undefined: unknown. */
         quote: quote.optional(),
       }),
     )
@@ -88,7 +86,6 @@ export function priceKey(price: Omit<Price, 'amount' | 'source'>): string {
 }
 
 export interface PriceEdit {
-  /** Undefined for a new price. */
   readonly before: Price | undefined;
   readonly after: Price;
 }
@@ -116,7 +113,6 @@ export function zoneOf(name: string): string {
 }
 
 export interface PriceQuestion {
-  /** In ASCII. */
   readonly name: string;
   readonly task: PricedTask;
   /** Years, 1 by default. */

@@ -6,7 +6,6 @@ import { isCharged, type Price, type PricedTask, type Quote, quoteOn, zoneOf } f
 /** Calculated from the price list, because the service's responses contain no amounts. */
 
 export interface Purchase {
-  /** In ASCII. */
   readonly name: string;
   readonly task: PricedTask;
   /** Years; undefined for tasks without a period. */
@@ -118,7 +117,6 @@ export interface ZoneCount {
 }
 
 export interface RenewalCount extends ZoneCount {
-  /** YYYY-MM */
   readonly month: string;
 }
 

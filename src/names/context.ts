@@ -24,7 +24,6 @@ export interface NameActivity {
   readonly hasOpenOrder: boolean;
   /** Latest first. */
   readonly incidents: readonly Incident[];
-  /** Tagged `guarded`. */
   readonly isGuarded: boolean;
 }
 
@@ -39,7 +38,6 @@ export interface NamesContext extends Observers {
   readonly orders: OrderStore;
   readonly leases: LeaseStore;
   readonly rdap: RdapClient;
-  /** Undefined: off. */
   readonly whois?: WhoisClient | undefined;
   /** The registries' budget, shared by all lookups. */
   readonly planner: LookupPlanner;
@@ -56,13 +54,11 @@ export interface NamesContext extends Observers {
   readonly lookUpNow: (name: string, dns: DnsClient, ms: number) => Promise<Observation>;
   /** Days before a certificate expires, highest first. */
   readonly certificateDays: readonly number[];
-  /** Sends due notifications immediately. */
   readonly notifyDue: () => void;
   readonly processId: string;
   readonly now: () => Date;
   /** In [0, 1); spreads the lookups. `Math.random` by default. */
   readonly random?: () => number;
   readonly log: Log;
-  /** Aborts at shutdown. */
   readonly signal: AbortSignal;
 }

@@ -280,7 +280,6 @@ function deletionOf(
   return { deletedAt: deletedAt ?? assumed, deletionPhase };
 }
 
-/** Undefined when the last lookup returned no record. */
 function lastRecordAt({ doubt, lookedAt }: NameDates): Date | undefined {
   if (doubt?.code === 'not_registered') return undefined;
   const wasRead =

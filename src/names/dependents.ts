@@ -4,7 +4,6 @@ export type Dependency = (typeof DEPENDENCIES)[number];
 
 /** A watched or redirected name, with the hosts it uses. */
 export interface DependentName {
-  /** In ASCII. */
   readonly name: string;
   readonly nameServers: readonly string[];
   readonly mailServers: readonly string[];

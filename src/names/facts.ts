@@ -16,7 +16,6 @@ export const REGISTRY_DATES = [
   'deleted_at',
 ] as const;
 
-/** From a registry's record. */
 export const REGISTRY_FACTS = [
   /** `registered`; absent when the registry doesn't know the name. */
   'registration',
@@ -35,7 +34,6 @@ export const REGISTRY_FACTS = [
 ] as const;
 
 export const DNS_FACTS = [
-  /** From the parent zone. */
   'parent_nameservers',
   /** From the name's own zone. */
   'nameservers',
@@ -121,12 +119,10 @@ export const UNSEEN_REASONS = [
   'servers_disagree',
   /** No current DNSSEC signature. */
   'unsigned_answer',
-  /** No response, or no TLS. */
   'no_tls',
 ] as const;
 export type UnseenReason = (typeof UNSEEN_REASONS)[number];
 
-/** Never empty. */
 export type FactValue = readonly string[];
 
 /** The reason, with unreadable text as received. */
@@ -145,7 +141,6 @@ export type Facts = { readonly [Name in FactName]?: Fact };
 const MAX_TEXT = 500;
 
 export interface Observation {
-  /** In ASCII. */
   readonly name: string;
   readonly at: Date;
   readonly facts: Facts;
@@ -222,7 +217,6 @@ function registrarId(value: FactValue): number | undefined {
   return /^\d{1,9}$/.test(id) && !RESERVED_ID.test(id) ? Number(id) : undefined;
 }
 
-/** In any order. */
 export function isSameSet(one: FactValue, other: FactValue): boolean {
   const set = new Set(one);
   return set.size === new Set(other).size && other.every((text) => set.has(text));

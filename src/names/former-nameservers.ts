@@ -9,7 +9,6 @@ export function currentNameServers(history: NameHistory): FactValue | undefined 
   return NAMESERVER_FACTS.map((fact) => history[fact]?.current?.value).find(isFilled);
 }
 
-/** Undefined when unknown. */
 function nameServersAt(history: NameHistory, at: Date): FactValue | undefined {
   return NAMESERVER_FACTS.map(
     (fact) => valuesOf(history, fact).find(({ firstSeen }) => firstSeen <= at)?.value,

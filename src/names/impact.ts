@@ -24,7 +24,6 @@ export type ImpactTask = (typeof IMPACT_TASKS)[number];
 
 /** Worst first. */
 export const SEVERITIES = [
-  /** Stops working. */
   'stops',
   /** Moves with the name, and is lost if the move fails. */
   'at_stake',

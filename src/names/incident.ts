@@ -16,7 +16,6 @@ export const INCIDENT_STATES = [
   'ours',
   /** Owner, approvers and admins were notified. */
   'raised',
-  /** Back to normal. */
   'over',
 ] as const;
 export type IncidentState = (typeof INCIDENT_STATES)[number];
@@ -31,7 +30,6 @@ export interface IncidentChange extends Omit<NameChange, 'expiry'> {
 
 export interface Incident {
   readonly id: string;
-  /** In ASCII. */
   readonly name: string;
   readonly version: number;
   readonly state: IncidentState;
@@ -60,7 +58,6 @@ export function rulesOutRenewal(incident: ListedIncident): boolean {
 
 /** The effect of a lookup on an incident. */
 export interface IncidentUpdate {
-  /** Undefined: a new incident. */
   readonly before: Incident | undefined;
   readonly after: Incident;
   readonly added: readonly IncidentChange[];
@@ -71,7 +68,6 @@ export type IncidentRefusal =
   | { readonly code: 'no_such_incident' }
   | { readonly code: 'explained_already'; readonly by: string }
   | { readonly code: 'raised_already'; readonly by: string }
-  /** Back to normal. */
   | { readonly code: 'over' }
   /** A guarded name needs a second person. */
   | { readonly code: 'needs_another_person' }

@@ -7,9 +7,7 @@ import { isUnsettled, type NameHistory } from './history.ts';
  */
 
 export interface ScheduledName {
-  /** Undefined when unknown. */
   readonly endsAt: Date | undefined;
-  /** Tagged `guarded`. */
   readonly guarded: boolean;
   /** It has an open order or a pending change. */
   readonly isChanging: boolean;

@@ -9,7 +9,6 @@ import { idOfIncident, NAME_TASKS, type NameOrder } from './unexplained-changes.
 
 const moveInput = z.object({ nameServers: z.array(z.string()) });
 
-/** Undefined for tasks without risk. */
 export function impactTaskOf(task: OrderTaskName): ImpactTask | undefined {
   return IMPACT_TASKS.find((each) => each === task);
 }

@@ -26,7 +26,6 @@ export interface LostAnswer {
   readonly history: NameHistory;
   /** Latest first. */
   readonly seen: readonly SeenAtRegistry[];
-  /** Including this order. */
   readonly orders: readonly NameOrder[];
   readonly now: Date;
 }
@@ -80,7 +79,6 @@ export function sentToRegistry(
   return isDemoContext(account.context) ? undefined : sentAt;
 }
 
-/** Undefined: no proof. */
 function proofOf(
   { order, sentAt, history, orders }: LostAnswer,
   record: Registration,
@@ -223,7 +221,6 @@ function renewalFinding(record: Registration, { order, sentAt, seen, now }: Lost
   return isSecure ? { done: { code: 'renewed', ...dates } } : { hint: moved };
 }
 
-/** Undefined when unknown. */
 function shownBefore(seen: readonly SeenAtRegistry[], fact: FactName, moment: Date): FactValue | undefined {
   return seen
     .filter(({ at }) => at < moment)

@@ -131,7 +131,6 @@ async function findWithHistory(
   };
 }
 
-/** Undefined when not watched. */
 async function watchedHistory({ records }: NamesContext, name: string): Promise<NameHistory | undefined> {
   return (await records.find(name))?.history;
 }

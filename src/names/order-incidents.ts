@@ -5,7 +5,6 @@ import { subjectOf } from '../policy/subject.ts';
 import type { NamesContext } from './context.ts';
 import type { ListedIncident } from './incident.ts';
 
-/** Open incidents of an order's names. */
 export interface OrderIncidents extends IncidentsOfOrders {
   openOf(order: Order): Promise<readonly ListedIncident[]>;
 }

@@ -140,7 +140,6 @@ interface Told {
 
 export interface ChangedName extends ReminderChange {
   readonly before: NameDetails;
-  /** Undefined: unwatched. */
   readonly after: NameDetails | undefined;
 }
 
@@ -189,7 +188,6 @@ export type NameLimit = 'too_many_guarded' | 'list_full';
 
 /** The last question about a name. */
 export const storedQuestion = z.object({
-  /** Slack user id. */
   owner: z.string(),
   /** The day of the expiry, in UTC. */
   expiry: z.string(),
@@ -202,7 +200,6 @@ export const storedQuestion = z.object({
 export type OwnerQuestion = Readonly<z.output<typeof storedQuestion>>;
 
 export interface OwnedName {
-  /** Slack user id. */
   readonly owner?: string | undefined;
   /** When the bot learned that the owner had left. */
   readonly ownerLeftAt?: Date | undefined;
@@ -230,7 +227,6 @@ export function questionAbout({ question }: OwnedName, end: Date | undefined): O
   return isAbout ? question : undefined;
 }
 
-/** Undefined without an owner. */
 export function ownerAnswer(name: OwnedName, end: Date | undefined): OwnerAnswer | undefined {
   const { owner, ownerLeftAt, lapse } = name;
   if (owner === undefined) return undefined;

@@ -23,7 +23,6 @@ export interface Lapse {
 
 /** A watched name's known facts, and its next lookup. */
 export interface NameRecord extends NameDates {
-  /** In ASCII. */
   readonly name: string;
   /** For compare-and-swap. */
   readonly version: number;
@@ -38,7 +37,6 @@ export interface NameRecord extends NameDates {
   readonly findings: readonly FindingCode[];
   readonly nextDnsAt: Date;
   readonly nextRegistryAt: Date;
-  /** Its registry lookup has a reserved time. */
   readonly isRegistryReserved: boolean;
   /** Looked up before others. */
   readonly isUrgent: boolean;
@@ -65,7 +63,6 @@ export interface LookupResult {
   readonly incident: IncidentUpdate | undefined;
 }
 
-/** Implemented by the store. */
 export interface NameRecordStore {
   /** @returns undefined when not watched */
   find(name: string): Promise<NameRecord | undefined>;
@@ -121,7 +118,6 @@ export interface UnrecordedNames {
   /** Without a dot. */
   readonly zone: string;
   readonly count: number;
-  /** The first of them. */
   readonly names: readonly string[];
 }
 
@@ -181,7 +177,6 @@ export interface IncidentStore {
    * @returns false on a conflict: read again
    */
   change(before: Incident, after: Incident, decision: IncidentDecision, now: Date): Promise<boolean>;
-  /** Incidents shown to approvers of an order. */
   warningsOf(orderId: string): Promise<readonly IncidentWarning[]>;
   /** Known incidents stay as they are. */
   warn(orderId: string, userId: string, shown: readonly ShownIncident[], at: Date): Promise<void>;
@@ -203,9 +198,7 @@ export interface TagSource {
   tagsOf(names: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
-/** For lists. */
 export interface FoundName extends NameDetails {
-  /** In ASCII. */
   readonly name: string;
   readonly expiresAt: Date | undefined;
   readonly expirySource: string | undefined;
@@ -217,7 +210,6 @@ export interface FoundName extends NameDetails {
 }
 
 export interface KnownOwner {
-  /** Slack user id. */
   readonly id: string;
   readonly hasLeft: boolean;
 }
@@ -234,7 +226,6 @@ export interface FoundZone {
 export type NameCursor = Pick<FoundName, 'name' | 'expiresAt'>;
 
 export interface ImportPlan {
-  /** Hash of these changes. */
   readonly hash: string;
   readonly changed: readonly EditedName[];
   readonly same: number;
@@ -297,11 +288,9 @@ export interface PortfolioStore extends TagSource {
   ownRegistrars(): Promise<readonly string[]>;
 }
 
-/** A name with everything that judges it. */
 export type ListedJudgedName = JudgedName & { readonly name: string };
 
 export interface PresetStore {
-  /** By name. */
   list(): Promise<readonly Preset[]>;
   /** @returns `taken` when the name is in use */
   add(preset: PresetContent, by: string, at: Date): Promise<'saved' | 'taken'>;

@@ -91,7 +91,6 @@ export interface Registration {
 }
 
 export interface RegistryLookup {
-  /** In ASCII. */
   readonly name: string;
   readonly at: Date;
   readonly facts: Facts;
@@ -317,7 +316,6 @@ function withRole(entities: readonly unknown[] | undefined, role: string): z.out
   );
 }
 
-/** Values of a property in a contact's card. */
 function valuesOf(card: unknown, name: string): unknown[] {
   const properties = each(property, jCard.safeParse(card).data?.[1]);
   return properties.flatMap(([called, , , ...values]) => (called.toLowerCase() === name ? values : []));

@@ -242,7 +242,6 @@ function effectOf(protection: Protection, view: RuleView): Effect {
 interface Scenario {
   readonly task: (typeof ORDER_TASK_NAMES)[number];
   readonly requester: string;
-  /** Undefined: unknown. */
   readonly price: PolicyRule['over'];
 }
 

@@ -35,7 +35,6 @@ export async function recordRegistryConfirmations(deps: SendingContext, order: O
   }
 }
 
-/** Days since it was accepted; undefined if not overdue. */
 function daysOverdue({ task }: Order, { answeredAt }: OrderItem, now: Date): number | undefined {
   const { nextStep } = taskNamed(task);
   if (nextStep === undefined || answeredAt === undefined) return undefined;

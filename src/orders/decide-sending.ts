@@ -20,7 +20,6 @@ export interface ClaimFacts {
   readonly now: Date;
   /** When a pause that begins now would end. */
   readonly pauseEndsAt: Date;
-  /** Differences from the statement; undefined if none. */
   readonly changedParts: readonly StatementPart[] | undefined;
 }
 

@@ -5,7 +5,6 @@ import type { EarlierFinding } from './refusal.ts';
 
 /** A retry checks the orders it retries: if an answer comes late, one of them may turn out to have been carried out. */
 
-/** An item of an earlier order. */
 export interface EarlierItem {
   readonly orderId: string;
   readonly name: string;

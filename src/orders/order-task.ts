@@ -86,7 +86,6 @@ interface DeclaredTask<Name extends string> {
   readonly zoneTask?: ZoneTask | undefined;
   /** Follow-up after acceptance, if manual or slow. Omitted if it ends with its answer. */
   readonly nextStep?: NextStep | undefined;
-  /** The note beside the name in its form. */
   readonly formNote?: TaskNote | undefined;
   readonly secretField?: 'auth' | 'password' | undefined;
 }
@@ -126,7 +125,6 @@ export interface OrderTask<Name extends string = OrderTaskName> extends Declared
   namesIn(input: unknown): readonly string[];
   /** Notes for approvers beyond the fields, from the zone and the service API. */
   notes(names: readonly string[]): readonly TaskNote[];
-  /** The transfer lock that it starts for a name, if any. */
   locksTransfers(name: string): { readonly days: number; readonly since: string } | undefined;
   /** Whether it costs money. If undocumented, it isn't assumed to be free. */
   charge(names: readonly string[]): Charge;

@@ -166,7 +166,6 @@ export const storedItemResult = z.object({
 export type ItemResult = Readonly<z.output<typeof storedItemResult>>;
 
 export interface OrderItem {
-  /** From 1. */
   readonly n: number;
   /** A domain in ASCII form, a redirect's source, an SSL contact's id or a user's name. */
   readonly name: string;
@@ -224,9 +223,7 @@ export interface Order {
   readonly channelId: string;
   readonly threadTs: string | undefined;
   readonly approvals: readonly Approval[];
-  /** The minimum number of approvals. */
   readonly approvalsRequired: number;
-  /** The version of the policy that decided the requirements. */
   readonly policyVersion: number;
   readonly demand: Requirements;
   /**
@@ -258,7 +255,6 @@ export interface Order {
   readonly approvalRound?: number | undefined;
   /** The mandate that made it; undefined for a person's order. */
   readonly mandated?: Mandated | undefined;
-  /** How a mandate ended. */
   readonly mandateEnd?: MandateEnd | undefined;
   /** Identifies the command, form or click that requested it. */
   readonly deliveryId: string;

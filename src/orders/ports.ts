@@ -160,7 +160,6 @@ export interface OrderStore {
    */
   extendLease(id: string, workerId: string, leaseMs: number): Promise<boolean>;
   sealedInput(id: string): Promise<Sealed | undefined>;
-  /** The encrypted inputs of unfinished items, by number. */
   sealedItemInputs(id: string): Promise<ReadonlyMap<number, Sealed>>;
   /** Open orders of a task for some names: ids by name. */
   openOrders(task: OrderTaskName, names: readonly string[]): Promise<ReadonlyMap<string, string>>;
@@ -293,7 +292,6 @@ export interface OrderSigning {
   /** The policy of {@link deciding}. */
   readonly policy: DecidingPolicy;
   readonly standIns: StandInSource;
-  /** The keys and charters in the log, and the active keys. */
   keys(): Promise<SigningLog & { readonly log: KeyLog; readonly ring: KeyRing }>;
   /** Whether a charter is valid; undefined if signing is off. */
   charter(): Promise<CharterStatus | undefined>;

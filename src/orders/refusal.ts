@@ -57,11 +57,9 @@ export type Refusal =
       /** Ids of the approvers and groups, if a policy rule names others than the settings. */
       readonly approvers?: readonly string[];
     }
-  /** A policy rule refuses the order. */
   | { readonly code: 'policy_refuses'; readonly rules: readonly RuleReference[] }
   /** The absent approver or another stand-in has approved. */
   | { readonly code: 'stand_in_not_needed' }
-  /** Only admins can break glass and review it. */
   | { readonly code: 'not_an_admin'; readonly wanted: 'break_glass' | 'sign_off' }
   | { readonly code: 'own_emergency' }
   /** A rule that requires approval doesn't allow break glass. */

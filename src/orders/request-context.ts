@@ -68,9 +68,7 @@ export interface RequestContext {
   /** The chosen time, or why it isn't possible. */
   readonly schedule: Schedule | ScheduleIssue | undefined;
   readonly evaluated: EvaluatedOrder;
-  /** Undefined if unlisted. */
   readonly price: OrderCost | undefined;
-  /** When the first of its names expires, if known. */
   readonly firstExpiry: Date | undefined;
   /** Read only for an order that is sent immediately. */
   readonly budgets: BudgetUse;

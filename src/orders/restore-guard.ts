@@ -21,7 +21,6 @@ export interface Sighting {
   readonly position: number;
   /** The server was restarted since it was verified, and its log lacks commits that this process has seen. */
   readonly isBehind: boolean;
-  /** Undefined before the first heartbeat. */
   readonly last: HeartbeatRow | undefined;
 }
 

@@ -45,7 +45,6 @@ const PARALLEL_ITEMS = 4;
 /** How long a secret result is kept. */
 const REVEAL_MS = HOUR_MS;
 
-/** A claimed order being sent. */
 interface Sending extends ClaimedOrder {
   readonly context: SendingContext;
   readonly task: OrderTask;

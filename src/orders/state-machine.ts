@@ -46,7 +46,6 @@ interface Row<Type extends OrderEvent['type']> {
   readonly apply: (order: Order, event: EventOf<Type>, now: Date) => Transition | undefined;
 }
 
-/** States in which an order can still change. */
 const NOT_FINAL = ORDER_STATES.filter((state) => !isFinal(state));
 
 const EVENTS: { readonly [Type in OrderEvent['type']]: Row<Type> } = {

@@ -69,7 +69,6 @@ export interface ShownContent {
 }
 
 export interface Notification extends ShownContent {
-  /** Undefined until it is posted. */
   readonly message: PostedMessage | undefined;
   readonly dueAt: Date | undefined;
   /** Failures since the last success. */

@@ -37,7 +37,6 @@ export const RULE_FIELDS = [
 ] as const;
 export type RuleField = (typeof RULE_FIELDS)[number];
 
-/** A rule as text. Absent fields have no entry. */
 export type RuleText = Readonly<Partial<Record<RuleField, string | readonly string[]>>>;
 
 export const MAX_RULES = 500;

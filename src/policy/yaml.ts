@@ -29,7 +29,6 @@ export type YamlIssueCode =
   | 'not_yaml';
 
 export type YamlIssue =
-  /** From 1. */
   | ({ readonly line: number } & PolicyIssue)
   | { readonly line: number; readonly code: YamlIssueCode; readonly given: string | undefined };
 

@@ -320,7 +320,6 @@ async function sendAndReceive<O>(
   }
 }
 
-/** For errors after which the outcome is unknown. */
 function openKind(task: { readonly effect: string }): 'invalid_response' | 'unknown_outcome' {
   return task.effect === 'read' ? 'invalid_response' : 'unknown_outcome';
 }

@@ -14,7 +14,6 @@ export interface JsonShape<I> {
   /** Segments after `{base_url}`; the codec percent-encodes them. */
   path(input: I): readonly string[];
   query?(input: I): readonly (readonly [name: string, value: string])[];
-  /** Undefined: no body. */
   body?(input: I): WireValue;
   /** Replaces the client's signature, for login and logout. */
   signature?(input: I): JsonSignature;

@@ -43,7 +43,6 @@ export interface SlackContext extends HomeWorkspace, Capability {
   readonly expiry: Expiry;
   readonly watchList: WatchListStore;
   readonly reminders: ReminderStore;
-  /** Days before a certificate expires. */
   readonly certificateDays: readonly number[];
   readonly incidents: IncidentStore;
   readonly nameRecords: NameRecordStore;

@@ -12,7 +12,6 @@ import { SlackApiError } from './outbound/web.ts';
 export interface Interaction {
   readonly context: SlackContext;
   readonly person: Person;
-  /** Undefined in the Home tab. */
   readonly channelId: string | undefined;
   /** Set for actions in a thread, or on a message whose thread gets the answer. */
   readonly threadTs: string | undefined;
@@ -55,11 +54,9 @@ export interface CommandCall extends Interaction {
 
 export interface ActionCall extends Interaction {
   readonly value: string;
-  /** `block_id` of its row. */
   readonly blockId: string;
   /** Slack's timestamp of the click. */
   readonly pressedAt: string;
-  /** Undefined in a view. */
   readonly messageTs: string | undefined;
   /** The modal's content, if the button is in one. */
   readonly view:

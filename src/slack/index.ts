@@ -334,7 +334,6 @@ export const COMMANDS = byName(
   ({ name }) => name,
 );
 
-/** Forms by `callback_id`. */
 export const FORMS = byName([TASK_MENU, ...SUBJECTS.flatMap(({ forms }) => forms)], ({ form }) => form.name);
 
 /** Buttons and menus by `action_id`. */

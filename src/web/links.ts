@@ -9,7 +9,6 @@ const LINK_MS = 10 * MINUTE_MS;
 const TOKEN_BYTES = 32;
 export const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
-/** Purposes whose pages are about keys. */
 const OF_KEYS: ReadonlySet<LinkPurpose> = new Set(['add', 'vouch', 'revoke']);
 
 export function hashOfToken(token: string): string {

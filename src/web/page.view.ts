@@ -35,7 +35,6 @@ export interface OrderFacts {
 export interface PageFacts {
   /** Display names by user id. */
   readonly names: ReadonlyMap<string, string>;
-  /** Undefined if no order is signed. */
   readonly order: OrderFacts | undefined;
   readonly policyFile: string;
 }

@@ -24,7 +24,6 @@ export interface PageDeps {
   readonly refusalText: (refusal: Refusal) => Promise<string>;
   readonly nameOf: (userId: string) => Promise<string>;
   readonly fileOf: (rules: readonly PolicyRule[]) => string;
-  /** Facts about an order for its approver. */
   readonly orderFacts: (order: Order) => Promise<OrderFacts>;
   /** The pages' origin: signing requests must come from it. */
   readonly origin: string;

@@ -41,7 +41,6 @@ export type DeletionPhase = Extract<LifePhase, 'redemption' | 'pending_delete'>;
 
 export interface LifeDates {
   readonly expiresAt: Date;
-  /** Undefined: not deleted, or unknown. */
   readonly deletedAt?: Date | undefined;
   /** The registry's phase. It overrides the dates. */
   readonly deletionPhase?: DeletionPhase | undefined;

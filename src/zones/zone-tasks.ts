@@ -13,7 +13,6 @@ export interface ZoneTask {
   readonly locksTransfers?: string;
   /** Premium names cost more. */
   readonly premium?: true;
-  /** Additional notes for approvers, from the profile. */
   readonly notes?: (zone: ZoneProfile) => readonly (TaskNote | undefined)[];
 }
 

@@ -27,7 +27,6 @@ export interface LifecycleProfile {
 }
 
 export interface TransferProfile {
-  /** Required in the order. */
   readonly authCodeRequired: boolean;
   readonly authCodeFormat: 'standard EPP' | undefined;
   /** Days until the transfer completes without an answer from the losing registrar. */
@@ -39,7 +38,6 @@ export interface TransferProfile {
 }
 
 export interface NameProfile {
-  /** Length of a label in its ASCII form. */
   readonly labelLength: Range;
   /** Only direct children of the zone can be registered. */
   readonly oneLabelOnly: boolean;
@@ -73,7 +71,6 @@ export interface ZoneProfile {
   readonly periodYears: OpenRange;
   readonly nameServers: OpenRange;
   readonly transfer: TransferProfile;
-  /** Undefined when undocumented. */
   readonly lifecycle: LifecycleProfile | undefined;
   /** Keyed by the service's task names; undefined when undocumented. */
   readonly tasks: Readonly<Record<string, TaskProfile>> | undefined;

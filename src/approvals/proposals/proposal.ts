@@ -44,7 +44,6 @@ interface Common {
   readonly hash: string;
   readonly proposer: string;
   readonly proposedAt: Date;
-  /** Undefined: it doesn't expire. */
   readonly expiresAt: Date | undefined;
   /** Where it was proposed, if the question belongs there. */
   readonly origin: MessagePlace | undefined;

@@ -41,7 +41,6 @@ async function confirmersOf(context: ProposalsContext, proposal: Proposal): Prom
 /** Kinds that change the charter, which an admin signs if keys are used. */
 const IN_CHARTER: ReadonlySet<ProposalKind> = new Set(['settings', 'policy']);
 
-/** A click or a signature that confirms a proposal. */
 export interface ProposalConfirmation extends Confirmation {
   /** The hash of what the person saw. */
   readonly shown: string;
@@ -70,7 +69,6 @@ export function createProposals(context: ProposalsContext) {
     /** Confirms a proposal. The last confirmation applies it. @param key its id or its subject */
     confirm: (kinds: readonly ProposalKind[], key: string, given: ProposalConfirmation) =>
       confirm(context, kinds, key, given),
-    /** The proposer and the possible confirmers may withdraw it. */
     withdraw: (kinds: readonly ProposalKind[], key: string, by: string) => withdraw(context, kinds, key, by),
   };
 }

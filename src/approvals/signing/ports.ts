@@ -31,7 +31,6 @@ export interface SigningLink {
   readonly expiresAt: Date;
 }
 
-/** Implemented by the store. */
 export interface LinkStore {
   open(link: SigningLink): Promise<void>;
   find(tokenHash: string): Promise<(SigningLink & { readonly isSpent: boolean }) | undefined>;

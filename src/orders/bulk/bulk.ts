@@ -48,7 +48,6 @@ export interface BulkPlan {
   readonly findings: readonly PlanFinding[];
 }
 
-/** Tasks for names that the team already has. */
 const FOR_OWN_NAMES: ReadonlySet<BulkTask> = new Set(['renew', 'nameservers', 'delete']);
 const PRICED: ReadonlySet<BulkTask> = new Set(['renew', 'transfer', 'create']);
 const SOON_MS = 30 * DAY_MS;

@@ -43,7 +43,6 @@ export type RowIssue =
 /** A row that is valid as far as the file alone shows. */
 export interface BulkRow {
   readonly line: number;
-  /** In ASCII. */
   readonly name: string;
   /** The task's input for this one name, without secrets. */
   readonly input: unknown;
@@ -52,7 +51,6 @@ export interface BulkRow {
 
 export interface BadRow {
   readonly line: number;
-  /** As typed. */
   readonly name: string;
   readonly issues: readonly RowIssue[];
 }

@@ -8,7 +8,6 @@ import { WAVE_SIZE } from './waves.ts';
 /** A request made from a file of rows. */
 export interface BulkRequest {
   readonly rows: readonly {
-    /** In ASCII. */
     readonly name: string;
     readonly input: unknown;
     readonly secret: Secret | undefined;

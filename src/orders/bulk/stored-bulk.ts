@@ -20,7 +20,6 @@ export const finding = z.object({
     'unseen',
   ]),
   count: z.number(),
-  /** The first names. */
   names: z.array(z.string()),
 });
 

@@ -44,7 +44,6 @@ const DATA = {
   }),
   /** The team made the change, or it was reverted. */
   'incident.closed': z.strictObject({ name, incident_id: z.string(), code: z.enum(['ours', 'over']) }),
-  /** Dangers only. */
   'finding.opened': z.strictObject({ name, code: z.enum(DANGERS) }),
   'finding.closed': z.strictObject({ name, code: z.enum(DANGERS) }),
   'reminder.last': z.strictObject({ name, code: z.enum(REMINDER_CODES), expires: z.iso.date() }),
@@ -209,7 +208,6 @@ function textOf(event: WebhookEvent): string {
   }
 }
 
-/** Omits the names of a private order. */
 function unknownText({ order_id: id, task, names }: z.output<(typeof DATA)['order.unknown']>): string {
   const settle = `outcome of order ${id} is unknown. An approver has to settle it.`;
   const [first, ...others] = names ?? [];

@@ -51,7 +51,6 @@ export interface WebhookStore {
   release(id: string): Promise<void>;
   /** Queues a webhook without another change. */
   queue(event: WebhookEvent): Promise<void>;
-  /** Queues the monthly test, once. */
   testMonthly(now: Date): Promise<void>;
   /** Records the start or end of a Slack outage. If it started before `before`, queues a webhook, once. */
   noteSlack(outage: SlackOutage | undefined, before: Date, now: Date): Promise<void>;

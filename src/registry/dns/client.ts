@@ -36,7 +36,6 @@ export type DnsAnswer<Data> =
       readonly kind: 'records';
       readonly records: readonly Data[];
       readonly authoritative: boolean;
-      /** Seconds. */
       readonly ttl: number;
     }
   /** `no_data`: the name exists without such a record. */

@@ -2,7 +2,6 @@ import { getServers } from 'node:dns';
 import { isIP } from 'node:net';
 
 export interface DnsServer {
-  /** Without brackets. */
   readonly address: string;
   readonly port: number;
 }

@@ -38,7 +38,6 @@ import { statedFields, timeText } from '../orders/statement.view.ts';
 
 type Nearest = (word: string, candidates: readonly string[]) => string | undefined;
 
-/** Plain text. */
 function fileIssueText(issue: FileIssue, task: BulkTask, nearest: Nearest): string {
   const columns = BULK_COLUMNS[task].join(', ');
   switch (issue.code) {

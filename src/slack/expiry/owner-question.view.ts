@@ -42,7 +42,6 @@ export function questionMessage(part: QuestionPart, isFirst: boolean): Message {
   ]);
 }
 
-/** Plain text. */
 function questionText({ names, open }: QuestionPart): string {
   const [first] = names.filter(isOpen);
   if (first === undefined)

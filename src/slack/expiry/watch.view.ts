@@ -50,7 +50,6 @@ export function lookingText(names: number): string {
 }
 
 export interface WatchedResult {
-  /** As typed. */
   readonly text: string;
   readonly outcome: WatchedOutcome;
   readonly known?: KnownName | undefined;

@@ -76,7 +76,6 @@ export interface HomeData extends Capability {
   readonly incidents: readonly ListedIncident[];
   /** Approver groups that Slack can't look up, if relevant to the person. */
   readonly unreadableGroups: readonly string[];
-  /** Undefined for non-approvers. */
   readonly toDecide: readonly Order[] | undefined;
   readonly briefings: ReadonlyMap<string, Briefing>;
   /** Orders with an unknown outcome. */
@@ -98,7 +97,6 @@ export interface HomeData extends Capability {
   readonly mandates?: readonly MandateInForce[] | undefined;
   /** Watched names by their worst finding. */
   readonly posture?: PostureSummary['counts'] | undefined;
-  /** Undefined for non-admins. */
   readonly money?: HomeMoney | undefined;
 }
 
@@ -492,7 +490,6 @@ const TO_DO: Readonly<Record<Deadline['action'], string>> = {
   none: 'Nothing',
 };
 
-/** Days left, actions or scheduled renewal, and their deadline. */
 function deadlineCells({ domain, deadline }: ListedName, renewals: RenewalDays): readonly string[] {
   if (deadline === undefined) return ['', 'Date unknown', ''];
   const { action, until, daysLeft, phase } = deadline;

@@ -10,7 +10,6 @@ import { isTransient, okResponse, SlackApiError } from '../outbound/web.ts';
 
 export interface ResponseTarget {
   readonly person: Person;
-  /** Undefined in the Home tab. */
   readonly channelId: string | undefined;
   readonly threadTs: string | undefined;
   /** The delivery's own URL; takes five answers within 30 minutes. */

@@ -24,7 +24,6 @@ export async function alertPlace({ savedSettings }: SlackContext) {
   return channelId === undefined ? undefined : { channelId };
 }
 
-/** Undefined for other events. */
 export function ledgerMessage(event: TeamEvent): Message | undefined {
   if (event.kind === 'ledger_differs') return differencesMessage(event);
   if (event.kind === 'database_restored') return restoredMessage(event);

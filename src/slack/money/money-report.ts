@@ -37,7 +37,6 @@ export function createMoneyReportPlanner(context: SlackContext): NotificationPla
   };
 }
 
-/** The month whose report is due, and its channel. */
 async function reportDue({ savedSettings, now }: SlackContext) {
   const { reportChannel, reminderChannel, reminderCron, reminderTimezone } = await savedSettings();
   const channelId = reportChannel ?? reminderChannel;

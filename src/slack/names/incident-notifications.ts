@@ -33,7 +33,6 @@ import type { RunbookName } from './runbook.view.ts';
 /* Messages of an incident: one kept up to date, its copy in the name's channel, and replies in both threads. */
 
 interface NameOfIncident extends RunbookName {
-  /** Undefined: no known owner. */
   readonly owner: string | undefined;
   readonly channel: string | undefined;
 }

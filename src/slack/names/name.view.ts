@@ -57,9 +57,7 @@ import { findingLines } from './posture.view.ts';
 /* The screen of one name, sized for a phone. */
 
 export interface NameScreen extends Capability {
-  /** In ASCII. */
   readonly name: string;
-  /** Undefined when not watched. */
   readonly listed: ListedName | undefined;
   readonly known: KnownName;
   /** User-defined details; undefined when not watched. */

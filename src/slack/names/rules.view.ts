@@ -25,7 +25,6 @@ import {
 import { zoneIssueText } from './zone-issue.view.ts';
 
 export interface NameRules {
-  /** Display form. */
   readonly name: string;
   readonly issues: readonly ZoneIssue[];
   /** Set if watched with known dates. */

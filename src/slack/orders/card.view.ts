@@ -112,7 +112,6 @@ import { commonFacts, isOverXml, showWhole, timeText } from './statement.view.ts
 import { reopenReasonText, retryReasonText, summaryText } from './summary.view.ts';
 import { formatTaskNote } from './task-notes.view.ts';
 
-/** The briefing, and extras of the main card. */
 export interface CardBriefing extends Briefing {
   /** Below the card: how to get it posted in the right channel. */
   readonly hint?: string | undefined;

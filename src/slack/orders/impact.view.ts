@@ -15,7 +15,6 @@ const ICONS: Readonly<Record<Severity, string>> = {
   note: ':information_source:',
 };
 
-/** Length of an impact's worst line. */
 const WORST_LENGTH = 400;
 
 /** Full text, or two lines on a phone. */

@@ -69,7 +69,6 @@ export function createOrderPlanner(context: SlackContext): NotificationPlanner {
 /** How long cards wait for the day's message, to be posted in its thread. */
 const DAY_WAIT_MS = 5 * MINUTE_MS;
 
-/** Places of a subject's messages, by purpose. */
 export function currentMessages({ notifications }: ClaimedSubject): Map<string, PostedMessage> {
   return new Map(
     notifications.flatMap(({ purpose, message }) =>

@@ -45,7 +45,6 @@ export interface SlackDirectory extends Directory {
   nameOf(userId: string): Promise<string | undefined>;
   /** BCP 47 tag for amounts; English if unknown. */
   localeOf(userId: string): Promise<string>;
-  /** IANA time zone; undefined if unknown. */
   timeZoneOf(userId: string): Promise<string | undefined>;
   /**
    * Admins and owners of the bot's own workspace, at most 20. @throws {SlackApiError} when Slack doesn't return them

@@ -46,7 +46,6 @@ export async function editedRules({ context }: Interaction) {
 /** Gives up after this many concurrent edits. */
 const MAX_ATTEMPTS = 5;
 
-/** The edited rules, or why the edit is impossible. */
 export type Edit<Problem> = { readonly rules: readonly PolicyRule[] } | { readonly problem: Problem };
 
 /**
