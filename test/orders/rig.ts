@@ -344,6 +344,8 @@ export async function startRig(
     startProcess,
     /** Another process's store, without this one's memory. */
     replicaStore: () => createOrderStore(database, WITNESS),
+    /** Connections of another process. */
+    connect: () => openDatabase({ url: testDatabase.url }),
     store,
     messages: kept,
     vault,
@@ -356,6 +358,8 @@ export async function startRig(
       state.now = new Date(state.now.getTime() + ms);
       state.passedMs += ms;
     },
+    moveLeases,
+    log,
     setTeam(changes: Partial<TeamSettings>) {
       state.team = { ...state.team, ...changes };
     },
