@@ -32,13 +32,13 @@ describe('when Slack’s rate limit is exceeded', () => {
   test('it tries again after that time, and not before', { timeout: 30_000 }, async () => {
     const calls = () => workspace.calls.filter(({ method }) => method === 'auth.test').length;
     const before = calls();
-    workspace.faults.set({ method: 'auth.test', kind: 'ratelimited', retryAfter: 3, times: 1 });
+    workspace.faults.set({ method: 'auth.test', kind: 'ratelimited', retryAfter: 1, times: 1 });
     const begun = performance.now();
     const { identified, logged } = start();
     expect(await identified).toMatchObject({ teamId: workspace.teamId });
-    expect(performance.now() - begun, 'ms until it was asked').toBeGreaterThan(2_900);
+    expect(performance.now() - begun, 'ms until it was asked').toBeGreaterThan(900);
     expect(calls() - before, 'calls').toBe(2);
-    expect(logged()).toContain('"waitMs":3000');
+    expect(logged()).toContain('"waitMs":1000');
   });
 
   test('a signal ends the wait', async () => {

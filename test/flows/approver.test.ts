@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answerTo, link, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { answerTo, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, type SeenOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
@@ -114,18 +114,5 @@ describe('two approvals', () => {
     expect(nudges.map(({ notifies }) => notifies)).toEqual([['U0BOB', 'U0ADA', 'S0APPROVERS']]);
     await t.alice.click(order.card, 'order_cancel');
     await order.ends('CANCELLED');
-  });
-});
-
-describe('at the click', () => {
-  it('a missing account is named, and nothing is sent', async () => {
-    const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
-    await answerTo(t.workspace, t.alice, '/domain unlink');
-    await t.bob.click(order.card, 'order_approve');
-    const said = textOf(await order.ends('FAILED'));
-    expect(said).toContain('The account it used is no longer linked, so nothing was sent.');
-    expect(said).toContain('Link it again with `/domain link` and request it again.');
-    expect(t.service.requests.filter(({ ctid }) => ctid === order.id)).toEqual([]);
-    await link(t.workspace, t.alice);
   });
 });

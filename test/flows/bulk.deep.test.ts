@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { answerTo, DOMAINS, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
-import { approvedBy, ask, chargesFor, orderAfter, orderOf, requestsOf } from '../support/orders.ts';
+import { ask, chargesFor, orderAfter, orderOf, requestsOf } from '../support/orders.ts';
 import { clickAs } from '../support/people.ts';
 
 /* Several names in one order: one card, one approval, and a request and a result per name. */
@@ -80,13 +80,6 @@ test('a failed name blocks no other, and Retry requests only the failed ones', a
   expect(told, 'one order is retried once').toMatch(
     new RegExp(`already retried.*${retried.id}.*failed`, 's'),
   );
-});
-
-test('Retry isn’t for everyone', async () => {
-  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew nobody.rest'));
-  await order.ends('FAILED');
-  const told = await toldAfter(t.workspace, t.ada, () => t.ada.click(order.card, 'order_retry'));
-  expect(told).toContain('Only the requester or an approver');
 });
 
 test('the owner of a retry’s account is notified, even if its card is in another person’s direct message', async () => {

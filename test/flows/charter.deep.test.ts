@@ -1,5 +1,4 @@
 import type { Actor, Message } from '@domain-steward/slack-workspace';
-import pg from 'pg';
 import { beforeAll, expect, test } from 'vitest';
 import { Authenticator } from '../support/authenticator.ts';
 import {
@@ -38,18 +37,6 @@ beforeAll(async () => {
   for (const name of ['ada', 'bob', 'carol'] as const) await people.enrol(t[name], keys[name]);
   for (const name of ['bob', 'carol'] as const) await people.vouch(t.ada, keys.ada, keys[name]);
 });
-
-/** Writes to the database with the triggers disabled, as its owner could. */
-async function tamper(sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: t.databaseUrl });
-  await client.connect();
-  try {
-    await client.query('SET session_replication_role = replica');
-    await client.query(sql);
-  } finally {
-    await client.end();
-  }
-}
 
 const requestTo = (channel: string, button: string): Promise<Message> =>
   t.workspace.waitFor(
@@ -100,18 +87,6 @@ async function expectLapse(why: string, name: string, times: number): Promise<vo
   expect(alerts(), 'one alert in each place').toEqual(PLACES.map(() => times));
 }
 
-test('a signed policy stays valid when its signer leaves', async () => {
-  await settle('2', t.carol, keys.carol);
-  await (await authcode('tavern.rest')).ends('SUCCEEDED');
-  await t.workspace.changePerson('U0CAROL', { deleted: true });
-  await until('her passkey stops counting', async () => (await people.keysOf(t.ada)).includes('revoked'));
-  await t.demo.bot.catchUp();
-  expect(await policyText()).not.toContain(NOTICE);
-  await (await authcode('cafe.rest')).ends('SUCCEEDED');
-  expect(alerts()).toEqual([0, 0, 0, 0]);
-  await t.workspace.changePerson('U0CAROL', { deleted: false });
-});
-
 test('key_revoke offers to retire a passkey and to revoke it as compromised', async () => {
   const spare = new Authenticator(PUBLIC);
   await people.enrol(t.alice, spare);
@@ -124,7 +99,7 @@ test('key_revoke offers to retire a passkey and to revoke it as compromised', as
 });
 
 test('when the signer’s passkey is compromised, free orders need a signature and everyone is notified once', async () => {
-  await settle('1', t.bob, keys.bob);
+  await settle('2', t.bob, keys.bob);
   const { compromised } = await people.revokeLinks(t.ada, keys.bob);
   expect(await people.press(compromised, keys.ada)).toMatchObject({ done: true, title: 'Revoked' });
   await expectLapse('revoked as compromised', 'deli.rest', 1);
@@ -144,13 +119,6 @@ test('when the signer’s passkey is compromised, free orders need a signature a
   );
   expect(await policyText()).not.toContain(NOTICE);
   await (await authcode('cafe.rest')).ends('SUCCEEDED');
-}, 120_000);
-
-test('an older signed charter that is restored with an UPDATE is invalid', async () => {
-  await tamper(`UPDATE settings SET value = '"2"' WHERE key = 'approvals_required'`);
-  await expectLapse('differ from the last signed version', 'soup.rest', 2);
-  await tamper(`UPDATE settings SET value = '"1"' WHERE key = 'approvals_required'`);
-  await until('it counts again', async () => !(await policyText()).includes(NOTICE));
 }, 120_000);
 
 test('an approver of the unsigned part approves with a click while another one signs', async () => {

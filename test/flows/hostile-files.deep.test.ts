@@ -47,8 +47,11 @@ function shownIn(person: Actor, { id }: View): string | undefined {
   return shown && textOf({ blocks: shown.blocks });
 }
 
+/** One form gets every file; the others read files with the same parser. */
+const filesFor = (form: string) => (form === 'names_import' ? FILES : FILES.slice(-2));
+
 describe.each(Object.entries(FORMS))('the form %s', (form, open) => {
-  test.each(FILES)('%s', async (_what, text, said) => {
+  test.each(filesFor(form))('%s', async (_what, text, said) => {
     const person = form === 'bulk' ? t.alice : t.ada;
     const view = await open();
     const file = person.upload('hostile.csv', text);

@@ -122,20 +122,6 @@ describe('at Slack’s event', () => {
     expect(order.replies(), 'told once').toHaveLength(1);
   });
 
-  test('a name that waits for a busy service is not sent again', async () => {
-    t.service.faults.set({ kind: 'status_429', retryAfter: 60, match: { task: 'domain.renew' } });
-    const order = await renewal('cafe.rest');
-    await t.bob.click(order.card, 'order_approve');
-    await until('the service has refused once', () => requestsOf(t.service, order).length === 1);
-    await until('the order waits', async () =>
-      (await rows('orders')).some((row) => row.includes(order.id) && row.includes('"APPROVED"')),
-    );
-    t.service.faults.clear();
-    await t.workspace.changePerson('U0ALICE', { deleted: true });
-    expect(textOf(await order.ends('FAILED'))).toContain('no longer a full member');
-    expect(requestsOf(t.service, order)).toHaveLength(1);
-  });
-
   test('an unrelated change of a person stops nothing', async () => {
     const order = await renewal('cafe.rest');
     await t.workspace.changePerson('U0ALICE', { is_admin: true });
@@ -153,32 +139,6 @@ describe('at Slack’s event', () => {
 });
 
 describe('when the event is lost', () => {
-  test('the order is stopped at the approval', async () => {
-    const order = await renewal('cafe.rest');
-    await changedSilently('U0ALICE', { is_ultra_restricted: true });
-    await t.bob.click(order.card, 'order_approve');
-    await stopped(order);
-  });
-
-  test('it is stopped before it is sent again', async () => {
-    t.service.faults.set({ kind: 'status_429', retryAfter: 1, times: 1, match: { task: 'domain.renew' } });
-    const order = await renewal('cafe.rest');
-    await t.bob.click(order.card, 'order_approve');
-    await until('the service has refused once', () => requestsOf(t.service, order).length === 1);
-    await changedSilently('U0ALICE', { deleted: true });
-    expect(textOf(await order.ends('FAILED'))).toContain('no longer a full member');
-    expect(requestsOf(t.service, order)).toHaveLength(1);
-  });
-
-  test('an approver who has left decides nothing', async () => {
-    const order = await renewal('cafe.rest');
-    await changedSilently('U0BOB', { deleted: true });
-    expect(await told(t.bob, () => t.bob.click(order.card, 'order_approve'))).toContain('Only members');
-    expect(order.state).toBe('PENDING');
-    await t.alice.click(order.card, 'order_cancel');
-    await order.ends('CANCELLED');
-  });
-
   test('the daily check wipes and stops the same', async () => {
     const order = await renewal('cafe.rest');
     await changedSilently('U0ALICE', { deleted: true });
@@ -212,36 +172,6 @@ describe('while Slack doesn’t return a person', () => {
     await order.ends('SUCCEEDED');
   });
 
-  test('nothing is approved for another person that it doesn’t return', async () => {
-    const order = await renewal('cafe.rest');
-    expect((await answerTo(t.workspace, t.bob, '/domain whoami')).length).toBeGreaterThan(0);
-    await forgotten('U0ALICE');
-    t.workspace.faults.set(SLACK_SILENT);
-    expect(await told(t.bob, () => t.bob.click(order.card, 'order_approve'))).toContain(
-      'Slack doesn’t confirm that <@U0ALICE> is still a member. Try again in a minute.',
-    );
-    expect(order.state).toBe('PENDING');
-    t.workspace.faults.clear();
-    await t.bob.click(order.card, 'order_approve');
-    await order.ends('SUCCEEDED');
-  });
-
-  test('an approved order waits, and is sent once when Slack is back', async () => {
-    t.service.faults.set({ kind: 'status_429', retryAfter: 1, times: 1, match: { task: 'domain.renew' } });
-    const order = await renewal('cafe.rest');
-    await t.bob.click(order.card, 'order_approve');
-    await until('the service has refused once', () => requestsOf(t.service, order).length === 1);
-    t.workspace.faults.set(SLACK_SILENT);
-    await forgotten('U0ALICE');
-    const asked = () => t.workspace.calls.filter(({ method, ok }) => method === 'users.info' && !ok).length;
-    const before = asked();
-    await until('two checks', () => asked() >= before + 2, 20_000);
-    expect(requestsOf(t.service, order)).toHaveLength(1);
-    t.workspace.faults.clear();
-    await order.ends('SUCCEEDED', 20_000);
-    expect(requestsOf(t.service, order)).toHaveLength(2);
-  });
-
   test('a recently returned person isn’t read again, from the click to the request', async () => {
     await answerTo(t.workspace, t.bob, '/domain whoami');
     const order = await renewal('cafe.rest');
@@ -250,19 +180,5 @@ describe('while Slack doesn’t return a person', () => {
     await order.ends('SUCCEEDED');
     const methods = new Set(t.workspace.calls.slice(before).map(({ method }) => method));
     expect([...methods].sort()).toEqual(['chat.postMessage', 'chat.update']);
-  });
-
-  test('fifty clicks of one person cause one call', async () => {
-    const order = await renewal('cafe.rest');
-    await forgotten('U0CAROL');
-    t.workspace.faults.set({ method: 'users.info', kind: 'slow', delayMs: 300, times: 1 });
-    const before = t.workspace.calls.length;
-    await Promise.all(Array.from({ length: 50 }, () => t.carol.click(order.card, 'order_approve')));
-    await order.ends('SUCCEEDED', 20_000);
-    const about = t.workspace.calls
-      .slice(before)
-      .filter(({ method, args }) => method === 'users.info' && args['user'] === 'U0CAROL');
-    expect(about).toHaveLength(1);
-    expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 });

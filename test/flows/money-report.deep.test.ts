@@ -5,9 +5,11 @@ import { approvedBy, ask } from '../support/orders.ts';
 
 const EXPIRY = 'C0EXPIRY';
 const DAY_MS = 86_400_000;
-const t = useTestDemo({ linked: ['alice', 'bob'] });
+const FINANCE = 'C0GENERAL';
+const t = useTestDemo({ linked: ['alice', 'bob'], settings: { REPORT_CHANNEL: FINANCE } });
 
-const reports = () => t.workspace.messages(EXPIRY).filter((message) => textOf(message).includes('Money in'));
+const reports = (channel = FINANCE) =>
+  t.workspace.messages(channel).filter((message) => textOf(message).includes('Money in'));
 
 it('a month is reported once at its end: spent, saved, upcoming, and decisions', async () => {
   const now = new Date();
@@ -52,4 +54,5 @@ it('a month is reported once at its end: spent, saved, upcoming, and decisions',
   expect(said).toMatch(/<@U0BOB> denied 1 order/);
   await t.demo.moveTime(DAY_MS);
   expect(reports()).toHaveLength(1);
+  expect(reports(EXPIRY), 'only in its own channel').toEqual([]);
 });

@@ -103,30 +103,32 @@ const click = (person: Actor, question: Message) =>
   toldAfter(t.workspace, person, () => person.click(question, 'facts_confirm'));
 
 /** The ways to remove a tag. */
-const PATHS: readonly [string, (person: Actor, name: string) => Promise<string>][] = [
+const PATHS = [
   ['the command', (person, name) => told(`unwatch ${name}`, person)],
   ['the form', (person, name) => edit(person, name, { tags: '' })],
   ['the bulk edit', bulkEdit],
   ['the file', (person, name) => importCsv(person, `name,tags\n${name},`)],
-];
+] as const satisfies readonly (readonly [string, (person: Actor, name: string) => Promise<string>])[];
 
-test.each(
-  PATHS.flatMap(([path, act]) =>
-    (['alice', 'bob', 'carol'] as const).map((who) => [path, who, act] as const),
-  ),
-)('by %s, %s weakens nothing alone, and no approver outside the rule confirms it', async (path, who, act) => {
-  const name = `${path.replace(/\W/g, '')}-${who}.rest`;
-  await watched(name, 'brand');
-  expect(await act(t[who], name)).toContain('needs another person’s confirmation');
-  expect(await tagsOf(name)).toEqual(['brand']);
-  const question = await questionAbout(name);
-  if (who !== 'bob') expect(await click(t.bob, question)).toContain('The approvers: <@U0CAROL>');
-  if (who === 'carol') return expect(await click(t.carol, question)).toContain('You requested this');
-  await t.carol.click(question, 'facts_confirm');
-  await t.workspace.waitFor(async () => ((await tagsOf(name)).length === 0 ? true : undefined), {
-    what: 'the confirmed change',
-  });
-});
+test.each([
+  ...PATHS.map(([path, act]) => [path, 'alice', act] as const),
+  ['the command', 'carol', PATHS[0][1]] as const,
+])(
+  'by %s, %s weakens nothing alone, and no approver outside the rule confirms it',
+  async (path, who, act) => {
+    const name = `${path.replace(/\W/g, '')}-${who}.rest`;
+    await watched(name, 'brand');
+    expect(await act(t[who], name)).toContain('needs another person’s confirmation');
+    expect(await tagsOf(name)).toEqual(['brand']);
+    const question = await questionAbout(name);
+    expect(await click(t.bob, question)).toContain('The approvers: <@U0CAROL>');
+    if (who === 'carol') return expect(await click(t.carol, question)).toContain('You requested this');
+    await t.carol.click(question, 'facts_confirm');
+    await t.workspace.waitFor(async () => ((await tagsOf(name)).length === 0 ? true : undefined), {
+      what: 'the confirmed change',
+    });
+  },
+);
 
 /** The ways to postpone a date. */
 const DATE_PATHS: readonly [string, (person: Actor, name: string) => Promise<string>][] = [
@@ -134,35 +136,15 @@ const DATE_PATHS: readonly [string, (person: Actor, name: string) => Promise<str
   ['the import', (person, name) => watchMany(person, `${name}, 2028-05-01`)],
 ];
 
-test.each(
-  DATE_PATHS.flatMap(([path, act]) =>
-    (['alice', 'bob', 'carol'] as const).map((who) => [path, who, act] as const),
-  ),
-)('by %s, %s moves no date alone', async (path, who, act) => {
-  const name = `${path.replace(/\W/g, '')}-${who}.test`;
+test.each(DATE_PATHS)('by %s, nobody moves a date alone', async (path, act) => {
+  const name = `${path.replace(/\W/g, '')}.test`;
   const date = { after: new Date('2027-05-01') };
   const { expiry, facts } = t.demo.bot;
   await facts.changeReminders([{ name, isNew: true, date }], 'U0DORA', { channelId: DOMAINS });
   await watched(name, 'brand');
-  expect(await act(t[who], name)).toMatch(/needs another person’s confirmation|1 date waiting/);
+  expect(await act(t.alice, name)).toMatch(/needs another person’s confirmation|1 date waiting/);
   expect((await expiry.find(name))?.expiry?.at).toEqual(date.after);
-  expect(await click(t[who], await questionAbout(name))).toContain('You requested this');
-});
-
-test.each(['alice', 'bob', 'carol'] as const)('a snooze by %s ends with the expiry', async (who) => {
-  const name = `snooze-${who}.test`;
-  await watched(name, 'brand');
-  const place = { channelId: DOMAINS };
-  const { expiry, facts } = t.demo.bot;
-  const by = `U0${who.toUpperCase()}`;
-  const date = { after: new Date(Date.now() + 86_400_000) };
-  await facts.changeReminders([{ name, date }], by, place);
-  await expiry.snooze({ name, reason: undefined, origin: place }, 300, (changes) =>
-    facts.changeReminders(changes, by, place),
-  );
-  const found = await expiry.find(name);
-  expect(found?.expiry).toBeDefined();
-  expect(found?.snooze?.until).toEqual(found?.expiry?.at);
+  expect(await click(t.alice, await questionAbout(name))).toContain('You requested this');
 });
 
 /** Requests in a digest's place to let a name lapse, and finds the request. */
@@ -188,7 +170,7 @@ const lapsed = (name: string, by: string) =>
     what: 'the lapse',
   });
 
-test.each(['alice', 'bob', 'carol'] as const)(
+test.each(['alice', 'carol'] as const)(
   'requested by %s, a name with a rule lapses only with its approvers',
   async (who) => {
     const name = `lapse-${who}.rest`;
@@ -197,7 +179,7 @@ test.each(['alice', 'bob', 'carol'] as const)(
     const confirm = (person: Actor) =>
       toldAfter(t.workspace, person, () => person.click(request, 'lapse_confirm'));
     expect(await confirm(t[who])).toContain('You requested this');
-    if (who !== 'bob') expect(await confirm(t.bob)).toContain('The approvers: <@U0CAROL>');
+    expect(await confirm(t.bob)).toContain('The approvers: <@U0CAROL>');
     expect(await lapseOf(name)).toBeUndefined();
     if (who === 'carol') return;
     await t.carol.click(request, 'lapse_confirm');

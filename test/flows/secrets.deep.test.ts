@@ -46,42 +46,6 @@ describe('an auth code', () => {
     expect(t.alice.openedViews()).toEqual([]);
     await expectUnseen(code);
   });
-
-  test('of two concurrent clicks only one shows it', async () => {
-    const order = await ask(t.workspace, t.alice, '/domain authcode tapas.rest');
-    const reply = await order.ends('SUCCEEDED');
-    const told = await toldAfter(t.workspace, t.alice, () =>
-      Promise.all([t.alice.click(reply, 'order_reveal'), t.alice.click(reply, 'order_reveal')]),
-    );
-    expect(told).toContain('already shown');
-    await t.workspace.waitFor(() => t.alice.openedViews()[0], { what: 'the other click to show it' });
-    const [view, ...others] = t.alice.openedViews();
-    expect(others).toEqual([]);
-    if (view === undefined) throw new Error('no view was opened');
-    await t.alice.close(view);
-  });
-
-  test('that Slack couldn’t show is kept for another click', async () => {
-    const order = await ask(t.workspace, t.alice, '/domain authcode sushi.rest');
-    const reply = await order.ends('SUCCEEDED');
-    t.workspace.faults.set({ kind: 'error', code: 'expired_trigger_id', method: 'views.open', times: 1 });
-    expect(await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_reveal'))).toContain(
-      'Try again',
-    );
-    const view = await reveal(t.workspace, t.alice, order);
-    expect(textOf(view)).toContain(authCodeOf('sushi.rest'));
-    await t.alice.close(view);
-  });
-
-  test('is gone after an hour', async () => {
-    const order = await ask(t.workspace, t.alice, '/domain authcode spoon.rest');
-    const reply = await order.ends('SUCCEEDED');
-    await t.demo.moveTime(60 * 60_000 + 1_000);
-    expect(await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_reveal'))).toContain(
-      'its hour is over',
-    );
-    expect(t.alice.openedViews()).toEqual([]);
-  });
 });
 
 test('a generated password is shown once, and a given one never', async () => {

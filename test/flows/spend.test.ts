@@ -89,7 +89,7 @@ it('lists paid names without a use, and never calls names without lookups unused
   const { sandbox } = t.demo.dns;
   if (sandbox === undefined) throw new Error('the demo has no DNS');
   await answerTo(t.workspace, t.alice, '/domain unwatch later.rest');
-  sandbox.faults.set({ kind: 'silence', match: { name: 'deli.rest' } });
+  sandbox.faults.set({ kind: 'servfail', match: { name: 'deli.rest' } });
   for (const name of ['locked.rest', 'deli.rest', 'cafe.rest']) {
     await answerTo(t.workspace, t.alice, `/domain watch ${name}`);
   }
