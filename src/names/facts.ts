@@ -54,6 +54,8 @@ export const DNS_FACTS = [
   'dmarc',
   /** Key tag, algorithm, digest type and digest. */
   'ds',
+  /** The DS that the zone requests with CDS or CDNSKEY records (RFC 7344); {@link NO_DS} requests its removal. */
+  'requested_ds',
   /** Flags, algorithm, key tag and the beginning of the key's SHA-256. */
   'dnskey',
   /** When the first signature to warn of ends (ISO 8601), and `short` if it is made daily or for each answer. */
@@ -86,6 +88,9 @@ export const NAMESERVER_FACTS: readonly FactName[] = [
 ];
 /** Like nameservers, for DS changes. A registry's record shows only whether there is a DS. */
 export const DS_FACTS: readonly FactName[] = ['secure_dns', 'ds'];
+
+/** RFC 8078, 4. */
+export const NO_DS = '0 0 0 00';
 
 /** Their changes need an explaining order. */
 export const INCIDENT_FACTS = [

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { DnsAnswer, DnsClient } from '../registry/dns/client.ts';
-import { keyTagOf } from '../registry/dns/ds.ts';
+import { dsOfKey, keyTagOf } from '../registry/dns/ds.ts';
 import type { ParentZones } from '../registry/dns/parent-zones.ts';
 import type { DnskeyRecord, DsRecord, RecordData, RecordType } from '../registry/dns/records.ts';
-import { ABSENT, type Fact, type Facts, factValue, type Observation, seen, unseen } from './facts.ts';
+import { ABSENT, type Fact, type Facts, factValue, NO_DS, type Observation, seen, unseen } from './facts.ts';
 import { signaturesFact } from './signatures.ts';
 
 export interface DnsObserver {
@@ -124,7 +124,20 @@ async function observeRecords(dns: Client, name: string, signal: AbortSignal | u
     lookForImpact(name, look),
     look(name, 'DNSKEY', (records) => records.map(dnskeyText)),
   ]);
-  return { soa, cname, www_cname: wwwCname, ...impact, dnskey };
+  const facts = { soa, cname, www_cname: wwwCname, ...impact, dnskey };
+  if (dnskey.state !== 'seen') return facts;
+  const requested = await Promise.all([
+    look(name, 'CDS', (records) => records.map(dsText)),
+    look(name, 'CDNSKEY', (records) => records.flatMap((key) => requestedBy(name, key))),
+  ]);
+  const texts = requested.flatMap((fact) => factValue(fact) ?? []);
+  const lost = requested.find(({ state }) => state === 'unseen');
+  return { ...facts, requested_ds: texts.length === 0 && lost !== undefined ? lost : seen(texts) };
+}
+
+/** Algorithm 0 requests removal (RFC 8078, 4). */
+function requestedBy(name: string, key: DnskeyRecord): string[] {
+  return key.algorithm === 0 ? [NO_DS] : dsOfKey(name, key).map(dsText);
 }
 
 async function lookForImpact(name: string, look: Look): Promise<Facts> {

@@ -13,6 +13,7 @@ const LEFT_OUT: ReadonlySet<FactName> = new Set([
   'updated_at',
   'transport',
   'soa',
+  'requested_ds',
   'dnskey',
   'registrar_expires_at',
   'signatures',

@@ -1,7 +1,7 @@
 import { DAY_MS, MINUTE_MS } from '../lib/duration.ts';
 import { isDeleted, isHold, isLock, isStillLocked, isTransferLock } from '../registry/rdap/status.ts';
-import { type FactName, type FactValue, INCIDENT_FACTS, isSameSet, REGISTRY_FACTS } from './facts.ts';
-import type { FactChange, NameHistory } from './history.ts';
+import { type FactName, type FactValue, INCIDENT_FACTS, isSameSet, NO_DS, REGISTRY_FACTS } from './facts.ts';
+import { type FactChange, type NameHistory, valuesOf } from './history.ts';
 
 /** Finds unexpected changes. A change visible in several facts is one: registry and DNS show it at different times. */
 
@@ -68,6 +68,9 @@ export function idOfIncident(incidentId: string): string {
 export function isOfIncident(orderId: string): boolean {
   return orderId.startsWith(INCIDENT_PREFIX);
 }
+
+/** Explained by the CDS or CDNSKEY records of the zone instead of an order. */
+export const REQUESTED_BY_ZONE = 'zone';
 
 /** With its explanation and the facts that showed it. */
 export interface KnownChange {
@@ -179,10 +182,12 @@ export function explainChanges({ changes, history, orders, knownChanges }: Chang
       );
       continue;
     }
-    const order = explainingOrder(change, orders, known);
+    const orderId =
+      explainingOrder(change, orders, known)?.id ??
+      (isRequestedByZone(change, history, known) ? REQUESTED_BY_ZONE : undefined);
     const { kind, after, fact, firstSeenAfter: firstSeen } = change;
-    known.push({ kind, after, facts: [fact], firstSeen, orderId: order?.id });
-    if (order === undefined) unexplained.push({ change, orders: ruledOutOrders(change, orders) });
+    known.push({ kind, after, facts: [fact], firstSeen, orderId });
+    if (orderId === undefined) unexplained.push({ change, orders: ruledOutOrders(change, orders) });
   }
   return { unexplained, knownChanges: withoutOld(known, changes) };
 }
@@ -309,6 +314,7 @@ function isSameChange(
         ? isOverlapping(change.after, former.after)
         : isSameSet(change.after, former.after);
     case 'ds':
+      if (former.orderId === REQUESTED_BY_ZONE && !fitsRequest(change, history)) return false;
       // A registry's record shows only whether there is one.
       return (change.after.length === 0) === (former.after.length === 0);
     default:
@@ -331,6 +337,30 @@ function takesDelegation({ kind }: KnownChange, { statuses, registration }: Name
 
 function isDelegationGone({ kind, after }: NameChange): boolean {
   return kind === 'delegation_gone' || (kind === 'ds' && after.length === 0);
+}
+
+/** Not with other servers or another registrar that no order explains: their zone can request anything. */
+function isRequestedByZone(
+  change: NameChange,
+  history: NameHistory,
+  knownChanges: readonly KnownChange[],
+): boolean {
+  const isTakeover = ({ kind, orderId, firstSeen }: KnownChange) =>
+    (kind === 'registrar' || kind === 'nameservers') &&
+    orderId === undefined &&
+    change.firstSeenAfter.getTime() - firstSeen.getTime() < SHOWN_BY_ALL_MS;
+  return change.kind === 'ds' && fitsRequest(change, history) && !knownChanges.some(isTakeover);
+}
+
+function fitsRequest({ fact, after, lastSeenBefore }: NameChange, history: NameHistory): boolean {
+  const { candidate } = history.requested_ds ?? {};
+  const requested = [...(candidate === undefined ? [] : [candidate]), ...valuesOf(history, 'requested_ds')]
+    // A zone may end its request once it is met.
+    .filter(({ lastSeen }) => lastSeenBefore.getTime() - lastSeen.getTime() < SHOWN_BY_ALL_MS)
+    .flatMap(({ value }) => value);
+  if (after.length === 0) return requested.includes(NO_DS);
+  if (fact === 'secure_dns') return requested.some((ds) => ds !== NO_DS);
+  return after.every((ds) => requested.includes(ds));
 }
 
 /** The latest order that can explain the change. An order explains one change of each kind. */

@@ -139,6 +139,19 @@ test('a watched name keeps its history', async () => {
   expect(changed, 'what lives on a name may change at any time').not.toMatch(/no order explains it/);
 });
 
+test('a DS that the zone requested is in the history, and no incident', async () => {
+  const lines = ['@ MX 10 mail.third.example', '@ DNSKEY 257 3 13 QUJDRA==', '@ CDS 7 13 2 ABCD'];
+  dns().world.serve('cafe.rest', ['ns1.dns.example', 'ns2.dns.example'], lines);
+  await screenAfter(DAY_MS, /Seen once, not confirmed yet.*mail\.third\.example/s);
+  dns().world.delegate('cafe.rest', ['ns1.dns.example', 'ns2.dns.example'], ['7 13 2 ABCD']);
+  await screenAfter(DAY_MS, /Seen once, not confirmed yet.*DS: one key, before one key/s);
+  const text = await screenAfter(
+    DAY_MS,
+    /DS: one key, before one key · requested by the zone’s CDS or CDNSKEY records/,
+  );
+  expect(text).not.toMatch(/no order explains it/i);
+});
+
 test('a change without an order is marked', async () => {
   t.service.registry.show('cafe.rest', { nameServers: ['ns1.thief.example'] });
   await screenAfter(DAY_MS, /Seen once, not confirmed yet.*ns1\.thief\.example/s);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { createServer } from 'node:tls';
@@ -106,6 +107,26 @@ describe('a DNS lookup', () => {
       ds: seen(['12345 13 2 abcd']),
       dnskey: { state: 'seen', value: [expect.stringMatching(/^257 13 \d+ [0-9a-f]{16}$/)] },
     });
+  });
+
+  test('returns the DS that the zone requests', async () => {
+    const { dns, facts } = await arrange();
+    expect(await facts()).not.toHaveProperty('requested_ds');
+    const key = '257 3 13 QUJDRA==';
+    dns.world.serve('cafe.rest', ['ns1.host.example'], [`@ DNSKEY ${key}`]);
+    expect(await facts()).toMatchObject({ requested_ds: { state: 'absent' } });
+    const digest = createHash('sha256')
+      .update('\x04cafe\x04rest\0\x01\x01\x03\x0dABCD', 'latin1')
+      .digest('hex');
+    const request = ['@ CDS 1 13 2 ABCD', `@ CDNSKEY ${key}`, '@ CDNSKEY 0 3 0 AA=='];
+    dns.world.serve('cafe.rest', ['ns1.host.example'], [`@ DNSKEY ${key}`, ...request]);
+    const { requested_ds: requested } = await facts();
+    expect(factValue(requested)).toContain('1 13 2 abcd');
+    expect(factValue(requested)).toContainEqual(expect.stringMatching(new RegExp(`^\\d+ 13 2 ${digest}$`)));
+    expect(factValue(requested)).toContain('0 0 0 00');
+    dns.faults.set({ kind: 'silence', match: { type: 'CDS' } });
+    dns.faults.set({ kind: 'silence', match: { type: 'CDNSKEY' } });
+    expect(await facts()).toMatchObject({ requested_ds: { state: 'unseen' } });
   });
 
   test('returns the end of the signatures of a signed name', async () => {

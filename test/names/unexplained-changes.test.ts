@@ -335,6 +335,60 @@ describe('an order explains', () => {
     expect(other.kinds).toEqual(['ds']);
   });
 
+  test('a DS that the zone requests, also after the request has ended', () => {
+    const name = new Watched();
+    name.change({ requested_ds: ['2 13 2 cd', '2 13 4 ef'] });
+    name.watch(1);
+    name.change({ ds: ['2 13 2 cd'], requested_ds: [] });
+    name.watch(2);
+    name.change({ requested_ds: ['0 0 0 00'] });
+    name.watch(1);
+    name.change({ ds: [], secure_dns: [] });
+    name.watch(2);
+    expect(name.kinds).toEqual([]);
+    expect(name.explained).toEqual([
+      { kind: 'ds', orderId: 'zone' },
+      { kind: 'ds', orderId: 'zone' },
+    ]);
+  });
+
+  test.each<[string, State, State]>([
+    ['another DS', { requested_ds: ['2 13 2 cd'] }, { ds: ['3 13 2 ef'] }],
+    ['a DS beside the requested one', { requested_ds: ['2 13 2 cd'] }, { ds: ['2 13 2 cd', '3 13 2 ef'] }],
+    ['a removal', { requested_ds: ['2 13 2 cd'] }, { ds: [], secure_dns: [] }],
+    ['a DS instead of a removal', { requested_ds: ['0 0 0 00'] }, { ds: ['2 13 2 cd'] }],
+  ])('a zone’s request doesn’t explain %s', (_case, request, change) => {
+    const name = new Watched();
+    name.change(request);
+    name.watch(1);
+    name.change(change);
+    name.watch(2);
+    expect(name.kinds).toEqual(['ds']);
+  });
+
+  test('a zone that requests a DS explains the registry’s record, but no other DS', () => {
+    const name = new Watched();
+    name.change({ ds: [], secure_dns: [], requested_ds: ['0 0 0 00'] });
+    name.watch(2);
+    name.pass(30 * DAY);
+    name.change({ requested_ds: ['2 13 2 cd'] });
+    name.watch(2);
+    name.change({ secure_dns: ['signed'] });
+    name.watch(2);
+    expect(name.kinds).toEqual([]);
+    name.change({ ds: ['3 13 2 ef'] });
+    name.watch(2);
+    expect(name.kinds).toEqual(['ds']);
+  });
+
+  test('a zone on unexpected servers explains nothing', () => {
+    const name = new Watched();
+    name.setNameservers('ns1.thief.example');
+    name.change({ requested_ds: ['2 13 2 cd'], ds: ['2 13 2 cd'] });
+    name.watch(2);
+    expect(name.kinds).toEqual(['nameservers', 'ds']);
+  });
+
   test('a transfer to us with all its consequences', () => {
     const name = new Watched();
     const id = name.order('transfer', { nameServers: ['ns1.b.example'] });

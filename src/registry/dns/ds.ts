@@ -27,6 +27,17 @@ export function matchDs(name: string, ds: DsRecord, keys: readonly DnskeyRecord[
   return matches ? 'match' : 'mismatch';
 }
 
+/** The DS of a key with each digest in use. */
+export function dsOfKey(name: string, key: DnskeyRecord): DsRecord[] {
+  return Object.keys(DIGESTS).flatMap((text) => {
+    const digestType = Number(text);
+    const digest = dsDigest(name, key, digestType);
+    return digest === undefined
+      ? []
+      : [{ keyTag: keyTagOf(key), algorithm: key.algorithm, digestType, digest }];
+  });
+}
+
 /** RFC 4034, appendix B. */
 export function keyTagOf(key: DnskeyRecord): number {
   const data = keyData(key);

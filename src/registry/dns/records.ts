@@ -21,6 +21,9 @@ export interface RecordData {
   readonly A: string;
   readonly AAAA: string;
   readonly CNAME: string;
+  /** RFC 7344, 3: the DS that a zone requests. */
+  readonly CDS: DsRecord;
+  readonly CDNSKEY: DnskeyRecord;
   readonly CAA: { readonly critical: boolean; readonly tag: string; readonly value: string };
   readonly DNSKEY: DnskeyRecord;
   readonly DS: DsRecord;
@@ -66,7 +69,24 @@ const READERS: Readers = {
   DS: (record) =>
     record.type === 'DS' ? { ...record.data, digest: record.data.digest.toString('hex') } : undefined,
   DNSKEY: (record) => (record.type === 'DNSKEY' ? record.data : undefined),
+  CDS: (record) => (record.type === 'CDS' ? readCds(record.data) : undefined),
+  CDNSKEY: (record) => (record.type === 'CDNSKEY' ? readCdnskey(record.data) : undefined),
 };
+
+/** Key tag, algorithm and digest type, or flags, protocol and algorithm. */
+const HEAD_BYTES = 4;
+
+/** `dns-packet` leaves them undecoded. */
+function readCds(data: Buffer): DsRecord | undefined {
+  if (data.length <= HEAD_BYTES) return undefined;
+  const [keyTag, algorithm, digestType] = [data.readUInt16BE(0), data.readUInt8(2), data.readUInt8(3)];
+  return { keyTag, algorithm, digestType, digest: data.toString('hex', HEAD_BYTES) };
+}
+
+function readCdnskey(data: Buffer): DnskeyRecord | undefined {
+  if (data.length <= HEAD_BYTES) return undefined;
+  return { flags: data.readUInt16BE(0), algorithm: data.readUInt8(3), key: data.subarray(HEAD_BYTES) };
+}
 
 /** Undefined for another type. */
 export function readRecord<Type extends RecordType>(

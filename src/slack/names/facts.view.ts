@@ -40,6 +40,7 @@ export const FACT_LABELS: Readonly<Record<FactName, string>> = {
   spf: 'SPF',
   dmarc: 'DMARC',
   ds: 'DS',
+  requested_ds: 'DS requested by the zone',
   dnskey: 'DNSSEC keys',
   signatures: 'End of DNSSEC signatures',
   certificate: 'Certificate',

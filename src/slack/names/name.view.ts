@@ -18,7 +18,7 @@ import type { NameDetails } from '../../names/portfolio.ts';
 import { endOf, ownerAnswer } from '../../names/portfolio.ts';
 import type { Judgement } from '../../names/posture.ts';
 import { type PastChange, pastChanges } from '../../names/timeline.ts';
-import { isOfIncident } from '../../names/unexplained-changes.ts';
+import { isOfIncident, REQUESTED_BY_ZONE } from '../../names/unexplained-changes.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
 import type { LifePhase } from '../../zones/lifecycle.ts';
 import { displayName } from '../../zones/names.ts';
@@ -367,19 +367,17 @@ function changeLine(
   { fact, before, after, firstSeenAfter, cause }: PastChange,
   visible: ReadonlySet<string>,
 ): string {
-  const why =
-    cause === undefined
-      ? ''
-      : cause === 'none'
-        ? ' · :warning: no order explains it'
-        : cause.orderId === 'lapse'
-          ? ' · set to lapse'
-          : isOfIncident(cause.orderId)
-            ? ' · by the expected transfer'
-            : visible.has(cause.orderId)
-              ? ` · by order ${code(cause.orderId)}`
-              : ' · by a private order';
-  return `${moment(firstSeenAfter)}: ${formatChange(fact, before, after)}${why}`;
+  return `${moment(firstSeenAfter)}: ${formatChange(fact, before, after)}${causeText(cause, visible)}`;
+}
+
+function causeText(cause: PastChange['cause'], visible: ReadonlySet<string>): string {
+  if (cause === undefined) return '';
+  if (cause === 'none') return ' · :warning: no order explains it';
+  const { orderId } = cause;
+  if (orderId === 'lapse') return ' · set to lapse';
+  if (orderId === REQUESTED_BY_ZONE) return ' · requested by the zone’s CDS or CDNSKEY records';
+  if (isOfIncident(orderId)) return ' · by the expected transfer';
+  return visible.has(orderId) ? ` · by order ${code(orderId)}` : ' · by a private order';
 }
 
 function buttons({ name, listed, renewWithinDays, incidents, hasService }: NameScreen) {

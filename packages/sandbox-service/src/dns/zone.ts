@@ -5,6 +5,8 @@ export type SandboxRecordType =
   | 'A'
   | 'AAAA'
   | 'CAA'
+  | 'CDNSKEY'
+  | 'CDS'
   | 'CNAME'
   | 'DNSKEY'
   | 'DS'
@@ -62,6 +64,15 @@ function recordOf(name: string, type: string, value: string): SandboxRecord | un
     case 'DNSKEY': {
       const key = Buffer.from(words.slice(3).join(''), 'base64');
       return { ...base, type, data: { flags: Number(first), algorithm: Number(third), key } };
+    }
+    case 'CDS':
+    case 'CDNSKEY': {
+      const head = Buffer.alloc(4);
+      head.writeUInt16BE(Number(first), 0);
+      head.writeUInt8(Number(second), 2);
+      head.writeUInt8(Number(third), 3);
+      const rest = Buffer.from(words.slice(3).join(''), type === 'CDS' ? 'hex' : 'base64');
+      return { ...base, type, data: Buffer.concat([head, rest]) };
     }
     case 'RRSIG': {
       const [algorithm = 0, labels = 0, originalTTL = 0, expiration = 0, inception = 0, keyTag = 0] = words
