@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createCharterWatch } from '../approvals/charter-watch.ts';
 import { openDigest } from '../expiry/digest.ts';
-import { askOwners } from '../expiry/owner-question.ts';
+import { askBetweenDigests } from '../expiry/owner-question.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
 import { runMandates } from '../mandates/run.ts';
 import { createDepartureCheck } from '../orders/offboarding.ts';
@@ -76,7 +76,11 @@ function jobsOf(site: Site, connected: Connected, contexts: Contexts): readonly 
       everyMs: MINUTE_MS,
       run: () => openDigest({ settings, reminders, now }),
     },
-    { name: 'owner_questions', everyMs: MINUTE_MS, run: () => askOwners({ settings, reminders, now }) },
+    {
+      name: 'owner_questions',
+      everyMs: MINUTE_MS,
+      run: () => askBetweenDigests({ settings, reminders, now }),
+    },
     { name: 'money_report', everyMs: MINUTE_MS, run: () => openMoneyReport(deps) },
     { name: 'webhook_endpoints', everyMs: HOUR_MS, run: webhooks.serve },
     { name: 'webhook_test', everyMs: MINUTE_MS, run: webhooks.testMonthly },

@@ -5,9 +5,9 @@ import { DISPUTE_DAYS } from '../names/dates.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { type CandidateRange, candidateRanges } from './candidates.ts';
 import { renewalsByMonth } from './chart.ts';
-import { reminderEnd } from './days.ts';
+import { type Day, reminderEnd } from './days.ts';
 import { AFTER_EXPIRY, DISPUTED_CODE, LOOK_BACK_DAYS } from './marks.ts';
-import { isUnanswered } from './owner-question.ts';
+import { isUnanswered, ownerDay } from './owner-question.ts';
 import { byUrgency, type DueReminder, dueReminders, planReminders, type ReminderSchedule } from './plan.ts';
 import {
   COMMON,
@@ -50,6 +50,12 @@ export async function openDigest({
   await reminders.open(scheduledFor.toISOString(), now());
 }
 
+/** @property day owners' messages are of it */
+export interface DigestSchedule extends ReminderSchedule {
+  readonly collectMs: number;
+  readonly day: Day;
+}
+
 export interface DigestBatch {
   readonly planned: readonly PlannedReminder[];
   readonly moreNames: boolean;
@@ -68,7 +74,7 @@ const LATE_MS = 10 * MINUTE_MS;
 export async function nextBatch(
   reminders: ReminderStore,
   digestId: string,
-  options: ReminderSchedule & { readonly collectMs: number },
+  options: DigestSchedule,
   commonChannel: string | undefined,
 ): Promise<DigestBatch | Date | undefined> {
   const { now } = options;
@@ -121,13 +127,21 @@ export async function stillDue(
 ): Promise<Tellable> {
   const disputed = planned.filter(({ key }) => key.threshold >= DISPUTED_CODE);
   const rest = planned.filter(({ key }) => key.threshold < DISPUTED_CODE);
-  const due = planReminders(rest, options).filter(
-    ({ expiry, threshold, watched: { key } }) => key.expiry === expiry && key.threshold === threshold,
-  );
+  const due = dueAsClaimed(rest, options);
   const told = new Set(due.map(({ watched }) => watched));
   const gone = rest.filter((each) => !told.has(each)).map(({ key }) => key);
   if (gone.length > 0) await reminders.free(digestId, gone);
   return { due, disputed };
+}
+
+/** Claimed reminders that are still due, most urgent first. */
+export function dueAsClaimed<Planned extends PlannedReminder>(
+  planned: readonly Planned[],
+  options: ReminderSchedule,
+): readonly DueReminder<Planned>[] {
+  return planReminders(planned, options).filter(
+    ({ expiry, threshold, watched: { key } }) => key.expiry === expiry && key.threshold === threshold,
+  );
 }
 
 export interface DigestMessage {
@@ -157,7 +171,7 @@ export function messagesOf(
   ];
 }
 
-function claimOf(due: Due, commonChannel: string | undefined, schedule: ReminderSchedule): ReminderClaim {
+function claimOf(due: Due, commonChannel: string | undefined, schedule: DigestSchedule): ReminderClaim {
   const { name, expiry, threshold, watched, lastThreshold, phase } = due;
   const isLast = lastThreshold || phase !== 'registered';
   const owner = watched.ownerLeftAt === undefined ? watched.owner : undefined;
@@ -169,6 +183,7 @@ function claimOf(due: Due, commonChannel: string | undefined, schedule: Reminder
     expiry,
     threshold,
     destination,
+    purpose: watched.channel === undefined && owner !== undefined ? ownerDay(owner, schedule.day) : '',
     // Anyone may set a name's channel or owner, so neither must hide a name that is about to be lost.
     isCopied: destination !== COMMON && (isLast || isUnanswered(watched, { end, threshold }, schedule)),
     lastIn: isLast ? phase : undefined,
@@ -217,6 +232,7 @@ function disputeClaim({ name, expiry, renewed, addedAt }: WatchedDomain, now: Da
     expiry: day,
     threshold: DISPUTED_CODE + weeks,
     destination: COMMON,
+    purpose: '',
     isCopied: false,
     lastIn: undefined,
   };

@@ -6,7 +6,7 @@ import { endOf, type OwnedName, ownerAnswer, questionAbout } from '../names/port
 import { calendarDay, utcDay } from '../zones/calendar-day.ts';
 import { lifecycleAt } from '../zones/lifecycle.ts';
 import { zoneFor } from '../zones/rules.ts';
-import { daysBetween, expiryDay } from './days.ts';
+import { type Day, daysBetween, expiryDay } from './days.ts';
 import { isSavablePhase } from './deadline.ts';
 import { LOOK_BACK_DAYS } from './marks.ts';
 import type { ReminderSchedule } from './plan.ts';
@@ -14,6 +14,25 @@ import type { ReminderStore, WatchedDomain } from './ports.ts';
 import { lastScheduled } from './schedule.ts';
 
 /* Asks owners whether they still need a name. */
+
+/** An owner's messages of a day: the first one starts a thread for the rest. */
+export function ownerDay(owner: string, day: Day): string {
+  return `${owner} ${day}`;
+}
+
+/** The owner of {@link ownerDay}. */
+export function ownerOfDay(subject: string): string {
+  return subject.split(' ')[0] ?? '';
+}
+
+/** A day of messages begins with its digest. */
+export function dayOfMessages(
+  { reminderCron, reminderTimezone }: TeamSettings,
+  now: Date,
+): { readonly scheduled: Date; readonly day: Day } {
+  const scheduled = lastScheduled(reminderCron, reminderTimezone, now);
+  return { scheduled, day: calendarDay(scheduled, reminderTimezone) };
+}
 
 /** Whether the owner has to be asked: the name passed its first threshold and can still be saved. */
 export function asksOwner(domain: WatchedDomain, { now, thresholds, timeZone }: ReminderSchedule): boolean {
@@ -48,30 +67,41 @@ export function isUnanswered(
  * Asks each owner at most once a day. Names count as of the last scheduled digest, so that they aren't asked about at
  * night. Safe to repeat, in any process.
  */
-export async function askOwners({
+export async function askOwners(
+  reminders: Pick<ReminderStore, 'unasked' | 'ask'>,
+  settings: TeamSettings,
+  at: Date,
+): Promise<void> {
+  const { reminderDays: thresholds, reminderTimezone: timeZone } = settings;
+  const { scheduled, day } = dayOfMessages(settings, at);
+  const until = new Date(at.getTime() + (Math.max(0, ...thresholds) + 2) * DAY_MS);
+  const found = await reminders.unasked(day, new Date(at.getTime() - LOOK_BACK_DAYS * DAY_MS), until);
+  const due = found.filter((domain) => asksOwner(domain, { now: scheduled, thresholds, timeZone }));
+  const { errors } = await settleEach(
+    groupBy(due, ({ owner = '' }) => owner),
+    async ([owner, domains]) => {
+      const names = new Map(domains.map((domain) => [domain.name, utcDay(endOf(domain) ?? at)]));
+      await reminders.ask({ owner, subject: ownerDay(owner, day), names, at });
+    },
+  );
+  throwAny(errors);
+}
+
+/** Asks about names that are seen between two digests. A due digest asks by itself, before its reminders. */
+export async function askBetweenDigests({
   settings,
   reminders,
   now,
 }: {
   readonly settings: () => Promise<TeamSettings>;
-  readonly reminders: Pick<ReminderStore, 'unasked' | 'ask'>;
+  readonly reminders: Pick<ReminderStore, 'unasked' | 'ask' | 'isComplete'>;
   readonly now: () => Date;
 }): Promise<void> {
-  const { reminderDays: thresholds, reminderCron, reminderTimezone: timeZone } = await settings();
+  const team = await settings();
   const at = now();
-  const schedule = { now: lastScheduled(reminderCron, timeZone, at), thresholds, timeZone };
-  const until = new Date(at.getTime() + (Math.max(0, ...thresholds) + 2) * DAY_MS);
-  const day = calendarDay(schedule.now, timeZone);
-  const found = await reminders.unasked(day, new Date(at.getTime() - LOOK_BACK_DAYS * DAY_MS), until);
-  const due = found.filter((domain) => asksOwner(domain, schedule));
-  const { errors } = await settleEach(
-    groupBy(due, ({ owner = '' }) => owner),
-    async ([owner, domains]) => {
-      const names = new Map(domains.map((domain) => [domain.name, utcDay(endOf(domain) ?? at)]));
-      await reminders.ask({ owner, subject: `${owner} ${day}`, names, at });
-    },
-  );
-  throwAny(errors);
+  const { scheduled } = dayOfMessages(team, at);
+  if (team.reminderChannel !== undefined && !(await reminders.isComplete(scheduled.toISOString()))) return;
+  await askOwners(reminders, team, at);
 }
 
 export type AnswerIssue = { readonly code: 'not_owner' | 'question_over' | 'kept_already' };

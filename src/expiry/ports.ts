@@ -117,6 +117,8 @@ export const MONTHS = 'months';
 
 export interface ReminderClaim extends ReminderKey {
   readonly destination: Destination;
+  /** The owner's messages of the day that contain it; empty for a channel. */
+  readonly purpose: string;
   /** Also posted in the reminder channel. */
   readonly isCopied: boolean;
   /** The name's phase, for last reminders, which also go to webhooks. */
@@ -126,6 +128,8 @@ export interface ReminderClaim extends ReminderKey {
 /** A claimed reminder, or its copy in the reminder channel, with the current name. */
 export interface PlannedReminder extends WatchedReminder {
   readonly key: ReminderKey;
+  readonly digestId: string;
+  readonly claimedAt: Date;
   readonly destination: Destination;
   /** The notification's purpose; empty while undecided. */
   readonly purpose: string;
@@ -147,6 +151,8 @@ export interface ReminderStore {
    * schedule's position.
    */
   open(digestId: string, now: Date): Promise<void>;
+  /** Whether a digest, or a later one, has nothing left to send. */
+  isComplete(digestId: string): Promise<boolean>;
   /** The digest before another one. */
   previous(digestId: string): Promise<string | undefined>;
   candidates(ranges: readonly CandidateRange[]): AsyncIterable<readonly WatchedReminder[]>;
@@ -166,6 +172,10 @@ export interface ReminderStore {
   /** Claimed but not sent. @param purpose of one message only */
   planned(digestId: string, purpose?: string): Promise<readonly PlannedReminder[]>;
   assign(digestId: string, purpose: string, reminders: readonly PlannedReminder[]): Promise<void>;
+  /** In an owner's messages of a day. */
+  remindedIn(subject: string): Promise<readonly PlannedReminder[]>;
+  /** Reminders that their owner can't get go to the reminder channel, unless their copies do. */
+  redirectOwner(subject: string, now: Date): Promise<void>;
   /** Undeliverable reminders go to the reminder channel. */
   redirect(digestId: string, destination: Destination): Promise<void>;
   /** Releases unsent claims. @param keys only these */
@@ -173,11 +183,11 @@ export interface ReminderStore {
   /** The last digest with a monthly chart. */
   latestWithMonths(): Promise<string | undefined>;
   remindersOf(digestId: string, destination: Destination): Promise<readonly ReminderKey[]>;
-  /** Owned names that end in a range, without a question. Omits owners with a message of that day. */
+  /** Owned names that end in a range, without a question. Omits owners with messages of that day. */
   unasked(day: Day, from: Date, until: Date): Promise<readonly WatchedDomain[]>;
-  /** Queues one message, unless the owner has one of that day. */
+  /** Queues one message, unless the owner has messages of that day. */
   ask(questions: NewQuestions): Promise<void>;
-  /** The names of one message that still have the same owner, by expiry. */
+  /** The names that an owner is asked about on a day and still owns, by expiry. */
   askedIn(subject: string): Promise<readonly WatchedDomain[]>;
 }
 

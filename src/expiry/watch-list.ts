@@ -12,7 +12,7 @@ import type { EditedFacts } from '../names/protected-changes.ts';
 import type { MessagePlace } from '../outbox/notifications.ts';
 import type { ExpiryContext } from './context.ts';
 import { type ImportReport, type NameIssue, parseImport, registrableName } from './import.ts';
-import { type AnswerIssue, refuseAnswer } from './owner-question.ts';
+import { type AnswerIssue, dayOfMessages, ownerDay, refuseAnswer } from './owner-question.ts';
 import { snoozeUntil } from './plan.ts';
 import type { WatchedDomain } from './ports.ts';
 
@@ -305,13 +305,15 @@ export function requestLapse(
 }
 
 /** The owner keeps the name, or hands it over. */
-export function answerQuestion(
+export async function answerQuestion(
   context: ExpiryContext,
   { name, by }: { readonly name: string; readonly by: string },
   answer: QuestionAnswer,
   gate: Gate,
 ): Promise<WatchOutcome> {
-  return decide(context, name, gate, (known) => refuseAnswer(known, by, answer.kind) ?? answer);
+  const { day } = dayOfMessages(await context.settings(), context.now());
+  const decision = answer.kind === 'name_kept' ? answer : { ...answer, subject: ownerDay(answer.to, day) };
+  return decide(context, name, gate, (known) => refuseAnswer(known, by, answer.kind) ?? decision);
 }
 
 function notWatched(name: string): { readonly ok: false; readonly refusal: WatchRefusal } {

@@ -42,7 +42,6 @@ export const NOTIFIED_KINDS: readonly TeamEvent['kind'][] = [
   'name_renewed',
   'lapse_confirmed',
   'notices_rerouted',
-  'name_handed_over',
   'stand_in_changed',
   'charter_status',
   'ledger_differs',

@@ -121,7 +121,9 @@ export type QuestionAnswer =
 /** Watching or keeping a name ends its lapse. */
 export type ReminderDecision =
   | { readonly kind: 'name_watched' }
-  | QuestionAnswer
+  | Exclude<QuestionAnswer, { readonly to: string }>
+  /** `subject`: the new owner's messages of the day. */
+  | (Extract<QuestionAnswer, { readonly to: string }> & { readonly subject: string })
   | ({ readonly kind: 'name_snoozed'; readonly until: Date; readonly reason?: string | undefined } & Told)
   /** Renewed elsewhere. Until `staleUntil`, its registry's date is treated as outdated. */
   | ({
@@ -192,8 +194,11 @@ export const storedQuestion = z.object({
   /** The day of the expiry, in UTC. */
   expiry: z.string(),
   at: z.coerce.date(),
-  /** The subject of the daily message that asks; empty after a handover. */
+  /** The owner's messages of the day that ask. */
   subject: z.string(),
+  /** Set by a handover. */
+  from: z.string().exactOptional(),
+  note: z.string().exactOptional(),
   /** The answer: the owner keeps the name. */
   kept: z.object({ by: z.string(), at: z.coerce.date() }).exactOptional(),
 });

@@ -7,7 +7,7 @@ import {
 } from './admins/admins.ts';
 import type { SlackContext } from './context.ts';
 import { createDigestPlanner } from './expiry/digest-notifications.ts';
-import { createOwnerQuestionPlanner } from './expiry/owner-question.ts';
+import { createOwnerDayPlanner } from './expiry/owner-day.ts';
 import { createEventPlanner } from './ledger/event-notifications.ts';
 import { createAnchorPlanner } from './ledger/ledger-notifications.ts';
 import { createMandateDayPlanner } from './mandates/mandate-day.ts';
@@ -40,6 +40,6 @@ function createPlanners(context: SlackContext): Readonly<Record<Subject['kind'],
     mandate_day: createMandateDayPlanner(context),
     departure: createDeparturePlanner(context),
     owner_left: createOwnerLeftPlanner(context),
-    owner_question: createOwnerQuestionPlanner(context),
+    owner_question: createOwnerDayPlanner(context),
   };
 }

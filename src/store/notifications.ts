@@ -88,6 +88,15 @@ export function insertPlans(subjects: Prisma.Sql): Prisma.Sql {
     ON CONFLICT DO NOTHING`;
 }
 
+/** Like {@link insertPlans}; existing plans have more to show. */
+export function wakePlans(subjects: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`
+    INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, version, due_at)
+    SELECT team_id, subject_kind, subject_id, 'plan', 1, due_at FROM (${subjects}) AS subjects
+    ON CONFLICT (team_id, subject_kind, subject_id, purpose) DO UPDATE
+      SET version = n.version + 1, is_background = false, due_at = LEAST(n.due_at, excluded.due_at)`;
+}
+
 /** Marks a plan as having more to show. */
 export function markPlan(teamId: string, { kind, id }: Subject, now: Date): Prisma.Sql {
   return Prisma.sql`

@@ -26,6 +26,7 @@ import { assignments, insertRows, optional, optionalText } from './columns.ts';
 import { type Database, Prisma, type RunStatement, storeOf } from './database.ts';
 import { type Changer, importNames, NO_REMINDER, removeDomain } from './domain-statements.ts';
 import { announceEvents, insertEvents } from './events.ts';
+import { wakePlans } from './notifications.ts';
 import {
   detailsRow,
   foundRow,
@@ -357,7 +358,7 @@ async function writeChanges(
     );
     if (given.length > 0) await tx(importNames(given, changer));
     for (const { name, decision } of slice)
-      if (decision !== undefined) await decide(tx, name, decision, changer);
+      if (decision !== undefined) await decide(tx, teamId, { name, decision }, changer);
     done += slice.length;
     progress(done, changes.length);
   }
@@ -424,12 +425,11 @@ const NO_LAPSE = {
   lapseConfirmedAt: null,
 };
 
-/** Has the message updated that asked the owner. */
-function showAnswer(name: string, at: Date): Prisma.Sql {
-  return Prisma.sql`
-    UPDATE notifications n SET version = n.version + 1, is_background = false, due_at = ${at}::timestamptz
-    FROM domains d WHERE d.name = ${name} AND n.team_id = d.team_id AND n.subject_kind = 'owner_question'
-      AND n.subject_id = d.question ->> 'subject' AND n.purpose = 'plan'`;
+/** Has the owner's messages updated that ask about a name. */
+function showQuestion(teamId: string, name: string, at: Date): Prisma.Sql {
+  return wakePlans(Prisma.sql`
+    SELECT ${teamId} AS team_id, 'owner_question' AS subject_kind, question ->> 'subject' AS subject_id, ${at}::timestamptz AS due_at
+    FROM domains WHERE name = ${name} AND question IS NOT NULL`);
 }
 
 const NO_SNOOZE = { snoozedBy: null, snoozeReason: null, snoozedUntil: null };
@@ -437,17 +437,21 @@ const NO_SNOOZE = { snoozedBy: null, snoozeReason: null, snoozedUntil: null };
 /** Writes a decision about reminders, with its line in the audit log. */
 async function decide(
   tx: RunStatement,
-  name: string,
-  { kind, ...decision }: ReminderDecision,
+  teamId: string,
+  { name, decision: { kind, ...decision } }: { readonly name: string; readonly decision: ReminderDecision },
   { actor: askedBy, confirmedBy, at }: Changer,
 ): Promise<void> {
   const by = confirmedBy ?? askedBy;
-  const { staleUntil, ...logged } = { staleUntil: undefined, ...decision };
+  const { staleUntil, subject, ...logged } = { staleUntil: undefined, subject: undefined, ...decision };
   const until = 'until' in decision ? decision.until : null;
   const reason = 'reason' in decision ? (decision.reason ?? null) : null;
-  const given = 'to' in decision ? { owner: decision.to, at, subject: '' } : { kept: { by, at } };
-  const question = Prisma.sql`(question - 'kept') || ${JSON.stringify(given)}::jsonb`;
-  await tx(showAnswer(name, at));
+  const given =
+    'to' in decision
+      ? { owner: decision.to, at, subject: decision.subject, from: by, note: decision.reason }
+      : { kept: { by, at } };
+  const replaced = 'to' in decision ? ['kept', 'note'] : ['kept'];
+  const question = Prisma.sql`(question - ${replaced}::text[]) || ${JSON.stringify(given)}::jsonb`;
+  await tx(showQuestion(teamId, name, at));
   const columns = {
     name_watched: NO_LAPSE,
     name_kept: { ...NO_LAPSE, question },
@@ -467,6 +471,7 @@ async function decide(
   await tx(
     Prisma.sql`UPDATE domains SET ${assignments(columns)}, version = version + 1 WHERE name = ${name}`,
   );
+  if (kind === 'name_handed_over') await tx(showQuestion(teamId, name, at));
   const asked = kind === 'name_renewed' && confirmedBy !== undefined ? { askedBy } : {};
   await announceEvents(tx, [
     { ...logged, ...asked, kind, actor: by, at, subject: { kind: 'name', id: name } },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { CandidateRange } from '../expiry/candidates.ts';
 import { DISPUTED_CODE } from '../expiry/marks.ts';
+import { ownerDay, ownerOfDay } from '../expiry/owner-question.ts';
 import type {
   Destination,
   NewQuestions,
@@ -12,12 +13,14 @@ import type {
 import { type DateDoubt, SAME_END_MS } from '../names/dates.ts';
 import { storedQuestion } from '../names/portfolio.ts';
 import { storedDoubt } from '../names/stored.ts';
+import type { SubjectKind } from '../outbox/notifications.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { insertRows, jsonColumn, optional, optionalText, row } from './columns.ts';
 import { Prisma, type RunStatement, type Statement } from './database.ts';
 import { deletionPhase, domainRow, expirySource } from './domain-rows.ts';
 import { END, EXPIRY_DAY, NO_REMINDER } from './domain-statements.ts';
+import { wakePlans } from './notifications.ts';
 import { queueWebhooks } from './webhooks.ts';
 
 /*
@@ -114,11 +117,14 @@ export function disputedQuery(before: Date, now: Date, limit: number): Statement
       ORDER BY d.renewed_at, d.name LIMIT ${limit}`;
 }
 
-/** Whether a notification for the digest of the reminder `r` was posted. */
+/**
+ * Whether the reminder `r` needs no message of the digest: one was posted, or the owner's messages of the day, whose
+ * subject has a blank, contain it.
+ */
 function isPosted(teamId: string, purpose: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`EXISTS (
+  return Prisma.sql`(${purpose} LIKE '% %' OR EXISTS (
     SELECT FROM notifications n WHERE n.team_id = ${teamId} AND n.subject_kind = 'digest' AND n.subject_id = r.digest_id
-      AND n.purpose = ${purpose} AND n.ts IS NOT NULL)`;
+      AND n.purpose = ${purpose} AND n.ts IS NOT NULL))`;
 }
 
 /** Whether the reminder `r` is among some, or any when none are given. */
@@ -154,6 +160,14 @@ export function insertDigest(teamId: string, digestId: string, now: Date): Prism
     SELECT ${teamId}, 'digest', ${digestId}, 'plan', CASE WHEN EXISTS (SELECT FROM known) THEN ${now}::timestamptz END
     WHERE NOT EXISTS (SELECT FROM known WHERE subject_id >= ${digestId})
     ON CONFLICT DO NOTHING`;
+}
+
+/** Whether a digest, or a later one, is complete. Answers with {@link digestRows}. */
+export function selectComplete(teamId: string, digestId: string): Prisma.Sql {
+  return Prisma.sql`
+    SELECT subject_id AS id FROM notifications
+    WHERE team_id = ${teamId} AND subject_kind = 'digest' AND purpose = 'plan' AND subject_id >= ${digestId}
+      AND due_at IS NULL LIMIT 1`;
 }
 
 /** Rows of {@link selectLatestWith}. */
@@ -195,8 +209,8 @@ export async function claimReminders(
       AND due_at IS NOT NULL
     RETURNING subject_id AS id`);
   if (digestRows.parse(open).length === 0) return 0;
-  const rows = claims.map(({ name, expiry, threshold, destination, isCopied }) => ({
-    ...{ name, expiresAt: new Date(expiry), threshold, digestId, destination, claimedAt: now, purpose: '' },
+  const rows = claims.map(({ name, expiry, threshold, destination, purpose, isCopied }) => ({
+    ...{ name, expiresAt: new Date(expiry), threshold, digestId, destination, claimedAt: now, purpose },
     copyPurpose: isCopied ? '' : null,
   }));
   const returned = Prisma.sql`ON CONFLICT DO NOTHING RETURNING name`;
@@ -207,6 +221,8 @@ export async function claimReminders(
       SELECT min(r.threshold) FROM reminders r
       WHERE r.digest_id = ${digestId} AND r.name = d.name AND r.expires_at = ${EXPIRY_DAY}))
     WHERE d.name = ANY(${[...names]}::text[])`);
+  const owned = claims.filter(({ name, purpose }) => purpose !== '' && names.has(name));
+  await run(wakeAll(teamId, 'owner_question', new Set(owned.map(({ purpose }) => purpose)), now));
   const last = claims.flatMap(({ name, expiry, lastIn }): readonly WebhookEvent[] =>
     lastIn === undefined || !names.has(name)
       ? []
@@ -214,6 +230,12 @@ export async function claimReminders(
   );
   await queueWebhooks(run, last, teamId);
   return claimedRows.parse(claimed).length;
+}
+
+function wakeAll(teamId: string, kind: SubjectKind, ids: ReadonlySet<string>, now: Date): Prisma.Sql {
+  return wakePlans(Prisma.sql`
+    SELECT ${teamId} AS team_id, ${kind} AS subject_kind, unnest(${[...ids]}::text[]) AS subject_id,
+      ${now}::timestamptz AS due_at`);
 }
 
 /** Rows of {@link selectLastClaimedAt}. */
@@ -227,6 +249,8 @@ const plannedRow = row(
   candidate.extend({
     day: z.date(),
     threshold: z.number(),
+    digestId: z.string(),
+    claimedAt: z.date(),
     destination: z.string(),
     purpose: z.string(),
     isCopy: z.boolean(),
@@ -237,6 +261,8 @@ const plannedRow = row(
     ...ofCandidate,
     day: Prisma.sql`r.day`,
     threshold: Prisma.sql`r.threshold`,
+    digestId: Prisma.sql`r.digest_id`,
+    claimedAt: Prisma.sql`r.claimed_at`,
     destination: Prisma.sql`r.destination`,
     purpose: Prisma.sql`r.purpose`,
     isCopy: Prisma.sql`r."isCopy"`,
@@ -244,16 +270,43 @@ const plannedRow = row(
   },
 );
 
-/** Reads rows of {@link selectPlanned}. */
+/** Reads rows of {@link selectPlanned} and {@link selectReminded}. */
 export function readPlanned(rows: unknown): PlannedReminder[] {
   return plannedRow
     .read(rows)
-    .map(({ day, threshold, destination, purpose, isCopy, undelivered, ...reminder }) => ({
-      ...reminderOf(reminder),
-      remindedThresholds: [],
-      key: { name: reminder.name, expiry: utcDay(day), threshold },
-      ...{ destination, purpose, isCopy, undelivered },
-    }));
+    .map(
+      ({ day, threshold, destination, purpose, isCopy, undelivered, digestId, claimedAt, ...reminder }) => ({
+        ...reminderOf(reminder),
+        remindedThresholds: [],
+        key: { name: reminder.name, expiry: utcDay(day), threshold },
+        ...{ destination, purpose, isCopy, undelivered, digestId, claimedAt },
+      }),
+    );
+}
+
+/** With the columns of {@link plannedRow}, except those of the name. */
+const PLANNED = Prisma.sql`SELECT name, expires_at AS day, threshold, digest_id, claimed_at, destination, purpose,
+  false AS "isCopy", undelivered FROM reminders`;
+
+/** Reminders in an owner's messages of a day. */
+export function selectReminded(subject: string): Prisma.Sql {
+  return Prisma.sql`
+    SELECT ${plannedRow.columns} FROM (${PLANNED} WHERE purpose = ${subject}) r
+    JOIN domains d ON d.name = r.name AND ${END} IS NOT NULL AND d.lapse_confirmed_at IS NULL`;
+}
+
+/** Moves an owner's reminders of a day to the common channel, unless their copies are there. */
+export async function redirectOwner(
+  run: RunStatement,
+  teamId: string,
+  subject: string,
+  now: Date,
+): Promise<void> {
+  const moved = await run(Prisma.sql`
+    UPDATE reminders SET destination = '', purpose = COALESCE(copy_purpose, ''), copy_purpose = NULL,
+      undelivered = destination
+    WHERE purpose = ${subject} RETURNING digest_id AS id`);
+  await run(wakeAll(teamId, 'digest', new Set(digestRows.parse(moved).map(({ id }) => id)), now));
 }
 
 /**
@@ -264,10 +317,9 @@ export function selectPlanned(teamId: string, digestId: string, purpose: string 
   return Prisma.sql`
     SELECT ${plannedRow.columns}
     FROM (
-      SELECT name, expires_at AS day, threshold, digest_id, destination, purpose, false AS "isCopy", undelivered
-      FROM reminders WHERE digest_id = ${digestId}
+      ${PLANNED} WHERE digest_id = ${digestId}
       UNION ALL
-      SELECT name, expires_at, threshold, digest_id, '', copy_purpose, true, undelivered
+      SELECT name, expires_at, threshold, digest_id, claimed_at, '', copy_purpose, true, undelivered
       FROM reminders r WHERE digest_id = ${digestId} AND copy_purpose IS NOT NULL AND ${isPosted(teamId, Prisma.sql`r.purpose`)}
     ) r
     JOIN domains d ON d.name = r.name AND ${END} IS NOT NULL AND d.lapse_confirmed_at IS NULL
@@ -346,7 +398,7 @@ export function selectUnasked(teamId: string, day: string, from: Date, until: Da
         OR d.question ->> 'owner' <> d.owner_id AND d.question -> 'kept' IS NULL)
       AND NOT EXISTS (
         SELECT FROM notifications n WHERE n.team_id = ${teamId} AND n.subject_kind = 'owner_question'
-          AND n.subject_id = d.owner_id || ' ' || ${day}::text AND n.purpose = 'plan')
+          AND n.subject_id = replace(${ownerDay('@', day)}, '@', d.owner_id) AND n.purpose = 'plan')
     ORDER BY d.expires_at, d.name`;
 }
 
@@ -376,7 +428,7 @@ export async function askOwner(
 }
 
 export function selectAsked(subject: string): Statement {
-  const [owner = ''] = subject.split(' ');
+  const owner = ownerOfDay(subject);
   return Prisma.sql`
     SELECT ${domainRow.columns} FROM domains WHERE owner_id = ${owner} AND question ->> 'subject' = ${subject}
     ORDER BY expires_at, name`;

@@ -18,13 +18,16 @@ import {
   insertDigest,
   keyRows,
   readPlanned,
+  redirectOwner,
   redirectReminders,
   reminderOf,
   selectAsked,
+  selectComplete,
   selectLastClaimedAt,
   selectLatestWith,
   selectPlanned,
   selectPrevious,
+  selectReminded,
   selectReminders,
   selectUnasked,
 } from './reminder-statements.ts';
@@ -81,6 +84,14 @@ export function createReminderStore({ run, transaction }: Database, teamId: stri
       redirect: (digestId, destination) => change(redirectReminders(teamId, digestId, destination)),
 
       free: (digestId, keys) => change(freeReminders(teamId, digestId, keys)),
+
+      isComplete: async (digestId) =>
+        digestRows.parse(await run(selectComplete(teamId, digestId))).length > 0,
+
+      remindedIn: async (subject) => readPlanned(await run(selectReminded(subject))),
+
+      redirectOwner: (subject, now) =>
+        transaction((runInside) => redirectOwner(runInside, teamId, subject, now)),
 
       previous: async (digestId) => digestRows.parse(await run(selectPrevious(teamId, digestId)))[0]?.id,
 

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
+import { createPortfolioStore } from '../../src/store/portfolio.ts';
+import { answerQuestion } from '../support/unprotected.ts';
 import { DAY_MS, limited, MINUTE_MS, Rig, refused } from './rig.ts';
 
 let rig: Rig;
@@ -425,13 +427,75 @@ describe('several places', () => {
       'mine.rest U0ADA',
       'plain.rest C0EXPIRY',
     ]);
-    const common = rig.poster.heads.at(-1)?.reminders ?? [];
+    const common = rig.poster.heads.find(({ destination }) => destination === '')?.reminders ?? [];
     expect(common.map(({ name, watched }) => [name, watched.undelivered])).toEqual([
       ['both.rest', 'C0BRAND'],
       ['brand.rest', 'C0BRAND'],
       ['plain.rest', undefined],
     ]);
     expect(rig.poster.complaints, 'no admin needs to act at once').toEqual([]);
+  });
+
+  test.each([
+    ['its reminder', 7, 1],
+    ['a last reminder, which is there already', 1, 0],
+  ])('that Slack refuses for an owner leave %s to the common channel', async (_what, days, more) => {
+    await rig.watch('mine.rest', days);
+    await rig.set('mine.rest', { owner: 'U0ADA' });
+    rig.nextMorning();
+    rig.poster.before = (to) => {
+      if (to === 'U0ADA') throw refused('user_disabled');
+    };
+    expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
+    expect(places()).toEqual(['mine.rest C0EXPIRY']);
+    const undelivered = rig.poster.heads.filter(({ all }) => all[0]?.watched.undelivered === 'U0ADA');
+    expect(undelivered).toHaveLength(more);
+  });
+
+  describe('of an owner who is asked', () => {
+    /** One name to ask about, and one that its owner keeps. */
+    beforeEach(async () => {
+      rig.asksOwners = true;
+      await rig.watch('kept.rest', 31);
+      await rig.set('kept.rest', { owner: 'U0ADA' });
+      rig.nextMorning();
+      await rig.digest();
+      const portfolio = createPortfolioStore(rig.database, 'T0TEAM');
+      const deps = { store: rig.store, portfolio, now: () => rig.now, settings: rig.settings };
+      await answerQuestion(deps, { name: 'kept.rest', by: 'U0ADA' }, { kind: 'name_kept' });
+      for (let day = 0; day < 15; day += 1) rig.nextMorning();
+      await rig.watch('new.rest', 31);
+      await rig.set('new.rest', { owner: 'U0ADA' });
+      rig.nextMorning();
+      rig.poster.said.length = 0;
+      rig.poster.questions.length = 0;
+    });
+
+    test('get one message with the question and the reminders', async () => {
+      expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
+      expect(places().sort()).toEqual(['kept.rest U0ADA', 'new.rest U0ADA']);
+      expect(rig.poster.questions).toHaveLength(1);
+    });
+
+    test.each([0, 1])('get it once if the process dies %i posts later', async (dies) => {
+      await rig.watch('last.rest', 1);
+      await rig.set('last.rest', { owner: 'U0ADA' });
+      let posts = 0;
+      rig.poster.before = () => {
+        posts += 1;
+        if (posts === dies + 1) throw new Error('killed');
+      };
+      await expect(rig.digest()).rejects.toThrow('killed');
+      await rig.endLeases();
+      await rig.digest();
+      expect(places().sort()).toEqual([
+        'kept.rest U0ADA',
+        'last.rest C0EXPIRY',
+        'last.rest U0ADA',
+        'new.rest U0ADA',
+      ]);
+      expect(rig.poster.questions).toHaveLength(1);
+    });
   });
 
   test('don’t wait for one that Slack limits, and nothing is posted twice', async () => {
@@ -459,7 +523,7 @@ describe('several places', () => {
     await expect(rig.digest()).rejects.toThrow('killed');
     await rig.endLeases();
     expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
-    expect(places()).toEqual(['mine.rest U0ADA', 'mine.rest C0EXPIRY']);
+    expect(places().sort()).toEqual(['mine.rest C0EXPIRY', 'mine.rest U0ADA']);
   });
 
   test('that are closed during a digest leave its rest to the channel chosen since', async () => {

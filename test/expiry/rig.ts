@@ -3,6 +3,7 @@ import { readConfig, type TeamSettings } from '../../src/config/environment.ts';
 import { withSaved } from '../../src/config/settings.ts';
 import type { MonthCount } from '../../src/expiry/chart.ts';
 import { openDigest } from '../../src/expiry/digest.ts';
+import type { ListedName } from '../../src/expiry/expiry.ts';
 import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import type {
   DigestHead,
@@ -17,6 +18,7 @@ import type { NotificationStore } from '../../src/outbox/notifications.ts';
 import { createPlacePlanner } from '../../src/slack/admins/admins.ts';
 import type { AdminsToNotify } from '../../src/slack/context.ts';
 import { createDigestPlanner } from '../../src/slack/expiry/digest-notifications.ts';
+import { createOwnerDayPlanner, type OwnerPart } from '../../src/slack/expiry/owner-day.ts';
 import { type Message, textMessage } from '../../src/slack/kit/blocks.ts';
 import type { SlackDirectory } from '../../src/slack/outbound/directory.ts';
 import { type NotifierDeps, notify } from '../../src/slack/outbound/notify.ts';
@@ -52,7 +54,8 @@ const { team } = readConfig({
 type Rendered =
   | { readonly head: DigestHead }
   | { readonly more: DigestMore }
-  | { readonly months: readonly MonthCount[] };
+  | { readonly months: readonly MonthCount[] }
+  | { readonly question: OwnerPart };
 
 /** A digest's reminder of a name. */
 export interface Said {
@@ -72,6 +75,7 @@ class FakePoster {
   readonly heads: DigestHead[] = [];
   readonly charts: { readonly at: Date; readonly months: readonly MonthCount[] }[] = [];
   readonly replies: DigestMore[] = [];
+  readonly questions: OwnerPart[] = [];
   readonly said: Said[] = [];
   readonly complaints: string[] = [];
   /** Runs before each post. A {@link SlackApiError} is Slack's response; any other error kills the process. */
@@ -91,6 +95,7 @@ class FakePoster {
     head: async (head: DigestHead) => this.#render({ head }),
     more: async (more: DigestMore) => this.#render({ more }),
     months: async (months: readonly MonthCount[]) => this.#render({ months }),
+    question: async (question: OwnerPart) => this.#render({ question }),
   };
 
   readonly directory = {
@@ -112,6 +117,14 @@ class FakePoster {
       this.charts.push({ at: this.#now(), months: rendered.months });
       return posted;
     }
+    if ('question' in rendered) {
+      const { questions, reminders } = rendered.question;
+      this.questions.push(rendered.question);
+      for (const { domain } of questions)
+        this.said.push({ name: domain.name, threshold: 0, daysLeft: 0, at: this.#now(), to: channel });
+      this.#remember({ reminders }, channel);
+      return posted;
+    }
     if ('head' in rendered) this.heads.push(rendered.head);
     else this.replies.push(rendered.more);
     this.#remember('head' in rendered ? rendered.head : rendered.more, channel);
@@ -124,11 +137,15 @@ class FakePoster {
     return textMessage(text);
   }
 
-  #remember({ reminders }: DigestPart, to: string): void {
+  #remember({ reminders }: Pick<DigestPart, 'reminders'>, to: string): void {
     for (const { name, threshold, daysLeft } of reminders) {
       this.said.push({ name, threshold, daysLeft, at: this.#now(), to });
     }
   }
+}
+
+function listedOf(domain: WatchedDomain): ListedName {
+  return { domain, day: undefined, daysLeft: undefined, deadline: undefined };
 }
 
 const posting = z.object({ channel: z.string(), text: z.string() });
@@ -155,6 +172,8 @@ export class Rig {
   settings: TeamSettings = withSaved(team, {});
   /** How long a digest collects names that become due after it; undefined: as in the product. */
   collectMs: number | undefined = 0;
+  /** Whether owners are asked; otherwise they only get reminders. */
+  asksOwners = false;
   readonly database: Database;
   readonly store: ReturnType<typeof arrangedList>;
   readonly reminders: ReminderStore;
@@ -198,11 +217,14 @@ export class Rig {
     const { views } = poster;
     const { directory, adminsToNotify } = slack ?? { ...poster, adminsToNotify: async () => [ADMIN] };
     const now = () => this.now;
-    const reminders = createReminderStore(this.database, TEAM);
+    const store = createReminderStore(this.database, TEAM);
+    const reminders = this.asksOwners ? store : { ...store, unasked: async () => [] };
     let death: unknown;
     const web: SlackWeb = slack?.web ?? {
-      call: async (_method, args, answer) => {
+      call: async (method, args, answer) => {
         const { channel, text } = posting.parse(args);
+        // Answers update questions; only posts are remembered.
+        if (method === 'chat.update') return answer.parse({ ok: true, channel, ts: '0.0' });
         try {
           return answer.parse(await poster.post(channel, text));
         } catch (error) {
@@ -235,6 +257,7 @@ export class Rig {
       },
       watchList: arrangedList(this.database),
       reminders,
+      expiry: { askedIn: async (subject) => (await reminders.askedIn(subject)).map(listedOf) },
       directory,
       adminsToNotify,
       savedSettings: async () => this.settings,
@@ -244,8 +267,12 @@ export class Rig {
     });
     const collecting = this.collectMs === undefined ? {} : { collectMs: this.collectMs };
     const digest = createDigestPlanner(context, { views, ...collecting });
+    const owner_question = createOwnerDayPlanner(context, { question: views.question, digest: views });
     const place = createPlacePlanner(context);
-    return { reminders, notifier: notifierDeps({ notifications, web, now }, { digest, place }) };
+    return {
+      reminders,
+      notifier: notifierDeps({ notifications, web, now }, { digest, owner_question, place }),
+    };
   }
 
   /** Checks the schedule and posts due reminders, like a process. */
@@ -253,18 +280,19 @@ export class Rig {
     const { now, notifications } = notifier;
     await openDigest({ settings: async () => this.settings, reminders, now });
     const { prisma } = this.database;
-    const said = () => prisma.notification.count({ where: { subjectKind: 'digest', ts: { not: null } } });
+    const subjectKind = { in: ['digest', 'owner_question'] };
+    const said = () => prisma.notification.count({ where: { subjectKind, ts: { not: null } } });
     const before = await said();
     let isDue = false;
     for (;;) {
       const due = await notifications.claimDue(now(), notifier.leaseMs, 100);
       if (due.length === 0) break;
-      isDue ||= due.some(({ kind }) => kind === 'digest');
+      isDue ||= due.some(({ kind }) => subjectKind.in.includes(kind));
       for (const subject of due) await notify(notifier, subject, true);
     }
     if (!isDue) return 'not_due';
     const waiting = await prisma.notification.count({
-      where: { subjectKind: 'digest', purpose: 'plan', dueAt: { not: null } },
+      where: { subjectKind, purpose: 'plan', dueAt: { not: null } },
     });
     if (waiting > 0) return 'postponed';
     return (await said()) > before ? 'posted' : 'nothing_to_say';

@@ -74,7 +74,9 @@ async function open(): Promise<string> {
 }
 
 function claim(digestId: string, keys: readonly ReminderKey[]): Promise<number> {
-  const claims = keys.map((key) => ({ ...key, destination: '', isCopied: false, lastIn: undefined }));
+  const claims = keys.map((key) => ({
+    ...{ ...key, destination: '', purpose: '', isCopied: false, lastIn: undefined },
+  }));
   return rig.reminders.claim(digestId, claims, rig.now);
 }
 

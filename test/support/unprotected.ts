@@ -1,3 +1,4 @@
+import type { TeamSettings } from '../../src/config/environment.ts';
 import type { ImportedName } from '../../src/expiry/import.ts';
 import type { WatchedDomain, WatchListStore } from '../../src/expiry/ports.ts';
 import * as list from '../../src/expiry/watch-list.ts';
@@ -119,10 +120,16 @@ export const snoozeName = (
 ) => list.snoozeName(contextOf(deps), { name, reason, ...(origin && { origin }) }, days, openGate(deps, by));
 
 export const answerQuestion = (
-  deps: Deps,
+  { settings, ...deps }: Deps & { readonly settings: TeamSettings },
   given: { readonly name: string; readonly by: string },
   answer: QuestionAnswer,
-) => list.answerQuestion(contextOf(deps), given, answer, openGate(deps, given.by));
+) =>
+  list.answerQuestion(
+    namesContextWith({ watchList: deps.store, now: deps.now, settings: async () => settings }),
+    given,
+    answer,
+    openGate(deps, given.by),
+  );
 
 export const requestLapse = (deps: Deps, name: string, by: string, reason: string, origin?: MessagePlace) =>
   list.requestLapse(contextOf(deps), { name, reason, ...(origin && { origin }) }, openGate(deps, by));

@@ -702,6 +702,9 @@ CREATE INDEX "domains_renewed_at_idx" ON "domains"("renewed_at");
 CREATE INDEX "reminders_digest_id_idx" ON "reminders"("digest_id");
 
 -- CreateIndex
+CREATE INDEX "reminders_purpose_idx" ON "reminders"("purpose");
+
+-- CreateIndex
 CREATE UNIQUE INDEX "calendar_feeds_token_hash_key" ON "calendar_feeds"("token_hash");
 
 -- CreateIndex

@@ -3,6 +3,7 @@ import type { TeamSettings } from '../../config/environment.ts';
 import { dueCertificates } from '../../expiry/certificate-warnings.ts';
 import type { MonthCount } from '../../expiry/chart.ts';
 import { messagesOf, monthsIfHelpful, nextBatch, stillDue } from '../../expiry/digest.ts';
+import { askOwners, dayOfMessages } from '../../expiry/owner-question.ts';
 import type { DueReminder, ReminderSchedule } from '../../expiry/plan.ts';
 import {
   COMMON,
@@ -35,8 +36,8 @@ import {
 import { digestHead, digestMore, monthsMessage } from './digest.view.ts';
 
 /*
- * Each name goes to one place: its channel, or else its owner, or else the common channel. In each place, the first
- * message starts a thread for the rest.
+ * Each name goes to one place: its channel, or else its owner's messages of the day, or else the common channel. In each
+ * place, the first message starts a thread for the rest.
  */
 
 export interface DigestViews {
@@ -65,12 +66,11 @@ export function createDigestPlanner(
 ): NotificationPlanner {
   return async (claim, send) => {
     const settings = await context.savedSettings();
-    const options = {
-      now: context.now(),
-      thresholds: settings.reminderDays,
-      timeZone: settings.reminderTimezone,
-      collectMs,
-    };
+    const now = context.now();
+    const { day } = dayOfMessages(settings, now);
+    const options = { ...scheduleOf(settings, now), collectMs, day };
+    // One message to an owner has the questions and the reminders.
+    await askOwners(context.reminders, settings, now);
     const batch = await nextBatch(context.reminders, claim.id, options, settings.reminderChannel);
     if (batch === undefined || batch instanceof Date) {
       await postNews(context, settings, claim, send);
@@ -92,6 +92,13 @@ export function createDigestPlanner(
     states.push(await tellPlace(context, { ...telling, more }, COMMON, planned));
     return states.includes('pending') && !context.stopLooking.aborted ? undefined : { again: context.now() };
   };
+}
+
+export function scheduleOf(
+  { reminderDays: thresholds, reminderTimezone: timeZone }: TeamSettings,
+  now: Date,
+): ReminderSchedule {
+  return { now, thresholds, timeZone };
 }
 
 /** Posts new findings, expiring certificates and renewals elsewhere in the digest's thread. */
@@ -200,7 +207,7 @@ async function tellPlace(
       // If the thread's channel is unavailable, the rest goes to the newly chosen one.
       places: present([
         thread !== undefined && threadOf(thread),
-        (thread === undefined || destination === COMMON) && (() => placeOf(context, telling, destination)),
+        (thread === undefined || destination === COMMON) && (async () => placeOf(telling, destination)),
       ]),
       message: async () =>
         reply === undefined
@@ -253,7 +260,7 @@ async function headOf(
   return { ...part, ...counts, all, more, renewals, uncovered: isCommon ? uncovered : [] };
 }
 
-async function outlookOn(
+export async function outlookOn(
   { orders }: SlackContext,
   { timeZone }: ReminderSchedule,
   due: readonly DueReminder<WatchedReminder>[],
@@ -273,25 +280,18 @@ function partOf(purpose: string): number {
   return Number(purpose.split(':')[1] ?? 0);
 }
 
-function threadOf({ channelId, ts }: PostedMessage) {
+export function threadOf({ channelId, ts }: PostedMessage) {
   return async () => ({ channelId, threadTs: ts });
 }
 
-/** Place of the first message. Slack accepts messages to deactivated people, but no one reads them. */
-async function placeOf(
-  { directory }: SlackContext,
-  { channelId }: Telling,
-  destination: Destination,
-): Promise<MessagePlace | undefined> {
-  if (destination === COMMON) return channelId === undefined ? undefined : { channelId };
-  if (!/^[UW]/.test(destination)) return { channelId: destination };
-  return (await directory.membership(destination)) === 'left'
-    ? undefined
-    : { channelId: await directory.directMessage(destination) };
+/** Place of the first message. */
+function placeOf({ channelId }: Telling, destination: Destination): MessagePlace | undefined {
+  if (destination !== COMMON) return { channelId: destination };
+  return channelId === undefined ? undefined : { channelId };
 }
 
 /** With the cost of waiting, by current prices and time. */
-function createDigestViews(context: SlackContext): DigestViews {
+export function createDigestViews(context: SlackContext): DigestViews {
   const loadCosts = () => Promise.all([waitingCosts(context), renewalWays(context)]);
   return {
     head: async (head) => digestHead(head, ...(await loadCosts())),

@@ -214,7 +214,12 @@ function headline(reminder: Reminder): string {
 }
 
 /** Renewals that are missing at the registry come last. */
-function partBlocks(part: DigestPart, waitingOf: WaitingOf, isShort: boolean, ways: RenewalWays): AnyBlock[] {
+export function partBlocks(
+  part: DigestPart,
+  waitingOf: WaitingOf,
+  isShort: boolean,
+  ways: RenewalWays,
+): AnyBlock[] {
   const { reminders, renewals, disputed } = part;
   const names = byAtStake(reminders, renewals, waitingOf).flatMap((reminder, index): AnyBlock[] => {
     const line = section(...reminderLines(reminder, waitingOf(reminder.watched), renewals, isShort));

@@ -1,8 +1,4 @@
 import { z } from 'zod';
-import type { ListedName } from '../../expiry/expiry.ts';
-import { chunksOf } from '../../lib/collections.ts';
-import { renewalDaysOf, waitingOfListed } from '../approvals/waiting.ts';
-import type { SlackContext } from '../context.ts';
 import { type ActionCall, type Feature, type FormFeature, formOrigin } from '../feature.ts';
 import { section, textMessage } from '../kit/blocks.ts';
 import { fieldsOf, readForm } from '../kit/form.ts';
@@ -11,72 +7,11 @@ import { neededOwner, noteField } from '../names/owner-fields.ts';
 import { ownerIssue } from '../names/owners.ts';
 import { ownersIssueText } from '../names/portfolio.view.ts';
 import { openForm } from '../open-form.ts';
-import { directMessageTo, type NotificationPlanner } from '../outbound/notify.ts';
 import { formatName } from './expiry.view.ts';
-import {
-  handedOverText,
-  isOpen,
-  keptText,
-  OWN_ALREADY,
-  type QuestionPart,
-  questionMessage,
-} from './owner-question.view.ts';
+import { handedOverText, keptText, OWN_ALREADY } from './owner-question.view.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
-/* The daily question to an owner, and the answers. */
-
-const NAMES_PER_MESSAGE = 20;
-
-/** One message a day for each owner; more names follow in its thread. Answers update it. */
-export function createOwnerQuestionPlanner(context: SlackContext): NotificationPlanner {
-  return async ({ id, notifications }, send) => {
-    const [owner = ''] = id.split(' ');
-    // Nobody reads messages to a person who left.
-    const names = (await context.expiry.askedIn(id)).filter(({ domain }) => domain.ownerLeftAt === undefined);
-    const open = names.filter(isOpen).length;
-    const parts = chunksOf(names, NAMES_PER_MESSAGE);
-    const known = notifications.filter(({ message }) => message !== undefined).length;
-    let thread: { readonly channelId: string; readonly ts: string } | undefined;
-    for (let part = 0; part < Math.max(parts.length, known); part += 1) {
-      const listed = parts[part] ?? [];
-      const first = thread;
-      const { at } = await send({
-        purpose: `part:${part + 1}`,
-        version: JSON.stringify([
-          // The first message includes the count of all names.
-          part === 0 ? open : 0,
-          ...listed.map(({ domain: { name, question, lapse } }) => [name, question?.kept, lapse]),
-        ]),
-        since: names[0]?.domain.question?.at ?? context.now(),
-        places: [
-          first === undefined
-            ? directMessageTo(context.directory, owner)
-            : async () => ({ channelId: first.channelId, threadTs: first.ts }),
-        ],
-        message: async () => questionMessage(await partOf(context, listed, open), part === 0),
-      });
-      if (at === undefined) return undefined;
-      thread ??= at;
-    }
-    return undefined;
-  };
-}
-
-export async function partOf(
-  context: SlackContext,
-  names: readonly ListedName[],
-  open: number,
-): Promise<QuestionPart> {
-  const [costOf, renewals, details] = await Promise.all([
-    waitingOfListed(context),
-    renewalDaysOf(context, names),
-    context.portfolio.findMany(names.map(({ domain }) => domain.name)),
-  ]);
-  const notes = new Map(
-    [...details].flatMap(([name, { note }]) => (note === undefined ? [] : [[name, note] as const])),
-  );
-  return { names, open, costOf, renewals, notes };
-}
+/* Answers to the question to an owner. */
 
 async function keep(call: ActionCall): Promise<void> {
   const { context, person, value: name } = call;

@@ -28,18 +28,33 @@ export interface QuestionPart {
   readonly renewals: RenewalDays;
   /** The reason for each name. */
   readonly notes: ReadonlyMap<string, string>;
+  /** Reminders of other names. */
+  readonly reminders: readonly AnyBlock[];
 }
 
-/** The first part asks, the others follow in its thread. */
+/** The first part asks, the others follow in its thread. A name that was handed over has its own message. */
 export function questionMessage(part: QuestionPart, isFirst: boolean): Message {
-  const { names } = part;
-  if (names.length === 0) return message(NOTHING_LEFT, [section(NOTHING_LEFT)]);
-  const asked = questionText(part);
-  const title = isFirst ? asked : `Also: ${names.map(({ domain }) => displayName(domain.name)).join(', ')}`;
+  const { names, reminders } = part;
+  const asked = names.flatMap((listed, index) => questionBlocks(listed, index, part));
+  const also = reminders.length === 0 ? [] : [section('*Also due*'), ...reminders];
+  const [first] = names;
+  const from = first?.domain.question?.from;
+  if (first !== undefined && from !== undefined) {
+    const text = handoverText(from, first);
+    return message(text, [section(`${text}\nDo you still need it?`), ...asked, ...also]);
+  }
+  const text = questionText(part);
+  const title = isFirst ? text : `Also: ${names.map(({ domain }) => displayName(domain.name)).join(', ')}`;
   return message(escapeText(title), [
-    ...(isFirst ? [section(`*${escapeText(asked)}*`)] : []),
-    ...names.flatMap((listed, index) => questionBlocks(listed, index, part)),
+    ...(isFirst ? [section(`*${escapeText(text)}*`)] : []),
+    ...asked,
+    ...also,
   ]);
+}
+
+function handoverText(from: string, { domain: { name, question } }: ListedName): string {
+  const said = question?.note === undefined ? '' : `: “${quote(question.note)}”`;
+  return `${mention(from)} handed ${formatName(name)} over to you${said}`;
 }
 
 function questionText({ names, open }: QuestionPart): string {
@@ -57,14 +72,14 @@ export function isOpen({ domain }: ListedName): boolean {
   return ownerAnswer(domain, endOf(domain))?.code === 'open';
 }
 
-const NOTHING_LEFT = 'There’s nothing left to answer here.';
+export const NOTHING_LEFT = 'There’s nothing left to answer here.';
 
 const SAID = { keep: 'you keep it', lapse: 'you let it lapse' } as const;
 
 function questionBlocks(
   listed: ListedName,
   index: number,
-  { costOf, renewals, notes }: Omit<QuestionPart, 'names' | 'open'>,
+  { costOf, renewals, notes }: QuestionPart,
 ): AnyBlock[] {
   const { domain } = listed;
   const answer = ownerAnswer(domain, endOf(domain));
@@ -92,20 +107,6 @@ function answerButtons(name: string) {
     make('owner_handover', 'Hand it over…'),
     make('reminder_lapse', 'Let it lapse'),
   ];
-}
-
-/** To the new owner, who gets the same question. */
-export function handoverMessage(
-  { from, note }: { readonly from: string; readonly note: string | undefined },
-  part: QuestionPart,
-): Message {
-  const [first] = part.names;
-  const said = note === undefined ? '' : `: “${quote(note)}”`;
-  const text = `${mention(from)} handed ${first === undefined ? 'a name' : formatName(first.domain.name)} over to you${said}`;
-  return message(text, [
-    section(`${text}\nDo you still need it?`),
-    ...part.names.flatMap((listed, index) => questionBlocks(listed, index, part)),
-  ]);
 }
 
 export function keptText(name: string): string {

@@ -1,8 +1,6 @@
 import type { TeamEvent } from '../../ledger/events.ts';
 import { charterStatusMessage } from '../approvals/signing/charter.view.ts';
 import type { SlackContext } from '../context.ts';
-import { partOf } from '../expiry/owner-question.ts';
-import { handoverMessage } from '../expiry/owner-question.view.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { directMessageTo, type NotificationPlanner, ONCE } from '../outbound/notify.ts';
 import {
@@ -39,15 +37,6 @@ export function createEventPlanner(context: SlackContext): NotificationPlanner {
         async () => (reminderChannel === undefined ? undefined : { channelId: reminderChannel }),
       ];
       await send({ ...told, purpose: 'notice', places, message: () => textMessage(reroutedText(event)) });
-      return undefined;
-    }
-    if (event.kind === 'name_handed_over') {
-      const { to = '', actor: from, reason: note } = event;
-      const listed = await context.expiry.findListed(event.subject.id);
-      if (listed?.domain.owner !== to) return undefined;
-      const places = [directMessageTo(context.directory, to)];
-      const message = async () => handoverMessage({ from, note }, await partOf(context, [listed], 1));
-      await send({ ...told, purpose: `to:${to}`, places, message });
       return undefined;
     }
     const origin = 'origin' in event ? event.origin : undefined;

@@ -1,0 +1,175 @@
+import { dueAsClaimed } from '../../expiry/digest.ts';
+import type { ListedName } from '../../expiry/expiry.ts';
+import { ownerOfDay } from '../../expiry/owner-question.ts';
+import type { DueReminder } from '../../expiry/plan.ts';
+import type { DigestMore, PlannedReminder } from '../../expiry/ports.ts';
+import { chunksOf, groupBy, present } from '../../lib/collections.ts';
+import type { MessagePlace } from '../../outbox/notifications.ts';
+import { renewalDaysOf, renewalWays, waitingCosts, waitingOfListed } from '../approvals/waiting.ts';
+import type { SlackContext } from '../context.ts';
+import { type Message, textMessage } from '../kit/blocks.ts';
+import { type NotificationPlanner, ONCE } from '../outbound/notify.ts';
+import { partBlocks } from './digest.view.ts';
+import {
+  createDigestViews,
+  type DigestViews,
+  outlookOn,
+  scheduleOf,
+  threadOf,
+} from './digest-notifications.ts';
+import { isOpen, NOTHING_LEFT, questionMessage } from './owner-question.view.ts';
+
+/*
+ * An owner's messages of a day: questions and reminders. People get one direct message a day: what comes later goes
+ * into its thread. Answers update the questions.
+ */
+
+const NAMES_PER_MESSAGE = 20;
+
+/** One message. Its questions and reminders are of the same time. */
+export interface OwnerPart {
+  readonly owner: string;
+  readonly purpose: string;
+  readonly at: Date;
+  readonly questions: readonly ListedName[];
+  /** Unanswered questions of all parts. */
+  readonly open: number;
+  /** Of other names. */
+  readonly reminders: readonly DueReminder<PlannedReminder>[];
+  /** Of this part and the following ones of the same time. */
+  readonly ahead: readonly DueReminder<PlannedReminder>[];
+}
+
+/** @param isFirst the other messages are in its thread */
+type View = (part: OwnerPart, isFirst: boolean) => Promise<Message>;
+
+export function createOwnerDayPlanner(
+  context: SlackContext,
+  { question = questionView(context), digest = createDigestViews(context) }: Partial<OwnerViews> = {},
+): NotificationPlanner {
+  return async ({ id, notifications }, send) => {
+    const parts = await partsOf(context, id);
+    const first = notifications.find(({ message }) => message !== undefined);
+    const firstPurpose = first?.purpose ?? parts[0]?.purpose;
+    let thread = first?.message;
+    for (const part of parts) {
+      const isFirst = part.purpose === firstPurpose;
+      const view = part.questions.length > 0 ? question : reminderView(context, digest);
+      const { at, state } = await send({
+        purpose: part.purpose,
+        version: versionOf(part, isFirst),
+        since: part.at,
+        places: [thread === undefined ? () => placeOf(context, part.owner) : threadOf(thread)],
+        message: () => view(part, isFirst),
+      });
+      if (state === 'refused') await context.reminders.redirectOwner(id, context.now());
+      if (at === undefined) return undefined;
+      thread ??= at;
+    }
+    // Without a question if others own its names now.
+    const purposes = new Set(parts.map(({ purpose }) => purpose));
+    for (const { purpose, message, shows } of notifications) {
+      if (purposes.has(purpose) || message === undefined || shows === ONCE) continue;
+      const emptied = { version: 'empty', places: [], message: () => textMessage(NOTHING_LEFT) };
+      await send({ purpose, since: context.now(), ...emptied });
+    }
+    return undefined;
+  };
+}
+
+export interface OwnerViews {
+  readonly question: View;
+  readonly digest: Pick<DigestViews, 'head' | 'more'>;
+}
+
+async function partsOf(context: SlackContext, id: string): Promise<readonly OwnerPart[]> {
+  const { expiry, reminders, savedSettings, now } = context;
+  const [asked, claimed, settings] = await Promise.all([
+    expiry.askedIn(id),
+    reminders.remindedIn(id),
+    savedSettings(),
+  ]);
+  const questions = asked.filter(({ domain }) => domain.ownerLeftAt === undefined);
+  const askedNames = new Set(questions.map(({ domain }) => domain.name));
+  const owner = ownerOfDay(id);
+  const due = dueAsClaimed(claimed, scheduleOf(settings, now())).filter(
+    ({ name, watched }) => watched.owner === owner && !askedNames.has(name),
+  );
+  const entries = [
+    ...questions.map((question) => ({ at: question.domain.question?.at ?? now(), question })),
+    ...due.map((reminder) => ({ at: reminder.watched.claimedAt, reminder })),
+  ];
+  const open = questions.filter(isOpen).length;
+  return [...groupBy(entries, ({ at }) => at.getTime())]
+    .sort(([a], [b]) => a - b)
+    .flatMap(([time, group]) =>
+      chunksOf(group, NAMES_PER_MESSAGE).map((chunk, index) => ({
+        owner,
+        purpose: `part:${new Date(time).toISOString()}:${index + 1}`,
+        at: new Date(time),
+        open,
+        questions: present(chunk.map((each) => 'question' in each && each.question)),
+        reminders: present(chunk.map((each) => 'reminder' in each && each.reminder)),
+        ahead: present(
+          group.slice(index * NAMES_PER_MESSAGE).map((each) => 'reminder' in each && each.reminder),
+        ),
+      })),
+    );
+}
+
+/** Reminders are as of their day. */
+function versionOf({ open, questions }: OwnerPart, isFirst: boolean): string {
+  if (questions.length === 0) return ONCE;
+  // The first message counts the names of all.
+  return JSON.stringify([
+    isFirst ? open : 0,
+    ...questions.map(({ domain: { name, question, lapse } }) => [name, question?.kept, lapse]),
+  ]);
+}
+
+/** Slack accepts messages to deactivated people, but no one reads them. */
+async function placeOf({ directory }: SlackContext, owner: string): Promise<MessagePlace | undefined> {
+  return (await directory.membership(owner)) === 'left'
+    ? undefined
+    : { channelId: await directory.directMessage(owner) };
+}
+
+async function digestPartOf(
+  context: SlackContext,
+  { owner, reminders, ahead }: OwnerPart,
+): Promise<Omit<DigestMore, 'left'>> {
+  const schedule = scheduleOf(await context.savedSettings(), context.now());
+  const { renewals } = await outlookOn(context, schedule, ahead);
+  const digestId = ahead[0]?.watched.digestId ?? '';
+  return { digestId, destination: owner, reminders, renewals, disputed: [], more: false };
+}
+
+/** Without a question, reminders look like a digest. */
+function reminderView(context: SlackContext, digest: OwnerViews['digest']): View {
+  return async (part, isFirst) => {
+    const { ahead, reminders } = part;
+    const content = await digestPartOf(context, part);
+    return isFirst
+      ? digest.head({ ...content, all: ahead, total: ahead.length, undated: 0, uncovered: [] })
+      : digest.more({ ...content, left: ahead.length - reminders.length });
+  };
+}
+
+function questionView(context: SlackContext): View {
+  return async (part, isFirst) => {
+    const { questions: names, open } = part;
+    const [costOf, renewals, details, waitingOf, ways, also] = await Promise.all([
+      waitingOfListed(context),
+      renewalDaysOf(context, names),
+      context.portfolio.findMany(names.map(({ domain }) => domain.name)),
+      waitingCosts(context),
+      renewalWays(context),
+      digestPartOf(context, part),
+    ]);
+    const notes = new Map(
+      [...details].flatMap(([name, { note }]) => (note === undefined ? [] : [[name, note] as const])),
+    );
+    const reminders = partBlocks(also, waitingOf, false, ways);
+    return questionMessage({ names, open, costOf, renewals, notes, reminders }, isFirst);
+  };
+}
