@@ -9,7 +9,7 @@ import type { Impact } from './impact.ts';
 import type { Incident, IncidentUpdate } from './incident.ts';
 import type { KnownDelegation } from './parent-delegation.ts';
 import type { EditedName, NameDetails, NameLimit } from './portfolio.ts';
-import type { FindingCode, JudgedName, Posture } from './posture.ts';
+import type { FindingCode, FindingsChange, JudgedName, Posture } from './posture.ts';
 import type { Preset, PresetContent } from './presets.ts';
 import type { KnownChange } from './unexplained-changes.ts';
 import type { AllowedChanges } from './weakening.ts';
@@ -284,6 +284,8 @@ export interface PortfolioStore extends TagSource {
   ownerReturned(userId: string): Promise<void>;
   /** Every name that a filter finds, regardless of its conditions on findings. */
   judged(query: Pick<NameQuery, 'filter' | 'owners' | 'names' | 'now'>): Promise<readonly ListedJudgedName[]>;
+  /** Findings of watched names that began or ended in [from, to), by the difference between its two ends. */
+  findingsChanges(from: Date, to: Date): Promise<readonly FindingsChange[]>;
   /** Trusted registrars of names that orders registered, transferred or renewed: the domain service's. */
   ownRegistrars(): Promise<readonly string[]>;
 }

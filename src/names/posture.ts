@@ -203,6 +203,36 @@ function statusOf({ findings: [worst], unseen }: Judgement): NameStatus {
   return unseen.length > 0 ? 'unchecked' : 'fine';
 }
 
+/** Names whose findings changed in a period, by what began and what ended. */
+export interface FindingsChange {
+  readonly began: readonly FindingCode[];
+  readonly ended: readonly FindingCode[];
+  readonly names: number;
+}
+
+/** A finding that a worse one replaced isn't fixed. */
+const REPLACED_BY: Readonly<Partial<Record<FindingCode, FindingCode>>> = {
+  expires_soon: 'expired',
+  certificate_expiring: 'certificate_expired',
+  lame: 'all_lame',
+};
+
+/** Names by new and fixed problem, worst first; notes aren't problems. */
+export function countChanges(changes: readonly FindingsChange[]) {
+  const isFixed = (code: FindingCode, { ended, began }: FindingsChange) => {
+    const worse = REPLACED_BY[code];
+    return ended.includes(code) && !(worse !== undefined && began.includes(worse));
+  };
+  const namesBy = (holds: (code: FindingCode, change: FindingsChange) => boolean) =>
+    [...CODES.danger, ...CODES.warning].flatMap((code) => {
+      const names = changes
+        .filter((change) => holds(code, change))
+        .reduce((sum, change) => sum + change.names, 0);
+      return names === 0 ? [] : [{ code, names }];
+    });
+  return { new: namesBy((code, { began }) => began.includes(code)), fixed: namesBy(isFixed) };
+}
+
 /** From dates, owner and incidents. */
 function decidedFindings(name: JudgedName): readonly Lasting[] {
   const { expiresAt, deletedAt, isLapsing, hasOwner, incidentSince } = name;

@@ -3,6 +3,7 @@ import { type Maybe, present } from '../lib/collections.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import { isLeft, isNone, type NameSort } from '../names/filter.ts';
 import type { NameQuery } from '../names/ports.ts';
+import { FINDING_CODES } from '../names/posture.ts';
 import { storedPosture } from '../names/stored.ts';
 import { optional, optionalText, row } from './columns.ts';
 import { Prisma } from './database.ts';
@@ -225,6 +226,33 @@ export function judgedNames(query: Conditions, teamId: string): Prisma.Sql {
       SELECT name, min(opened_at) AS since FROM incidents
       WHERE team_id = ${teamId} AND state IN ('open', 'raised') GROUP BY name
     ) i USING (name) ${where(conditionsOf(query))}`;
+}
+
+/** Rows of {@link changedFindings}. */
+export const changedFindingRows = z.array(
+  z.object({
+    began: z.array(z.enum(FINDING_CODES)),
+    ended: z.array(z.enum(FINDING_CODES)),
+    names: z.number(),
+  }),
+);
+
+/** A finding that was closed and opened again, or the reverse, didn't change. */
+export function changedFindings(from: Date, to: Date): Prisma.Sql {
+  return Prisma.sql`
+    SELECT began, ended, count(*)::int AS names FROM (
+      SELECT COALESCE(array_agg(code) FILTER (WHERE is_first_open AND is_last_open), '{}') AS began,
+        COALESCE(array_agg(code) FILTER (WHERE NOT is_first_open AND NOT is_last_open), '{}') AS ended
+      FROM (
+        SELECT o.name, c.code, (array_agg(c.is_open ORDER BY o.seq))[1] AS is_first_open,
+          (array_agg(c.is_open ORDER BY o.seq DESC))[1] AS is_last_open
+        FROM observations o JOIN domains d USING (name) CROSS JOIN LATERAL (
+          SELECT jsonb_array_elements_text(o.data -> 'opened') AS code, true AS is_open
+          UNION ALL SELECT jsonb_array_elements_text(o.data -> 'closed'), false) c
+        WHERE o.origin = 'finding' AND o.at >= ${from}::timestamptz AND o.at < ${to}::timestamptz
+        GROUP BY o.name, c.code ORDER BY c.code
+      ) ends GROUP BY name
+    ) changed WHERE cardinality(began) + cardinality(ended) > 0 GROUP BY began, ended`;
 }
 
 export const OWNERS = Prisma.sql`

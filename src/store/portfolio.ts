@@ -28,6 +28,8 @@ import { type Changer, importNames, NO_REMINDER, removeDomain } from './domain-s
 import { announceEvents, insertEvents } from './events.ts';
 import { wakePlans } from './notifications.ts';
 import {
+  changedFindingRows,
+  changedFindings,
   detailsRow,
   foundRow,
   judgedNames,
@@ -88,6 +90,8 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
     zones: async (query) => zoneRows.parse(await run(zonesOfNames(query))),
 
     judged: async (query) => judgedRow.read(await run(judgedNames(query, teamId))),
+
+    findingsChanges: async (from, to) => changedFindingRows.parse(await run(changedFindings(from, to))),
 
     owners: async () => ownerRows.parse(await run(OWNERS)),
 

@@ -52,6 +52,7 @@ it('a month is reported once at its end: spent, saved, upcoming, and decisions',
   expect(said).toMatch(/\*Next twelve months\*: about €/);
   expect(said).toMatch(/<@U0BOB> approved 1 order, within 1 minute/);
   expect(said).toMatch(/<@U0BOB> denied 1 order/);
+  expect(said).toMatch(/\*New problems\*: .*Owner \(\d+\)/);
   await t.demo.moveTime(DAY_MS);
   expect(reports()).toHaveLength(1);
   expect(reports(EXPIRY), 'only in its own channel').toEqual([]);

@@ -5,6 +5,7 @@ import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { NO_DELEGATION } from '../../src/names/observe-delegation.ts';
 import {
   CERTIFICATES,
+  countChanges,
   FINDING_CODES,
   type FindingCode,
   type JudgedName,
@@ -229,6 +230,23 @@ test('a short signature that is the same a day later is a warning within three d
   expect(codesAt(nameWith({ posture }), 2)).toEqual(['dnssec_expiring']);
   const renewed = posed(historyOf([0, short(2)], [1, short(3)]), at(1));
   expect(codesAt(nameWith({ posture: renewed }), 2)).toEqual([]);
+});
+
+test('a problem that a worse one replaced isn’t fixed, and notes don’t count', () => {
+  const changes = [
+    { began: ['expired', 'unlocked', 'no_caa'], ended: ['expires_soon', 'unsigned'], names: 2 },
+    { began: ['unlocked'], ended: ['expires_soon', 'lame'], names: 3 },
+  ] as const;
+  expect(countChanges(changes)).toEqual({
+    new: [
+      { code: 'expired', names: 2 },
+      { code: 'unlocked', names: 5 },
+    ],
+    fixed: [
+      { code: 'expires_soon', names: 3 },
+      { code: 'lame', names: 3 },
+    ],
+  });
 });
 
 /* The contract once more, slowly: from a history and the moment, without anything that is stored. */

@@ -5,6 +5,7 @@ import { readImport } from '../../src/names/details-import.ts';
 import { readFilter } from '../../src/names/filter.ts';
 import type { DetailsChange } from '../../src/names/portfolio.ts';
 import type { FoundName, NameCursor, PortfolioStore } from '../../src/names/ports.ts';
+import type { FindingCode } from '../../src/names/posture.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
@@ -303,4 +304,27 @@ describe('an import', () => {
   ])('of %j gets the reason: %s', async (text, code) => {
     expect(await readImport(text)).toMatchObject({ ok: false, issues: [{ code }] });
   });
+});
+
+test('counts what began and ended in a period, by the difference between its ends', async () => {
+  const at = (day: number) => new Date(Date.UTC(2027, 4, day));
+  const records = createNameRecordStore(database, 'T0TEAM');
+  const observe = async (name: string, day: number, opened: FindingCode[], closed: FindingCode[]) => {
+    const known = await records.find(name);
+    if (known === undefined) throw new Error('it is not there');
+    const observation = { origin: 'finding', at: at(day), opened, closed } as const;
+    await records.save(known, { after: known, observations: [observation], incident: undefined });
+  };
+  await watch('one.rest', 'two.rest', 'back.rest');
+  await observe('one.rest', 0, ['lame'], []);
+  await observe('one.rest', 1, ['unlocked', 'expires_soon'], []);
+  await observe('one.rest', 2, ['expired'], ['expires_soon', 'lame']);
+  await observe('two.rest', 3, ['unlocked', 'expired'], []);
+  await observe('two.rest', 40, [], ['unlocked']);
+  await observe('back.rest', 4, [], ['unlocked']);
+  await observe('back.rest', 5, ['unlocked'], []);
+  const changes = await store.findingsChanges(at(1), at(32));
+  expect(changes).toHaveLength(2);
+  expect(changes).toContainEqual({ began: ['expired', 'unlocked'], ended: [], names: 1 });
+  expect(changes).toContainEqual({ began: ['expired', 'unlocked'], ended: ['lame'], names: 1 });
 });

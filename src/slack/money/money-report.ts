@@ -2,6 +2,7 @@ import { nextTwelveMonths } from '../../expiry/chart.ts';
 import { lastScheduledThisMonth } from '../../expiry/schedule.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { readSpan, renewalsAhead, renewalsOf, type SpendSpan, spendOf, totalOf } from '../../money/spend.ts';
+import { countChanges } from '../../names/posture.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import type { SlackContext } from '../context.ts';
 import { type NotificationPlanner, ONCE } from '../outbound/notify.ts';
@@ -63,15 +64,18 @@ async function figuresOf(context: SlackContext, span: SpendSpan, timeZone: strin
   const { text: month, from, to } = span;
   const now = context.now();
   const today = utcDay(now);
-  const [list, purchases, unknownOutcomes, lapsed, renewals, budgets, decisions] = await Promise.all([
-    context.prices.list(),
-    spending.purchases(from, to),
-    spending.unknownOutcomes(from, to),
-    reports.lapsed(from, to),
-    spending.renewals(now, new Date(now.getTime() + AHEAD_MS), timeZone),
-    context.budgets.standings(utcDay(new Date(to.getTime() - 1))),
-    reports.decisions(from, to),
-  ]);
+  const [list, purchases, unknownOutcomes, lapsed, renewals, budgets, decisions, changes] = await Promise.all(
+    [
+      context.prices.list(),
+      spending.purchases(from, to),
+      spending.unknownOutcomes(from, to),
+      reports.lapsed(from, to),
+      spending.renewals(now, new Date(now.getTime() + AHEAD_MS), timeZone),
+      context.budgets.standings(utcDay(new Date(to.getTime() - 1))),
+      reports.decisions(from, to),
+      context.portfolio.findingsChanges(from, to),
+    ],
+  );
   const { total: spent, byTask, byMandate } = spendOf(list, purchases);
   const ahead = renewalsAhead(list, renewals, nextTwelveMonths(now, timeZone), today);
   return {
@@ -85,5 +89,6 @@ async function figuresOf(context: SlackContext, span: SpendSpan, timeZone: strin
     aheadTotal: totalOf(ahead),
     budgets,
     decisions,
+    problems: countChanges(changes),
   };
 }

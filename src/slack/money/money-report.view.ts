@@ -1,7 +1,9 @@
 import type { BudgetStatus } from '../../money/budget.ts';
 import type { Decision } from '../../money/ports.ts';
 import type { SpendLine, SpendSum } from '../../money/spend.ts';
+import type { countChanges } from '../../names/posture.ts';
 import { code, context, count, header, lines, type Message, mention, message } from '../kit/blocks.ts';
+import { findingLabel } from '../names/posture.view.ts';
 import { budgetLines, periodText } from './budget.view.ts';
 import { sumText } from './spend.view.ts';
 
@@ -22,14 +24,15 @@ export interface MoneyReport {
   /** Balance on the month's last day. */
   readonly budgets: readonly BudgetStatus[];
   readonly decisions: readonly Decision[];
+  readonly problems: ReturnType<typeof countChanges>;
 }
 
 /** Lines per part; the file of `/domain spend` has all. */
 const SHOWN_LINES = 3;
 
 export function moneyReport(report: MoneyReport): Message {
-  const { month, spent, byTask, byMandate, unknownOutcomes, saved, ahead, aheadTotal, budgets, decisions } =
-    report;
+  const { month, spent, byTask, byMandate, unknownOutcomes, saved, ahead, aheadTotal } = report;
+  const { budgets, decisions, problems } = report;
   const sum = (of: SpendSum) =>
     of.names === 0 ? 'nothing' : `${sumText(of)}, for ${count(of.names, 'name')}`;
   const [next] = ahead;
@@ -45,9 +48,24 @@ export function moneyReport(report: MoneyReport): Message {
       `*Next twelve months*: ${sum(aheadTotal)}${next === undefined || next.names === 0 ? '' : `; ${sumText(next)} in ${periodText(next.key)}`}`,
       ...shortened(budgetLines(budgets)),
       ...shortened(decisions.map(decisionLine)),
+      problemsLine('New', problems.new),
+      problemsLine('Fixed', problems.fixed),
     ]),
     context(`By your price list, months in UTC · details: \`/domain spend ${month}\``),
   ]);
+}
+
+/** The worst ones, by what they concern; `/domain posture` lists the names. */
+function problemsLine(kind: string, problems: MoneyReport['problems']['new']): string | false {
+  const byLabel = new Map<string, number>();
+  for (const { code: found, names } of problems) {
+    const label = findingLabel(found);
+    byLabel.set(label, (byLabel.get(label) ?? 0) + names);
+  }
+  const texts = [...byLabel].map(([label, names]) => `${label} (${names})`);
+  const left = texts.length - SHOWN_LINES;
+  const shown = [...texts.slice(0, SHOWN_LINES), ...(left > 0 ? [`${left} more`] : [])];
+  return texts.length > 0 && `*${kind} problems*: ${shown.join(', ')}`;
 }
 
 function shortened(all: readonly string[]): string[] {

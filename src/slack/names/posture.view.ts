@@ -107,6 +107,10 @@ const PARTS: Readonly<Record<Part, string>> = {
   certificate: 'certificate',
 };
 
+export function findingLabel(code: FindingCode): string {
+  return FINDING_TEXTS[code].label;
+}
+
 /** `:warning: no transfer lock` @param label before it, with a space */
 export function findingText(
   { code: finding, about = [] }: Pick<Finding, 'code' | 'about'>,
