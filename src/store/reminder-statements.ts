@@ -2,13 +2,14 @@ import { z } from 'zod';
 import type { CandidateRange } from '../expiry/candidates.ts';
 import { DISPUTED_CODE } from '../expiry/marks.ts';
 import { ownerDay, ownerOfDay } from '../expiry/owner-question.ts';
-import type {
-  Destination,
-  NewQuestions,
-  PlannedReminder,
-  ReminderClaim,
-  ReminderKey,
-  WatchedReminder,
+import {
+  COMMON,
+  type Destination,
+  type NewQuestions,
+  type PlannedReminder,
+  type ReminderClaim,
+  type ReminderKey,
+  type WatchedReminder,
 } from '../expiry/ports.ts';
 import { type DateDoubt, SAME_END_MS } from '../names/dates.ts';
 import { storedQuestion } from '../names/portfolio.ts';
@@ -379,10 +380,12 @@ export const keyRows = z.array(
     .transform(({ name, day, threshold }): ReminderKey => ({ name, expiry: utcDay(day), threshold })),
 );
 
+/** With the copies in the common digest. */
 export function selectReminders(digestId: string, destination: Destination): Prisma.Sql {
   return Prisma.sql`
     SELECT name, expires_at AS day, threshold FROM reminders
-    WHERE digest_id = ${digestId} AND destination = ${destination}`;
+    WHERE digest_id = ${digestId}
+      AND (destination = ${destination} OR (${destination} = ${COMMON} AND copy_purpose IS NOT NULL))`;
 }
 
 /** Owned names with an end in a range, without a question about it that was answered or asked of the same owner. */

@@ -358,6 +358,9 @@ describe('several places', () => {
       'mine.rest C0EXPIRY',
       'mine.rest U0ADA',
     ]);
+    const [digest = ''] = await rig.digests();
+    const listed = await rig.reminders.remindersOf(digest, '');
+    expect(listed.map(({ name }) => name).sort()).toEqual(['brand.rest', 'common.rest', 'mine.rest']);
   });
 
   test('only the common channel gets the number of names without a date', async () => {
