@@ -16,14 +16,14 @@ import { type Bot, startBot } from '#src/app/bot.ts';
 import { PACE, type Seams } from '#src/app/seams.ts';
 import { readConfig } from '#src/config/environment.ts';
 import { createLog, type Log } from '#src/lib/log.ts';
-import type { CertificateEnd } from '#src/registry/certificate.ts';
 import { COMMANDS } from '#src/slack/index.ts';
 import { BOT_SCOPES } from '#src/slack/outbound/scopes.ts';
 import { type DemoDns, startDemoDns } from './dns.ts';
 import { addHolidayNames, goOn, HISTORY_DAYS, liveHistory, RESTAURANTS, welcome } from './history.ts';
 import { passOn } from './pass-on.ts';
+import { certificateOf, showRecord, showRecords } from './records.ts';
 import { openRoot, pageAddress, pressWith } from './root-key.ts';
-import { passDays, playTheft, showRecord } from './story.ts';
+import { passDays, playTheft } from './story.ts';
 import { createReceiver } from './webhook-receiver.ts';
 
 export interface DemoOptions {
@@ -95,6 +95,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
   });
   service.clock.setOffset(aheadMs);
   if (isNew) addHolidayNames(service);
+  if (lived) showRecords(service);
   if (lived) showRecord(service, STOLEN);
   const dns = await startDemoDns(service, [SANDBOX_ACCOUNTS.alice.context], options.rude);
   let demo: Demo | undefined;
@@ -248,7 +249,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       seams: {
         now,
         host: '127.0.0.1',
-        readCertificate: async () => certificateOf(service.clock.real()),
+        readCertificate: async (name) => certificateOf(name, service.clock.real()),
         ...options.seams,
         pace: { ...(options.seams?.pace ?? PACE), spacingMs: 10 },
       },
@@ -307,13 +308,6 @@ function livedSeed(): Partial<Seed> {
   if (first === undefined) throw new Error('the workspace has no channel');
   const history = { ...first, id: RESTAURANTS, name: 'restaurants', topic: 'Domains of our restaurants' };
   return { channels: [first, history, ...rest] };
-}
-
-const CERTIFICATE_DAYS = 68;
-
-/** The sandbox has no websites, so certificates are made up. */
-function certificateOf(now: number): CertificateEnd {
-  return { state: 'seen', value: [new Date(now + CERTIFICATE_DAYS * DAY_MS).toISOString()] };
 }
 
 /** The demo's key for credentials. It is stored with the demo's data, so that linked accounts survive a restart. */

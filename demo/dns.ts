@@ -14,12 +14,19 @@ export interface DemoDns {
   close(): Promise<void>;
 }
 
-/** The key of `cafe.rest`. Nothing is signed with it: only its match with the DS record is checked. */
-const KEY: DnskeyRecord = {
-  flags: 257,
-  algorithm: 13,
-  key: createHash('sha512').update('cafe.rest').digest(),
-};
+/** Nothing is signed with these keys: only their match with the DS record is checked. */
+function keyOf(name: string): DnskeyRecord {
+  return { flags: 257, algorithm: 13, key: createHash('sha512').update(name).digest() };
+}
+
+function dnskeyOf(name: string): string {
+  const { flags, algorithm, key } = keyOf(name);
+  return `@ DNSKEY ${flags} 3 ${algorithm} ${key.toString('base64')}`;
+}
+
+function dsOf(name: string, key: DnskeyRecord): string {
+  return `${keyTagOf(key)} ${key.algorithm} 2 ${dsDigest(name, key, 2)}`;
+}
 
 /** The records of names in use. All others are delegated and empty. */
 const RECORDS: Readonly<Record<string, readonly string[]>> = {
@@ -31,15 +38,18 @@ const RECORDS: Readonly<Record<string, readonly string[]>> = {
     '@ TXT "v=spf1 mx -all"',
     '_dmarc TXT "v=DMARC1; p=reject"',
     '@ CAA 0 issue "letsencrypt.org"',
-    `@ DNSKEY ${KEY.flags} 3 ${KEY.algorithm} ${KEY.key.toString('base64')}`,
+    dnskeyOf('cafe.rest'),
   ],
+  'pantry.rest': [dnskeyOf('pantry.rest')],
   'bar.rest': ['@ A 198.51.100.8', 'www A 198.51.100.8', '@ MX 10 mail.cafe.rest'],
   'menu.example': ['@ A 198.51.100.9', '@ MX 10 mail.cafe.rest'],
   'deli.rest': ['@ A 198.51.100.10'],
 };
 /** DS records of signed names, in their registry's zone. */
 const SIGNED: Readonly<Record<string, readonly string[]>> = {
-  'cafe.rest': [`${keyTagOf(KEY)} ${KEY.algorithm} 2 ${dsDigest('cafe.rest', KEY, 2)}`],
+  'cafe.rest': [dsOf('cafe.rest', keyOf('cafe.rest'))],
+  // Its key was changed without its DS record.
+  'pantry.rest': [dsOf('pantry.rest', keyOf('former key'))],
 };
 /** Nothing listens there. */
 const NOBODY = '127.0.0.1:9';

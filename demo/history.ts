@@ -71,6 +71,9 @@ deli.rest,U0BOB,client-acme,
 catering.rest,U0CAROL,client-catering,Ask before letting it lapse
 `;
 
+/** Nobody has said who owns it. */
+const OWNERLESS = 'mezze.rest';
+
 /** Adds sandbox names that the history needs. */
 export function addHolidayNames({ state, clock }: SandboxService): void {
   for (const name of HOLIDAY_NAMES)
@@ -212,15 +215,22 @@ async function solveIncident({ workspace, dns, bot, moveTo }: HistoryParts, who:
   if (told === undefined) return;
   await who.fillIn({ message: told, action: 'alert_ours' }, { reason: 'Its zone comes with the website' });
   dns.sandbox.world.serve(MADE, SANDBOX_NAMESERVERS, ['@ A 198.51.100.12']);
+  // Two daily lookups see that it works now.
+  for (const daysAgo of [7, 6]) {
+    moveTo(daysAgo);
+    await bot.catchUp();
+  }
 }
 
-/** Imports the sandbox's names into the watch list, with dates and some owners. */
+/** Imports the sandbox's names into the watch list, with dates and owners. */
 async function importNames({ bot, service }: HistoryParts, who: Doing): Promise<void> {
   const bought = new Set(service.state.charges.map(({ name }) => name));
-  const lines = service.state
+  const domains = service.state
     .domains(SANDBOX_ACCOUNTS.alice.context)
+    .filter(({ name }) => name !== SANDBOX_TRANSFER.name);
+  const lines = domains
     // Bought names are watched automatically.
-    .filter(({ name }) => name !== SANDBOX_TRANSFER.name && !bought.has(name))
+    .filter(({ name }) => !bought.has(name))
     .map(({ name, expires }) => `${name},${new Date(expires).toISOString().slice(0, 10)}`);
   await bot.expiry.importNames(
     lines.join('\n'),
@@ -229,6 +239,9 @@ async function importNames({ bot, service }: HistoryParts, who: Doing): Promise<
   );
   const plan = await who.answered(() => who.fillIn('/domain names import', { rows: PORTFOLIO }));
   await who.pressed(plan, 'names_import_apply');
+  const unowned = domains.filter(({ name }) => name !== OWNERLESS && !PORTFOLIO.includes(`\n${name},`));
+  const owned = unowned.map(({ name }, at) => [name, { owner: at % 2 === 0 ? 'U0BOB' : 'U0CAROL' }] as const);
+  await bot.facts.change(new Map(owned), 'U0BOB', { channelId: '' });
 }
 
 async function setBudget(admin: Doing): Promise<void> {

@@ -1,5 +1,6 @@
 import { type SandboxDns, type SandboxService, type Scene, theft } from '@domain-steward/sandbox-service';
 import type { Workspace } from '@domain-steward/slack-workspace';
+import { showRecord } from './records.ts';
 
 /* Events for the guided paths: a guarded name is stolen, and the bot reports it within minutes; and days pass. */
 
@@ -21,16 +22,6 @@ const MINUTE_MS = 80_000;
 const MAX_MINUTES = 12;
 /** The signs of the theft. */
 const TOLD = ['nameservers', 'registrar'];
-
-/** Shows a complete public record of a name. */
-export function showRecord({ registry }: SandboxService, name: string): void {
-  registry.show(name, {
-    registrar: { ianaId: '9998', name: 'Sandbox Registrar Ltd' },
-    owner: { name: 'Anna Example', organization: 'Example GmbH' },
-    statuses: ['active', 'client transfer prohibited', 'client delete prohibited'],
-    isSigned: true,
-  });
-}
 
 /**
  * Plays the theft of a name: its locks are removed, it is transferred, its date changes like after a renewal, and it

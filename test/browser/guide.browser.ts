@@ -215,7 +215,7 @@ test('several names are renewed at once from the digest', async () => {
   await digest.getByRole('button', { name: 'Renew several…' }).click();
   const names = dialog.getByRole('group', { name: 'Names' });
   await names.getByLabel(/^bakery\.rest/).check();
-  await names.getByLabel(/^brunch\.rest/).check();
+  await names.getByLabel(/^bar\.rest/).check();
   await dialog.getByRole('button', { name: 'Request' }).click();
 
   const card = window.message(/Renew 2 names for 1 year/);
@@ -235,7 +235,7 @@ test('several names are renewed at once from the digest', async () => {
       .slice(-2)
       .map(({ name }) => name)
       .sort(),
-  ).toEqual(['bakery.rest', 'brunch.rest']);
+  ).toEqual(['bakery.rest', 'bar.rest']);
 
   await page.getByLabel('You are').selectOption('U0ALICE');
   await page.getByRole('button', { name: 'Domain Steward' }).click();

@@ -85,6 +85,22 @@ test('spending, orders, names and the mandate have content', async () => {
   expect(await answer(bob, '/domain mandates')).toContain('1 mandate in force');
 });
 
+test('most names are in order, and a few have telling findings', async () => {
+  // The names of the import are looked up in the background.
+  await until('all names are looked up', async () => {
+    const told = await answer(person('U0ADA'), '/domain posture');
+    const [, fine, total] = /^(\d+) of (\d+) names are fine/.exec(told) ?? [];
+    return Number(fine) / Number(total) > 0.7;
+  });
+  const [message] = person('U0ADA').ephemerals().slice(-1);
+  const shown = textOf(message ?? { blocks: [] });
+  expect(shown).toMatch(/deli\.rest\W+the certificate has expired/);
+  expect(shown).toMatch(/pantry\.rest\W+DNSSEC is broken/);
+  expect(shown).toMatch(/olive\.rest\W+no transfer lock/);
+  expect(shown).toMatch(/mezze\.rest\W+no owner/);
+  expect(shown).not.toContain('brasserie.rest');
+});
+
 test('nobody has ephemeral messages from the history', () => {
   expect([...atTheStart.values()].flat()).toEqual([]);
   expect(atTheStart.size).toBe(PEOPLE.length);

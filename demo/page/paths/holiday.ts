@@ -22,11 +22,12 @@ const { carol } = PEOPLE;
 /** Recorded as seen: the list of mandates. */
 const MANDATES = 'mandates';
 
-/** The newest message about a day's mandate acts. */
+/** The newest message to the channel about a day's mandate acts. */
 const day = ({ snapshot }: Situation) =>
   newest(
     messagesOf(snapshot).filter(
-      ({ text, thread_ts }) => thread_ts === undefined && text.includes('by mandate'),
+      ({ channel, text, thread_ts }) =>
+        channel === 'C0EXPIRY' && thread_ts === undefined && text.includes('by mandate'),
     ),
   );
 

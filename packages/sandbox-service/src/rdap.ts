@@ -62,11 +62,7 @@ function describe(domain: DomainView, patch: RegistryPatch, now: number, origin:
     handle: `${domain.name.toUpperCase()}-SANDBOX`,
     ldhName: domain.name,
     ...(unicode !== domain.name && { unicodeName: unicode }),
-    status: patch.statuses ?? [
-      EPP_STATUS[domain.status],
-      ...(domain.pendingTransfer === undefined ? [] : ['pending transfer']),
-      ...(domain.transferLocked ? ['client transfer prohibited'] : []),
-    ],
+    status: patch.statuses ?? statusesOf(domain, patch.locks),
     events: [
       { eventAction: 'registration', eventDate: rfc3339(domain.created) },
       { eventAction: 'expiration', eventDate: rfc3339(patch.expires ?? domain.expires) },
@@ -86,6 +82,15 @@ function describe(domain: DomainView, patch: RegistryPatch, now: number, origin:
     links: [{ value: self, rel: 'self', href: self, type: 'application/rdap+json' }],
     ...patch.record,
   };
+}
+
+function statusesOf(domain: DomainView, locks: readonly string[] = []): readonly string[] {
+  const { status, pendingTransfer, transferLocked } = domain;
+  return [
+    EPP_STATUS[status],
+    ...(pendingTransfer === undefined ? [] : ['pending transfer']),
+    ...new Set([...(transferLocked ? ['client transfer prohibited'] : []), ...locks]),
+  ];
 }
 
 function rfc3339(time: number): string {

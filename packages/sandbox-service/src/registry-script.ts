@@ -2,6 +2,8 @@
 export interface RegistryPatch {
   readonly registrar?: { readonly ianaId: string; readonly name: string };
   readonly statuses?: readonly string[];
+  /** Shown besides the statuses that follow from the name's life. */
+  readonly locks?: readonly string[];
   /** `redacted` shows a registrant without readable fields. */
   readonly owner?: { readonly name: string; readonly organization: string } | 'redacted';
   readonly nameServers?: readonly string[];

@@ -57,6 +57,10 @@ describe('the registry’s records', () => {
     service.registry.show('cafe.rest', { isGone: true });
     expect((await rdap('domain/cafe.rest')).status).toBe(404);
     service.registry.clear('cafe.rest');
+    service.registry.show('cafe.rest', { locks: ['client transfer prohibited'] });
+    expect((await rdap('domain/cafe.rest')).body).toMatchObject({
+      status: ['active', 'client transfer prohibited'],
+    });
     expect((await rdap('domain/cafe.rest')).body).not.toHaveProperty('entities');
   });
 
