@@ -151,13 +151,14 @@ function orderParts(
   const waits = order.items.filter(({ state }) => state === 'WAITING').length;
   const isPart = waits < order.items.length;
   const known = facts.order;
+  const { notBefore } = statement;
   return {
     title: words.title(order),
     button: 'Sign',
     body: html`${noteOf('unusual', 'Unusual', known?.unusual)}
 <dl>
 <dt>Requested by</dt><dd>${nameOf(facts, order.requesterId)}, ${moment(order.createdAt)}</dd>
-${order.reason === undefined ? undefined : html`<dt>Reason</dt><dd>“${order.reason}”</dd>\n`}<dt>Account</dt><dd>${known?.account}</dd>
+${order.reason === undefined ? undefined : html`<dt>Reason</dt><dd>“${order.reason}”</dd>\n`}${notBefore === undefined ? undefined : html`<dt>Will be sent</dt><dd>${moment(new Date(notBefore))}</dd>\n`}<dt>Account</dt><dd>${known?.account}</dd>
 ${known?.facts.map(({ label, lines }) => html`<dt>${label}</dt><dd>${linesOf(lines)}</dd>\n`)}<dt>Sent to</dt><dd><code>${statement.service}</code></dd>
 <dt>Order</dt><dd><code>${order.id}</code></dd>
 <dt>You sign as</dt><dd>${nameOf(facts, userId)}</dd>

@@ -35,6 +35,8 @@ beforeAll(async () => {
   expect(await people.vouch(t.ada, keys.ada, keys.bob)).toMatchObject({ done: true, title: 'Vouched' });
 });
 
+const HOUR_MS = 3_600_000;
+
 const signLink = async (order: SeenOrder, person = t.bob) =>
   addressIn(await people.told(person, () => person.click(order.card, 'order_sign')));
 /** Alice's names at the service. */
@@ -305,6 +307,28 @@ test('a person vouched for by a non-root signs', async () => {
   expect(await people.vouch(t.bob, keys.bob, keys.carol)).toMatchObject({ done: true });
   expect(await people.press(await signLink(order, t.carol), keys.carol)).toMatchObject({ done: true });
   await order.ends('SUCCEEDED');
+});
+
+test('an order is signed with its time, sent then, and its receipt says so', async () => {
+  const at = new Date(Math.ceil(Date.now() / 60_000) * 60_000 + 2 * HOUR_MS);
+  const typed = at.toLocaleString('sv-SE', { timeZone: t.alice.user.tz }).slice(0, 16);
+  const order = await ask(t.workspace, t.alice, `/domain renew deli.rest at ${typed}`);
+  const address = await signLink(order);
+  const { html } = await people.open(address);
+  const minute = at.toISOString().slice(0, 16).replace('T', ' ');
+  expect(html).toContain(
+    `<dt>Will be sent</dt><dd><time datetime="${at.toISOString()}">${minute} UTC</time></dd>`,
+  );
+  const before = sentFor();
+  expect(await people.press(address, keys.bob)).toMatchObject({ done: true });
+  await until('it is approved', () => order.state === 'APPROVED');
+  expect(sentFor()).toBe(before);
+  await t.demo.moveTime(2 * HOUR_MS);
+  await order.ends('SUCCEEDED');
+  expect(sentFor()).toBe(before + 1);
+  const receipt = await verified(t.alice, `/domain receipt ${order.id}`);
+  expect(receipt).toMatchObject({ verdict: 'proved', differences: [] });
+  expect(receipt.proved).toContain(`It was approved to be sent at ${at.toISOString()} or later.`);
 });
 
 test('a passkey is revoked by its voucher, and not by others', async () => {

@@ -273,9 +273,32 @@ async function checkStatement(
         'event',
         named.map(({ seq }) => seq),
       )} name.`,
+      ...checkTime(line.statement['notBefore'], events.values(), differences),
     ],
     unknown: [],
   };
+}
+
+/** Compares the times of the requests with the one that was approved, if any. */
+function checkTime(
+  notBefore: Json | undefined,
+  events: Iterable<EventLine>,
+  differences: Differences,
+): string[] {
+  if (typeof notBefore !== 'string') return [];
+  const early = [...events].filter(
+    ({ content }) =>
+      content?.['kind'] === 'sending' && !(Date.parse(String(content['at'])) >= Date.parse(notBefore)),
+  );
+  if (early.length > 0)
+    differences.add(
+      'changed',
+      `${naming(
+        'event',
+        early.map(({ seq }) => seq),
+      )} sent it before ${notBefore}, its approved time`,
+    );
+  return [`It was approved to be sent at ${notBefore} or later.`];
 }
 
 /** Verifies the signatures of events, and whether their chains end in known roots. */

@@ -132,6 +132,36 @@ it('dates the signature with an anchor', async () => {
   expect(report.proved.join('\n')).toContain('(event 2), before seal 1 left (2026-11-01T12:01:00.000Z)');
 });
 
+describe('an order with an approved time', () => {
+  const timed = { ...STATEMENT, notBefore: '2026-12-06T01:00:00.000Z' };
+  const hash = sha256(canonical(timed)).toString('hex');
+  const sentAt = (at: string) => {
+    const subject = { kind: 'order', id: STATEMENT.order };
+    const events: Event[] = [
+      {
+        ...{ type: 'event', seq: 1, at: '2026-11-25T13:00:00.000Z', subject, kind: 'requested' },
+        actor: 'system',
+        data: { statement: hash },
+      },
+      { type: 'event', seq: 2, at, subject, kind: 'sending', actor: 'system', data: { statement: hash } },
+    ];
+    const receipt = makeReceipt(makeLedger(events, [2]), STATEMENT.order);
+    return check(receipt.with(1, { type: 'statement', statement: timed }), undefined);
+  };
+
+  it('was sent then', async () => {
+    const report = await sentAt('2026-12-06T01:00:00.000Z');
+    expect(report).toMatchObject({ verdict: 'proved', differences: [] });
+    expect(report.proved).toContain('It was approved to be sent at 2026-12-06T01:00:00.000Z or later.');
+  });
+
+  it.each(['2026-12-06T00:59:59.999Z', 'soon'])('differs if it was sent before: %s', async (at) => {
+    expect((await sentAt(at)).differences).toEqual([
+      { code: 'changed', text: 'event 2 sent it before 2026-12-06T01:00:00.000Z, its approved time' },
+    ]);
+  });
+});
+
 describe('an anchor', () => {
   const common = { type: 'event' as const, at: '2026-11-25T13:00:00.000Z' };
   const ofOrder = { ...common, subject: { kind: 'order', id: STATEMENT.order } };

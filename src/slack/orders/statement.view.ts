@@ -154,7 +154,7 @@ export function timeText(at: Date): string {
   return `Will be sent ${moment(at)}`;
 }
 
-export function timeFacts({ notBefore }: Pick<Statement, 'notBefore'>): (readonly [string, string])[] {
+function timeFacts({ notBefore }: Pick<Statement, 'notBefore'>): (readonly [string, string])[] {
   return notBefore === undefined ? [] : [['Will be sent', moment(new Date(notBefore))]];
 }
 

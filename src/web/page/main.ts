@@ -94,9 +94,12 @@ function show({ title, text }: Said): void {
   heading.focus();
 }
 
-/** Shows times in the reader's time zone. */
+/** Shows times in the reader's time zone, with its name. */
 function showMoments(): void {
-  const format = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+  const format = new Intl.DateTimeFormat(undefined, {
+    ...{ weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' },
+    ...{ hour: 'numeric', minute: '2-digit', timeZoneName: 'short' },
+  });
   for (const element of document.querySelectorAll('time')) {
     element.textContent = format.format(new Date(element.dateTime));
   }

@@ -4,7 +4,6 @@ import { asText, count, mention, plain } from '../../kit/blocks.ts';
 import { coveredNamesText, previewLines } from '../../mandates/mandate.view.ts';
 import { impactBlocks, moneyFacts, type UnusualFact, unusualLines } from '../../orders/card.view.ts';
 import { formatAccount, type HistoryEvent } from '../../orders/order.view.ts';
-import { timeFacts } from '../../orders/statement.view.ts';
 import { loggedApprovers } from '../decision.view.ts';
 
 /* The briefing on the signing page. */
@@ -19,10 +18,7 @@ export function signingFacts(order: Order, briefing: Briefing) {
   const impact = asText(impactBlocks(briefing)).flatMap((text) => text.split('\n'));
   return {
     account: formatAccount(order),
-    facts: [
-      ...(briefing.statement ? timeFacts(briefing.statement) : []),
-      ...moneyFacts(order, briefing),
-    ].flatMap(([label, value]) =>
+    facts: moneyFacts(order, briefing).flatMap(([label, value]) =>
       value === undefined || (label === 'Costs money' && briefing.cost) ? [] : [{ label, value }],
     ),
     unusual: isWaiting ? unusualLines(order, briefing, SHOWN) : [],
