@@ -207,8 +207,8 @@ async function reseal({ store, vault, log }: Scope): Promise<number> {
     for (const { account, sealed } of batch) {
       try {
         const holder = holderOf(account);
-        const again = vault.seal(vault.open(sealed, holder), holder);
-        if (await store.reseal(account.id, sealed, again)) count += 1;
+        const resealed = vault.seal(vault.open(sealed, holder), holder);
+        if (await store.reseal(account.id, sealed, resealed)) count += 1;
       } catch (err) {
         // The vault already reported the missing key.
         if (err instanceof UnknownKeyError) continue;

@@ -116,8 +116,8 @@ export function compose(site: Site, connected: Connected): Contexts {
     mandated: () => mandatesInTime(orders),
     settings: savedSettings,
     lookUpAdded: () => {
-      void reconciler.askRecords();
-      void observing.look();
+      void reconciler.checkRecords();
+      void observing.poll();
     },
   });
   const webhooks = createWebhooks({
@@ -126,7 +126,7 @@ export function compose(site: Site, connected: Connected): Contexts {
     timeoutMs: WEBHOOK_TIMEOUT_MS,
     now,
     log,
-    signal: shutdown.looking,
+    signal: shutdown.stopLookups,
   });
   const links = createLinks({ store: stores.links, publicUrl, relyingParty, now });
   const offboarding = composeOffboarding(site, connected, accounts, orders);
@@ -161,7 +161,7 @@ function composeSending(
     lookUpAtRegistry: names.confirmation,
     lookUpDelegation: names.impacts.delegation,
     stopSending: shutdown.sending,
-    stopLooking: shutdown.looking,
+    stopLookups: shutdown.stopLookups,
   };
 }
 
@@ -171,7 +171,7 @@ function createObservingLoop({ pace, metrics, log }: Site, names: Names): Loop {
     parallel: OBSERVED_AT_ONCE,
     periodMs: pace.periodMs,
     claim: names.claimDue,
-    work: names.look,
+    work: names.lookUp,
     failed: () => metrics.jobFailed('names'),
     log,
   });
@@ -213,7 +213,7 @@ function composeNames(
     certificateDays: config.certificateDays,
     now,
     log,
-    signal: shutdown.looking,
+    signal: shutdown.stopLookups,
   });
 }
 
@@ -256,7 +256,7 @@ function composeOrders(
     ruleFacts,
     now,
   });
-  const budgetLook = { teamId: bot.teamId, budgets };
+  const budgetSources = { teamId: bot.teamId, budgets };
   return {
     store: stores.orders,
     advance: (order) => {
@@ -274,12 +274,12 @@ function composeOrders(
     priceOf,
     costOn: async (names, day) =>
       costOf(await prices.listOf([...new Set(names.map(zoneOf))]), { task: 'renew', names }, day),
-    compareBudgets: createBudgetComparison({ ...budgetLook, now }),
-    budgetsOn: (day) => createBudgetComparison({ ...budgetLook, now: () => new Date(day) }),
+    compareBudgets: createBudgetComparison({ ...budgetSources, now }),
+    budgetsOn: (day) => createBudgetComparison({ ...budgetSources, now: () => new Date(day) }),
     isAdmin: (userId) => isAdminNow({ admins: config.admins, directory, log }, userId),
     firstExpiry: stores.watchList.firstExpiry,
     impactAtApproval: names.impacts.atApproval,
-    impactTold: names.impacts.told,
+    recordImpactNotice: names.impacts.recordNotified,
     impactWarnedAt: names.impacts.warnedAt,
     incidents: names.orderIncidents,
     hasOpenIncident: async (name) => (await stores.incidents.openOf([name])).length > 0,
@@ -336,7 +336,7 @@ function composeSlack(
     },
     linkTries: limitLinkTries(),
     defaultContext: config.service.defaultContext,
-    stopLooking: shutdown.looking,
+    stopLookups: shutdown.stopLookups,
     now,
     log,
   };

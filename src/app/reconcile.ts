@@ -32,7 +32,7 @@ export interface Loop {
    * Claims due ids and starts processing them.
    * @param claim replaces the usual claim
    */
-  look(claim?: LoopOptions['claim']): Promise<void>;
+  poll(claim?: LoopOptions['claim']): Promise<void>;
   stop(): void;
   /** Resolves when nothing is running or queued. */
   idle(): Promise<void>;
@@ -43,7 +43,7 @@ export function createLoop({ name, parallel, periodMs, claim, work, failed, log 
   const waiting = new Map<string, boolean>();
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
-  let isLooking = false;
+  let isPolling = false;
   let mayBeMore = false;
   let lastLook: Promise<void> = Promise.resolve();
 
@@ -57,7 +57,7 @@ export function createLoop({ name, parallel, periodMs, claim, work, failed, log 
     running.delete(id);
     next();
     // A backlog is processed without waiting for the next interval.
-    if (mayBeMore && !isLooking && running.size + waiting.size <= parallel / 2) await look();
+    if (mayBeMore && !isPolling && running.size + waiting.size <= parallel / 2) await poll();
   }
 
   function next(): void {
@@ -77,7 +77,7 @@ export function createLoop({ name, parallel, periodMs, claim, work, failed, log 
 
   async function lookUpNow(claimDue: LoopOptions['claim']): Promise<void> {
     if (isStopped) return;
-    isLooking = true;
+    isPolling = true;
     try {
       // Claims at least one: a process that is busy with its own changes must also take other work.
       const limit = Math.max(1, parallel - running.size - waiting.size);
@@ -89,24 +89,24 @@ export function createLoop({ name, parallel, periodMs, claim, work, failed, log 
       failed();
       log.warn({ err }, `${name}: looking for due work`);
     }
-    isLooking = false;
+    isPolling = false;
   }
 
-  function look(claimDue = claim): Promise<void> {
+  function poll(claimDue = claim): Promise<void> {
     lastLook = lastLook.then(() => lookUpNow(claimDue));
     return lastLook;
   }
 
   return {
     start() {
-      void look();
+      void poll();
       timer = setInterval(() => {
         // A slow database must not get the same query while it runs.
-        if (!isLooking) void look();
+        if (!isPolling) void poll();
       }, periodMs);
     },
     add: (id) => enqueue(id, false),
-    look,
+    poll,
     stop() {
       isStopped = true;
       clearInterval(timer);
@@ -143,7 +143,7 @@ export interface Reconciler {
   /** Delivers due notifications, also after this process has changed their subject. */
   notifyDue(): Promise<void>;
   /** Checks public records for all orders that wait for them, even if not due. */
-  askRecords(): Promise<void>;
+  checkRecords(): Promise<void>;
   /** Does all due work and waits for it. For the demo and tests, because their clocks jump. */
   catchUp(): Promise<void>;
   stop(): void;
@@ -184,11 +184,11 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     });
   const notifications = notificationLoop('notifications', false);
   const refreshes = notificationLoop('refreshes', true);
-  const notifyDue = async () => void (await Promise.all([notifications.look(), refreshes.look()]));
+  const notifyDue = async () => void (await Promise.all([notifications.poll(), refreshes.poll()]));
   const loops = [...Object.values(lanes), notifications, refreshes];
-  const askRecords = () => {
+  const checkRecords = () => {
     const ahead = new Date(now().getTime() + LOOK_AHEAD_MS);
-    return lanes.observation.look((limit) =>
+    return lanes.observation.poll((limit) =>
       store.claimDue('observation', ahead, OBSERVATION_LEASE_MS, limit),
     );
   };
@@ -213,9 +213,9 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
         if (DUE_LANES[lane].includes(order.state)) lanes[lane].add(order.id);
     },
     notifyDue,
-    askRecords,
+    checkRecords,
     async catchUp() {
-      await Promise.all([lanes.deadlines.look(), lanes.execution.look(), notifyDue(), askRecords()]);
+      await Promise.all([lanes.deadlines.poll(), lanes.execution.poll(), notifyDue(), checkRecords()]);
       await Promise.all(Object.values(lanes).map((lane) => lane.idle()));
     },
     stop() {

@@ -11,7 +11,7 @@ export interface Shutdown {
   /** Aborts requests to the service. */
   readonly sending: AbortSignal;
   /** Aborts lookups and digests, which are resumed later. */
-  readonly looking: AbortSignal;
+  readonly stopLookups: AbortSignal;
   /** Closes a part at the end, last added first. */
   onClose(close: () => Promise<void> | void): void;
   /** Closes the parts of a bot that fails to start. */
@@ -29,9 +29,9 @@ export interface Stoppable {
 
 export function createShutdown(log: Log): Shutdown {
   const closers: (() => Promise<void> | void)[] = [];
-  const [stopSending, stopLooking] = [new AbortController(), new AbortController()];
+  const [stopSending, lookupsAbort] = [new AbortController(), new AbortController()];
   // Every running request listens to these signals.
-  setMaxListeners(0, stopSending.signal, stopLooking.signal);
+  setMaxListeners(0, stopSending.signal, lookupsAbort.signal);
   const closeAll = async () => {
     for (const close of closers.splice(0).reverse()) {
       try {
@@ -43,12 +43,12 @@ export function createShutdown(log: Log): Shutdown {
   };
   return {
     sending: stopSending.signal,
-    looking: stopLooking.signal,
+    stopLookups: lookupsAbort.signal,
     onClose: (close) => void closers.push(close),
     closeAll,
     async stop({ heartbeat, work, app }) {
       work.stop();
-      stopLooking.abort();
+      lookupsAbort.abort();
       const idle = work.idle().then(() => true);
       const drained = await Promise.all([
         app.stop(DRAIN_MS),

@@ -60,7 +60,7 @@ function jobsOf(site: Site, connected: Connected, contexts: Contexts): readonly 
   const { savedSettings: settings, reminders, names, webhooks, ledger } = deps;
   const { purgeMs, periodMs, spacingMs } = pace;
   const pause = spacingMs === undefined ? {} : { pauseMs: spacingMs };
-  const checkDepartures = createDepartureCheck({ ...offboarding, signal: shutdown.looking, ...pause });
+  const checkDepartures = createDepartureCheck({ ...offboarding, signal: shutdown.stopLookups, ...pause });
   const watchCharter = createCharterWatch({
     ...{ signing: deps.orders.signing, keys: stores.keys, now, log },
     noted: () => {
@@ -93,7 +93,7 @@ function jobsOf(site: Site, connected: Connected, contexts: Contexts): readonly 
       },
     },
     // A few of them each second.
-    { name: 'guarded_names', everyMs: 1_000, run: names.lookAtGuarded, whenBehind: 'early' },
+    { name: 'guarded_names', everyMs: 1_000, run: names.lookUpGuarded, whenBehind: 'early' },
     { name: 'departures', everyMs: HOUR_MS, run: checkDepartures, whenBehind: 'early' },
     {
       name: 'expired_orders',
@@ -153,13 +153,13 @@ export function startWork(site: Site, connected: Connected, contexts: Contexts):
   return {
     async catchUp() {
       const lookUpNames = async () => {
-        await observing.look();
+        await observing.poll();
         await observing.idle();
       };
       await atMost(Promise.all([reconciler.catchUp(), lookUpNames(), runJobs('early')]));
       await atMost(runJobs(undefined));
       await reconciler.notifyDue();
-      await Promise.all(webhooks.map((loop) => loop.look()));
+      await Promise.all(webhooks.map((loop) => loop.poll()));
       await atMost(Promise.all([reconciler, ...webhooks].map((loop) => loop.idle())));
     },
     stop() {

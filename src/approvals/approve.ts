@@ -99,8 +99,8 @@ export async function recordNotified(
   userId: string,
   refusal: Refusal,
 ): Promise<void> {
-  if (refusal.code === 'incident_open') await context.incidents.told(orderId, userId, refusal.shown);
-  if (refusal.code === 'impact_changed') await context.impactTold(orderId);
+  if (refusal.code === 'incident_open') await context.incidents.recordShown(orderId, userId, refusal.shown);
+  if (refusal.code === 'impact_changed') await context.recordImpactNotice(orderId);
 }
 
 /** Checked before the form for a comment opens. */

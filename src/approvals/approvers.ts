@@ -152,13 +152,13 @@ export async function readPeople(
     groups.set(id, new Set(members));
     for (const member of members) listed.add(member);
   }
-  const standing = [...away].filter(
+  const active = [...away].filter(
     ([userId, standIn]) => listed.has(userId) && standIn.until > at && userIds.includes(standIn.userId),
   );
   const involved = [
     ...new Set([
       ...userIds.filter((userId) => listed.has(userId)),
-      ...standing.flatMap(([userId, standIn]) => [userId, standIn.userId]),
+      ...active.flatMap(([userId, standIn]) => [userId, standIn.userId]),
     ]),
   ];
   const memberships = await Promise.all(involved.map((userId) => directory.membership(userId)));
@@ -171,7 +171,7 @@ export async function readPeople(
   }
   const unconfirmed = new Set([...unknown].filter((userId) => userIds.includes(userId)));
   // If Slack can't look up the absent approver, the stand-in must try again too.
-  for (const [userId, standIn] of standing) if (unknown.has(userId)) unconfirmed.add(standIn.userId);
+  for (const [userId, standIn] of active) if (unknown.has(userId)) unconfirmed.add(standIn.userId);
   return {
     people: { groups, membership, standIns: away },
     unreadableGroups: read.filter(({ members }) => members === undefined).map(({ id }) => id),

@@ -3,7 +3,7 @@ import { calendarDay } from '../zones/calendar-day.ts';
 import { lifecycleAt } from '../zones/lifecycle.ts';
 import { documentedZones } from '../zones/rules.ts';
 import { type Day, shiftDay } from './days.ts';
-import { AFTER_EXPIRY, LOOK_BACK_DAYS, type Mark } from './marks.ts';
+import { AFTER_EXPIRY, MAX_DAYS_AFTER_EXPIRY, type Mark } from './marks.ts';
 import type { ReminderSchedule } from './plan.ts';
 
 /** A range of expiries in which names can be due for one threshold. */
@@ -67,7 +67,7 @@ function endOfExpiries(day: Day, timeZone: string): Date {
 
 /** The days after the expiry in which a mark is the latest one, for each documented zone. */
 function markSpans(mark: Mark): { readonly begin: number; readonly end: number }[] {
-  if (mark.phase === 'expired') return [{ begin: mark.daysAfterExpiry ?? 0, end: LOOK_BACK_DAYS }];
+  if (mark.phase === 'expired') return [{ begin: mark.daysAfterExpiry ?? 0, end: MAX_DAYS_AFTER_EXPIRY }];
   const expiresAt = new Date(0);
   return documentedZones().flatMap((zone) => {
     const stage = lifecycleAt(zone, { expiresAt }, expiresAt).stages.find(
@@ -75,7 +75,7 @@ function markSpans(mark: Mark): { readonly begin: number; readonly end: number }
     );
     if (stage === undefined) return [];
     const begin = (stage.from?.getTime() ?? 0) / DAY_MS;
-    const end = stage.until === undefined ? LOOK_BACK_DAYS : stage.until.getTime() / DAY_MS;
+    const end = stage.until === undefined ? MAX_DAYS_AFTER_EXPIRY : stage.until.getTime() / DAY_MS;
     return [{ begin: mark.daysToSafeDay === undefined ? begin : end - 1 - mark.daysToSafeDay, end }];
   });
 }

@@ -6,7 +6,7 @@ import { utcDay } from '../zones/calendar-day.ts';
 import { type CandidateRange, candidateRanges } from './candidates.ts';
 import { renewalsByMonth } from './chart.ts';
 import { type Day, reminderEnd } from './days.ts';
-import { AFTER_EXPIRY, DISPUTED_CODE, LOOK_BACK_DAYS } from './marks.ts';
+import { AFTER_EXPIRY, DISPUTED_CODE, MAX_DAYS_AFTER_EXPIRY } from './marks.ts';
 import { isUnanswered, ownerDay } from './owner-question.ts';
 import { byUrgency, type DueReminder, dueReminders, planReminders, type ReminderSchedule } from './plan.ts';
 import {
@@ -111,7 +111,7 @@ export async function nextBatch(
 }
 
 /** Reminders for some messages. */
-export interface Tellable {
+export interface DueReminders {
   /** Most urgent first. */
   readonly due: readonly DuePlanned[];
   /** Renewals that the registry doesn't show. */
@@ -124,12 +124,12 @@ export async function stillDue(
   digestId: string,
   planned: readonly PlannedReminder[],
   options: ReminderSchedule,
-): Promise<Tellable> {
+): Promise<DueReminders> {
   const disputed = planned.filter(({ key }) => key.threshold >= DISPUTED_CODE);
   const rest = planned.filter(({ key }) => key.threshold < DISPUTED_CODE);
   const due = dueAsClaimed(rest, options);
-  const told = new Set(due.map(({ watched }) => watched));
-  const gone = rest.filter((each) => !told.has(each)).map(({ key }) => key);
+  const stillPlanned = new Set(due.map(({ watched }) => watched));
+  const gone = rest.filter((each) => !stillPlanned.has(each)).map(({ key }) => key);
   if (gone.length > 0) await reminders.free(digestId, gone);
   return { due, disputed };
 }
@@ -152,7 +152,7 @@ export interface DigestMessage {
 
 /** Assigns one destination's reminders to messages, existing ones first. */
 export function messagesOf(
-  { due, disputed }: Tellable,
+  { due, disputed }: DueReminders,
   partOf: (purpose: string) => number,
 ): DigestMessage[] {
   const all = [...disputed, ...due.map(({ watched }) => watched)];
@@ -205,7 +205,7 @@ export async function collectDue(
     more,
   });
 
-  const since = new Date(options.now.getTime() - LOOK_BACK_DAYS * DAY_MS);
+  const since = new Date(options.now.getTime() - MAX_DAYS_AFTER_EXPIRY * DAY_MS);
   for await (const batch of reminders.deletedCandidates(since)) if (take(batch)) return finish(true);
   const ranges = candidateRanges(options).toSorted(byRescuability);
   for await (const batch of reminders.candidates(ranges)) if (take(batch)) return finish(true);

@@ -46,7 +46,7 @@ export function createExpiry(context: ExpiryContext) {
   return {
     add: (...given: Tail<typeof list.addName>) => list.addName(context, ...given),
     async lookUp(added: list.AddedName, timeoutMs: number): Promise<list.WatchedOutcome> {
-      await look(context, added.name, timeoutMs);
+      await lookUpRegistry(context, added.name, timeoutMs);
       return list.readAdded(context, added);
     },
     /** @param names parsed, or a text known to be readable */
@@ -96,7 +96,7 @@ export function createExpiry(context: ExpiryContext) {
     async follow(order: Order, n: number): Promise<void> {
       const name = await followOrder(context, order, n);
       // Immediately, not after the many names of an earlier import.
-      if (name !== undefined) await look(context, name);
+      if (name !== undefined) await lookUpRegistry(context, name);
     },
   };
 }
@@ -109,7 +109,7 @@ async function timeZone({ settings }: ExpiryContext): Promise<string> {
 }
 
 /** Failures are logged: the name stays due. @param timeoutMs undefined: until the bot stops */
-async function look(context: ExpiryContext, name: string, timeoutMs?: number): Promise<void> {
+async function lookUpRegistry(context: ExpiryContext, name: string, timeoutMs?: number): Promise<void> {
   const { signal, log } = context;
   const until = timeoutMs === undefined ? signal : timeLimit(signal, timeoutMs);
   await lookUpAtRegistry(context, name, until).catch((err: unknown) => {

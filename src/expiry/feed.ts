@@ -4,7 +4,7 @@ import { DAY_MS } from '../lib/duration.ts';
 import { Secret } from '../service/secret.ts';
 import { type CalendarName, calendarFeed } from './calendar.ts';
 import type { ExpiryContext } from './context.ts';
-import { LOOK_BACK_DAYS } from './marks.ts';
+import { MAX_DAYS_AFTER_EXPIRY } from './marks.ts';
 import type { FeedRecord } from './ports.ts';
 
 const TOKEN_BYTES = 32;
@@ -42,7 +42,7 @@ export async function openFeed(
     context.settings(),
     context.mandated(),
   ]);
-  const names = context.watchList.calendarNames(new Date(now.getTime() - LOOK_BACK_DAYS * DAY_MS));
+  const names = context.watchList.calendarNames(new Date(now.getTime() - MAX_DAYS_AFTER_EXPIRY * DAY_MS));
   return calendarFeed(marked(names, isMandated), { now, timeZone, formatEvent: context.formatEvent });
 }
 

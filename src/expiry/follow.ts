@@ -45,14 +45,14 @@ export function afterSuccess(
   const years = periodOf(inputOfItem(order, item)) ?? 1;
   const done = { task, years, sentAt: item.sentAt ?? doneAt, doneAt };
   const dates = datesAfterOrder(before, item.name, done);
-  const isDecidedAnew =
+  const hasNewDecision =
     task === 'create' || task === 'renew' || task === 'restore' || hasNewEnd(before, dates);
   return {
     after: {
       ...before,
       ...dates,
       ...(isPaid && { registeredBy: order.requesterId }),
-      ...(isDecidedAnew && { snooze: undefined, lapse: undefined }),
+      ...(hasNewDecision && { snooze: undefined, lapse: undefined }),
       nextRegistryAt: now,
     },
     details: detailsAfter(order),

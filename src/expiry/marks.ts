@@ -1,7 +1,7 @@
 import type { LifePhase } from '../zones/lifecycle.ts';
 
 /** Names that expired longer ago get no reminders: every documented period is over. */
-export const LOOK_BACK_DAYS = 120;
+export const MAX_DAYS_AFTER_EXPIRY = 120;
 
 /** A time after the expiry with a reminder. */
 export interface Mark {

@@ -8,7 +8,7 @@ import { lifecycleAt } from '../zones/lifecycle.ts';
 import { zoneFor } from '../zones/rules.ts';
 import { type Day, daysBetween, expiryDay } from './days.ts';
 import { isSavablePhase } from './deadline.ts';
-import { LOOK_BACK_DAYS } from './marks.ts';
+import { MAX_DAYS_AFTER_EXPIRY } from './marks.ts';
 import type { ReminderSchedule } from './plan.ts';
 import type { ReminderStore, WatchedDomain } from './ports.ts';
 import { lastScheduled } from './schedule.ts';
@@ -75,7 +75,7 @@ export async function askOwners(
   const { reminderDays: thresholds, reminderTimezone: timeZone } = settings;
   const { scheduled, day } = dayOfMessages(settings, at);
   const until = new Date(at.getTime() + (Math.max(0, ...thresholds) + 2) * DAY_MS);
-  const found = await reminders.unasked(day, new Date(at.getTime() - LOOK_BACK_DAYS * DAY_MS), until);
+  const found = await reminders.unasked(day, new Date(at.getTime() - MAX_DAYS_AFTER_EXPIRY * DAY_MS), until);
   const due = found.filter((domain) => asksOwner(domain, { now: scheduled, thresholds, timeZone }));
   const { errors } = await settleEach(
     groupBy(due, ({ owner = '' }) => owner),

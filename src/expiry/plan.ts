@@ -10,7 +10,7 @@ import {
 } from '../zones/lifecycle.ts';
 import { zoneFor } from '../zones/rules.ts';
 import { type Day, daysBetween, expiryDay, reminderEnd, shiftDay } from './days.ts';
-import { AFTER_EXPIRY, LOOK_BACK_DAYS } from './marks.ts';
+import { AFTER_EXPIRY, MAX_DAYS_AFTER_EXPIRY } from './marks.ts';
 
 /**
  * The reminders that are due at a given time, computed only from the data. Repeated or concurrent calls are harmless,
@@ -184,7 +184,7 @@ function dueAfter(
   { today, daysLeft, expiresAt, deletedAt }: When,
   { now, timeZone }: ReminderSchedule,
 ): LastReminder | undefined {
-  if (daysLeft < -LOOK_BACK_DAYS) return undefined;
+  if (daysLeft < -MAX_DAYS_AFTER_EXPIRY) return undefined;
   const dates = { expiresAt, deletedAt, deletionPhase: watched.deletionPhase };
   const life = lifecycleAt(zoneFor(watched.name), dates, now, timeZone);
   const { phase, lastSafeDay } = life.current;

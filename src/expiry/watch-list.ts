@@ -243,7 +243,7 @@ export interface ReminderRequest {
 /** Until the expiry at the latest. */
 export async function snoozeName(
   context: ExpiryContext,
-  { name, ...told }: ReminderRequest,
+  { name, ...notice }: ReminderRequest,
   days: number,
   gate: Gate,
 ): Promise<WatchOutcome> {
@@ -252,7 +252,7 @@ export async function snoozeName(
   }
   return decide(context, name, gate, ({ expiry }) => ({
     ...{ kind: 'name_snoozed', until: snoozeUntil(expiry?.at, days, context.now()) },
-    ...told,
+    ...notice,
   }));
 }
 
@@ -262,7 +262,7 @@ export async function snoozeName(
  */
 export async function recordRenewal(
   context: ExpiryContext,
-  { name, ...told }: ReminderRequest,
+  { name, ...notice }: ReminderRequest,
   expires: string,
   gate: Gate,
 ): Promise<WatchOutcome & { readonly waiting?: EditedFacts['waiting'] }> {
@@ -282,7 +282,7 @@ export async function recordRenewal(
         kind: 'name_renewed',
         until,
         staleUntil: staleAfterRenewal(known),
-        ...told,
+        ...notice,
       } as const;
       const dated = known.expiry?.source === 'person' ? datedName(known, until) : undefined;
       const written = await gate([{ name, ...dated, decision }]);
@@ -296,11 +296,11 @@ export async function recordRenewal(
 /** Needs another person's confirmation. */
 export function requestLapse(
   context: ExpiryContext,
-  { name, ...told }: ReminderRequest & { readonly reason: string },
+  { name, ...notice }: ReminderRequest & { readonly reason: string },
   gate: Gate,
 ): Promise<WatchOutcome> {
   return decide(context, name, gate, ({ lapse }) =>
-    lapse?.confirmed === undefined ? { kind: 'lapse_requested', ...told } : { code: 'lapse_decided' },
+    lapse?.confirmed === undefined ? { kind: 'lapse_requested', ...notice } : { code: 'lapse_decided' },
   );
 }
 

@@ -10,7 +10,7 @@ import { hexOf, treeHead } from './tree.ts';
  * proves nothing to third parties: anyone who can change the program can change this check.
  */
 
-export interface LedgerLook {
+export interface LedgerSnapshot {
   readonly blocks: AsyncIterable<SealedBlock>;
   readonly key: LedgerKey;
   /** Anchors in the database, oldest first. */
@@ -25,7 +25,7 @@ export interface LedgerLook {
 /** Events between yields to the event loop. */
 const TURN = 500;
 
-export async function checkLedger(look: LedgerLook): Promise<readonly LedgerDifference[]> {
+export async function checkLedger(snapshot: LedgerSnapshot): Promise<readonly LedgerDifference[]> {
   const found = new Map<LedgerDifference['code'], LedgerDifference>();
   const note = (code: LedgerDifference['code'], first?: number) => {
     const known = found.get(code) ?? { code, count: 0, ...(first === undefined ? {} : { first }) };
@@ -33,15 +33,17 @@ export async function checkLedger(look: LedgerLook): Promise<readonly LedgerDiff
   };
   const hashes = new Map<number, string>();
   const wanted = new Set(
-    [...look.anchors, ...(look.remembered === undefined ? [] : [look.remembered])].map(({ n }) => n),
+    [...snapshot.anchors, ...(snapshot.remembered === undefined ? [] : [snapshot.remembered])].map(
+      ({ n }) => n,
+    ),
   );
   let last: Seal | undefined;
   let unyielded = 0;
-  for await (const { seal, events } of look.blocks) {
+  for await (const { seal, events } of snapshot.blocks) {
     if (seal.n !== (last?.n ?? 0) + 1) note('seal_gone', (last?.n ?? 0) + 1);
     else if (seal.prev !== hashOfSeal(last) || seal.from !== (last?.to ?? 0) + 1)
       note('seal_changed', seal.n);
-    checkBlock({ seal, events }, look, note);
+    checkBlock({ seal, events }, snapshot, note);
     if (wanted.has(seal.n)) hashes.set(seal.n, hashOfSeal(seal));
     last = seal;
     unyielded += events.length;
@@ -50,19 +52,20 @@ export async function checkLedger(look: LedgerLook): Promise<readonly LedgerDiff
       await setImmediate();
     }
   }
-  for (const { n, hash } of look.anchors) {
+  for (const { n, hash } of snapshot.anchors) {
     if (!hashes.has(n)) note('seal_gone', n);
     else if (hashes.get(n) !== hash) note('anchor_differs', n);
   }
-  const { remembered } = look;
+  const { remembered } = snapshot;
   const put = remembered && historyDifference(remembered, last?.n ?? 0, hashes.get(remembered.n));
   if (put !== undefined) found.set(put.code, put);
-  if (look.strayEvents > 0) found.set('event_unsealed', { code: 'event_unsealed', count: look.strayEvents });
+  if (snapshot.strayEvents > 0)
+    found.set('event_unsealed', { code: 'event_unsealed', count: snapshot.strayEvents });
   return [...found.values()];
 }
 
 type Note = (code: LedgerDifference['code'], first: number) => void;
-type Measures = Pick<LedgerLook, 'key' | 'forgotten'>;
+type Measures = Pick<LedgerSnapshot, 'key' | 'forgotten'>;
 
 function checkBlock({ seal, events }: SealedBlock, { key, forgotten }: Measures, note: Note): void {
   if (!isSigned(seal, key)) note('seal_changed', seal.n);

@@ -40,7 +40,7 @@ class OtherLedgerKeyError extends Error {
 
 export function createLedger({ store, key, memory, now, log }: LedgerContext) {
   let isRefused = false;
-  let isForkLookedFor = false;
+  let isForkChecked = false;
   let checkedAt: Date | undefined;
 
   function make(signer: LedgerKey, last: Seal | undefined, events: readonly UnsealedEvent[]) {
@@ -70,14 +70,14 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
    * Before the first seal, checks whether sequence numbers were used before. If so, the first new seal logs it, and
    * people are notified.
    */
-  async function lookForFork(): Promise<void> {
+  async function checkForFork(): Promise<void> {
     const left = await memory.recall();
     if (left !== undefined) {
       const [newest, [seal]] = await Promise.all([store.newestSeal(), store.seals(left.n, left.n)]);
       const difference = historyDifference(left, newest?.n ?? 0, seal && hashOfSeal(seal));
       if (difference !== undefined) await store.noteDifferences([difference], now());
     }
-    isForkLookedFor = true;
+    isForkChecked = true;
   }
 
   async function check(): Promise<void> {
@@ -112,7 +112,7 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
     /** Seals waiting events, and anchors the newest seal once an hour, even if sealing fails. */
     async sealAndAnchor(): Promise<void> {
       try {
-        if (key !== undefined && !isForkLookedFor) await lookForFork();
+        if (key !== undefined && !isForkChecked) await checkForFork();
         if (key !== undefined) await sealAll(key);
       } finally {
         await anchor();

@@ -213,7 +213,7 @@ export interface DueFacts extends ActingFacts, SendingFacts {
 }
 
 /** The maximum age of the registry lookup at sending: names that expire soon are looked up every few hours. */
-const LOOKED_WITHIN_MS = DAY_MS;
+const MAX_LOOKUP_AGE_MS = DAY_MS;
 
 /** Interval between checks of an order that waits for its announcement or the registry. */
 const WAIT_MS = HOUR_MS / 4;
@@ -239,7 +239,7 @@ export function decideClearance(facts: DueFacts, now: Date): Clearance {
   }
   const code = refusal ?? heldByFacts(facts) ?? (facts.fitsBudgets ? undefined : 'budget_empty');
   if (code !== undefined) return held(code);
-  const seenSince = Math.max(facts.madeAt.getTime(), now.getTime() - LOOKED_WITHIN_MS);
+  const seenSince = Math.max(facts.madeAt.getTime(), now.getTime() - MAX_LOOKUP_AGE_MS);
   if (facts.lookedAt === undefined || facts.lookedAt.getTime() < seenSince) {
     const until = new Date(now.getTime() + WAIT_MS);
     // Leaves people a day to check the registry themselves.

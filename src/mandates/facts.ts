@@ -133,6 +133,6 @@ export async function reservationFor(
   day: string,
   orderId?: string,
 ): Promise<Reservation | undefined> {
-  const look = await deps.budgetsOn(day)({ items: [{ n: 1, name }], resumed: orderId }, cost);
-  return look === undefined || look.over.length > 0 ? undefined : look.reservation;
+  const comparison = await deps.budgetsOn(day)({ items: [{ n: 1, name }], resumed: orderId }, cost);
+  return comparison === undefined || comparison.over.length > 0 ? undefined : comparison.reservation;
 }

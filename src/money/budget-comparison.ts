@@ -43,13 +43,13 @@ export function createBudgetComparison(deps: {
     const { teamId } = deps;
     const day = utcDay(deps.now());
     const names = items.map(({ name }) => name);
-    const [cost, { standings, tags }] = await Promise.all([
+    const [cost, { statuses, tags }] = await Promise.all([
       pricing,
       deps.budgets.statusesFor(names, day, resumed),
     ]);
     if (cost === undefined) return undefined;
     const reservation = reservationOf(cost, items, { teamId, day }, (name) => tags.get(name) ?? []);
-    const shares = sharesOf(standings, reservation);
+    const shares = sharesOf(statuses, reservation);
     return {
       reservation: { ...reservation, isLimited: shares.length > 0 },
       shares,

@@ -74,9 +74,9 @@ export interface BudgetShare extends BudgetStatus {
   readonly takes: bigint;
 }
 
-export function sharesOf(standings: readonly BudgetStatus[], reservation: Reservation): BudgetShare[] {
-  return standings
-    .map((standing) => ({ ...standing, takes: takenFrom(standing.budget, reservation) }))
+export function sharesOf(statuses: readonly BudgetStatus[], reservation: Reservation): BudgetShare[] {
+  return statuses
+    .map((status) => ({ ...status, takes: takenFrom(status.budget, reservation) }))
     .filter(({ takes }) => takes > 0n);
 }
 

@@ -23,7 +23,7 @@ export interface PriceStore {
 export interface BudgetStore {
   /** The budget of all names first, then by tag; month before year. */
   list(): Promise<readonly Budget[]>;
-  standings(day: string): Promise<readonly BudgetStatus[]>;
+  statuses(day: string): Promise<readonly BudgetStatus[]>;
   /**
    * Includes the tags of the affected names, read in the same statement.
    * @param without an order whose reservations for unsent items are omitted
@@ -33,7 +33,7 @@ export interface BudgetStore {
     day: string,
     without?: string,
   ): Promise<{
-    readonly standings: readonly BudgetStatus[];
+    readonly statuses: readonly BudgetStatus[];
     readonly tags: ReadonlyMap<string, readonly string[]>;
   }>;
   /** @returns `taken` when a budget with the same tag and span exists */

@@ -110,18 +110,18 @@ export function datesAfterLookup(
 
   const { registration } = result;
   const distrust = distrustOf(known.trusted, registration, now);
-  const looked = {
+  const updated = {
     ...known,
     trusted: distrust === undefined ? trustAfter(known.trusted, registration, now) : known.trusted,
     ...deletionOf(registration, before, zoneFor(name), now),
   };
   const { expiresAt } = registration;
-  if (expiresAt === undefined) return { ...looked, doubt: undatedBy(facts) };
+  if (expiresAt === undefined) return { ...updated, doubt: undatedBy(facts) };
   const { renewed } = known;
-  if (isStale(expiresAt, renewed)) return { ...looked, doubt: staleDoubt(expiresAt, renewed, now) };
+  if (isStale(expiresAt, renewed)) return { ...updated, doubt: staleDoubt(expiresAt, renewed, now) };
   const at = renewed === undefined ? paidUntil(expiresAt, registration, zoneFor(name), now) : expiresAt;
   const after: NameDates = {
-    ...looked,
+    ...updated,
     expiry: { at, source: 'rdap' },
     renewed: undefined,
     doubt: undefined,
@@ -129,7 +129,7 @@ export function datesAfterLookup(
   if (known.expiry === undefined || !hasNewEnd(known, after)) return after;
   // The name keeps its old expiry, so reminders continue.
   return distrust !== undefined
-    ? { ...looked, doubt: { code: 'distrusted', distrust, movedTo: expiresAt } }
+    ? { ...updated, doubt: { code: 'distrusted', distrust, movedTo: expiresAt } }
     : { ...after, moved: { from: known.expiry.at, at: now } };
 }
 
@@ -151,17 +151,17 @@ export function datesAfterWhois(
   const { registeredAt, registrar } = known.whois ?? {};
   if (answer.kind !== 'record') return { ...unchanged, whois: { at: now, registeredAt, registrar } };
   const { expiry, created, registrar: seenRegistrar } = answer;
-  const looked = { ...known, whois: { at: now, registeredAt: created, registrar: seenRegistrar } };
-  if (expiry === undefined) return looked;
+  const updated = { ...known, whois: { at: now, registeredAt: created, registrar: seenRegistrar } };
+  if (expiry === undefined) return updated;
   if (expiry.kind === 'unreadable') {
     const problem = { code: 'unreadable_expiration', detail: expiry.text } as const;
-    return { ...looked, doubt: { code: 'undated', problem } };
+    return { ...updated, doubt: { code: 'undated', problem } };
   }
   const { expiry: former, renewed } = known;
-  if (former?.source === 'rdap' || (former?.source === 'person' && former.at <= expiry.at)) return looked;
-  if (isStale(expiry.at, renewed)) return { ...looked, doubt: staleDoubt(expiry.at, renewed, now) };
+  if (former?.source === 'rdap' || (former?.source === 'person' && former.at <= expiry.at)) return updated;
+  if (isStale(expiry.at, renewed)) return { ...updated, doubt: staleDoubt(expiry.at, renewed, now) };
   const after: NameDates = {
-    ...looked,
+    ...updated,
     expiry: { at: expiry.at, source: 'whois' },
     renewed: undefined,
     doubt: undefined,

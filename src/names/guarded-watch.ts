@@ -99,7 +99,7 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
     return factsOfDelegation(answer);
   }
 
-  async function lookAt(one: Watched): Promise<void> {
+  async function checkName(one: Watched): Promise<void> {
     const { name, known } = one;
     const all = await parents.serversOf(name, signal);
     // A server without a recent response has no vote.
@@ -147,7 +147,7 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
     const due = [...watched.values()].filter(({ askedAt }) => at - askedAt >= EVERY_MS || askedAt > at);
     await Promise.all(
       due.map((one) =>
-        lookAt(one).catch((err: unknown) => {
+        checkName(one).catch((err: unknown) => {
           if (!signal.aborted) log.error({ err, name: one.name }, 'asking a parent zone about a name');
         }),
       ),

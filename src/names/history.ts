@@ -87,16 +87,16 @@ export function mergeMajority(history: NameHistory, observation: Observation): M
 function merge(history: NameHistory, observation: Observation, needed: typeof sightingsNeeded): Merged {
   const merged: { -readonly [Name in FactName]?: KnownFact } = { ...history };
   const changes: FactChange[] = [];
-  for (const [fact, looked] of entriesOf(observation.facts)) {
+  for (const [fact, updated] of entriesOf(observation.facts)) {
     const known = merged[fact] ?? NOTHING_KNOWN;
-    if (observation.at.getTime() < lastLook(known)) continue;
-    if (looked.state === 'unseen') {
-      const { state: _, ...why } = looked;
+    if (observation.at.getTime() < lastLookup(known)) continue;
+    if (updated.state === 'unseen') {
+      const { state: _, ...why } = updated;
       const since = known.unseen?.reason === why.reason ? known.unseen.since : observation.at;
       merged[fact] = { ...known, unseen: { ...why, since } };
       continue;
     }
-    const value = looked.state === 'seen' ? looked.value : [];
+    const value = updated.state === 'seen' ? updated.value : [];
     const { after, change } = mergeValue(fact, known, value, observation.at, needed);
     merged[fact] = after;
     if (change !== undefined) changes.push(change);
@@ -107,8 +107,8 @@ function merge(history: NameHistory, observation: Observation, needed: typeof si
 /** Values that differ from the previous lookup: stored permanently, except signatures, which change daily. */
 export function newlySeen(history: NameHistory, { facts }: Observation): SeenValues {
   return Object.fromEntries(
-    entriesOf(facts).flatMap(([fact, looked]) => {
-      const value = factValue(looked);
+    entriesOf(facts).flatMap(([fact, updated]) => {
+      const value = factValue(updated);
       const last = (history[fact]?.candidate ?? history[fact]?.current)?.value;
       const isKnown =
         fact === 'signatures' ||
@@ -136,7 +136,7 @@ export function sightedFacts(history: NameHistory, now: Date, maxAgeMs: number):
   );
 }
 
-export function wasLookedFor(history: NameHistory, facts: readonly FactName[]): boolean {
+export function wasLookedUp(history: NameHistory, facts: readonly FactName[]): boolean {
   return facts.some((fact) => history[fact] !== undefined);
 }
 
@@ -163,10 +163,10 @@ function mergeValue(
     return { after: { ...NOTHING_KNOWN, current: { value, firstSeen: at, lastSeen: at } } };
   }
   if (isSameValue(fact, current.value, value)) {
-    const seenAgain = { ...current, value: mergeSameValue(fact, current.value, value), lastSeen: at };
-    return { after: { current: seenAgain, candidate: undefined, past, unseen: undefined } };
+    const withSighting = { ...current, value: mergeSameValue(fact, current.value, value), lastSeen: at };
+    return { after: { current: withSighting, candidate: undefined, past, unseen: undefined } };
   }
-  const candidate = sightAgain(fact, known.candidate, value, at);
+  const candidate = addSighting(fact, known.candidate, value, at);
   if (candidate.sightings < needed(fact, past, value, at)) {
     return { after: { current, candidate, past, unseen: undefined } };
   }
@@ -188,7 +188,12 @@ function mergeValue(
   };
 }
 
-function sightAgain(fact: FactName, candidate: Candidate | undefined, value: FactValue, at: Date): Candidate {
+function addSighting(
+  fact: FactName,
+  candidate: Candidate | undefined,
+  value: FactValue,
+  at: Date,
+): Candidate {
   if (candidate === undefined || !isSameValue(fact, candidate.value, value)) {
     return { value, firstSeen: at, lastSeen: at, sightings: 1 };
   }
@@ -208,7 +213,7 @@ function sightingsNeeded(fact: FactName, past: readonly KnownValue[], value: Fac
   return Math.min(SIGHTINGS_NEEDED * 2 ** returns, MAX_SIGHTINGS_NEEDED);
 }
 
-function lastLook({ current, candidate }: KnownFact): number {
+function lastLookup({ current, candidate }: KnownFact): number {
   return Math.max(current?.lastSeen.getTime() ?? 0, candidate?.lastSeen.getTime() ?? 0);
 }
 

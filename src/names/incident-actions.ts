@@ -2,7 +2,7 @@ import type { IncidentDecision } from '../ledger/events.ts';
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
 import type { NamesContext } from './context.ts';
 import {
-  confirmOurs,
+  confirmAsOurs,
   type Incident,
   type IncidentDecided,
   type IncidentRefusal,
@@ -39,7 +39,7 @@ async function change(
 }
 
 /** After a transfer, the new registrar's dates are trusted. */
-export async function confirmIncidentOurs(
+export async function confirmIncidentAsOurs(
   context: NamesContext,
   id: string,
   said: OursClaim,
@@ -49,7 +49,7 @@ export async function confirmIncidentOurs(
   const outcome = await change(
     context,
     id,
-    (incident) => confirmOurs(incident, said, guarded),
+    (incident) => confirmAsOurs(incident, said, guarded),
     ({ explained }) => ({
       kind: explained === undefined ? 'incident_proposed' : 'incident_ours',
       actor: said.by,
@@ -59,7 +59,7 @@ export async function confirmIncidentOurs(
   if (outcome.ok && !isOpen(outcome.incident)) {
     if (isOfTransfer(outcome.incident)) await confirmTransfer(context, outcome.incident.name);
     // Its finding is closed by a lookup.
-    await context.records.requestLook(outcome.incident.name, context.now());
+    await context.records.requestLookup(outcome.incident.name, context.now());
   }
   return outcome;
 }

@@ -94,19 +94,19 @@ export function isOpen({ state }: Incident): boolean {
  */
 export function afterLookup(
   incidents: readonly Incident[],
-  look: {
+  lookup: {
     readonly name: string;
     readonly unexplained: readonly UnexplainedChange[];
     readonly history: NameHistory;
     readonly at: Date;
   },
 ): IncidentUpdate | undefined {
-  const { name, history, at } = look;
+  const { name, history, at } = lookup;
   const [latest] = incidents;
   const open = incidents.filter(isOpen);
   const happened = open.flatMap(({ changes }) => changes);
   const added = changesOf(
-    look.unexplained.filter(({ change }) => !happened.some((of) => isReversal(change, of))),
+    lookup.unexplained.filter(({ change }) => !happened.some((of) => isReversal(change, of))),
     at,
   );
   if (added.length > 0) {
@@ -139,7 +139,7 @@ export interface OursClaim {
 }
 
 /** A guarded name needs two people. */
-export function confirmOurs(
+export function confirmAsOurs(
   incident: Incident,
   { shown, ...said }: OursClaim,
   isGuarded: boolean,
@@ -240,7 +240,7 @@ function isBack(
       return !after.some((status) => value.includes(status));
     case 'all_lame':
       // Anyone who set up the name at these servers since may have set up something else.
-      return value.length === 0 && !(hangsOn(history, after) && isSetUpAnew(history, firstSeenAfter));
+      return value.length === 0 && !(hangsOn(history, after) && wasSetUpAgain(history, firstSeenAfter));
     case 'nameserver_registrable':
       // A domain that is no longer available may belong to the attacker.
       return value.length === 0 && !hangsOn(history, after);
@@ -250,7 +250,7 @@ function isBack(
 }
 
 /** Records differ from those before that time. */
-function isSetUpAnew(history: NameHistory, moment: Date): boolean {
+function wasSetUpAgain(history: NameHistory, moment: Date): boolean {
   return (['soa', 'nameservers', 'a', 'aaaa', 'mx'] as const).some((fact) => {
     const { current, candidate, past = [] } = history[fact] ?? {};
     return (

@@ -33,7 +33,7 @@ import { timeLimit } from './time-limit.ts';
 import { explainChanges } from './unexplained-changes.ts';
 
 /** Simultaneous results, and when the registry may be asked if it wasn't. */
-interface Looks {
+interface LookupResults {
   readonly dns: Observation | undefined;
   /** From the parent zone, which is asked more often. */
   readonly parent: Observation | undefined;
@@ -43,7 +43,7 @@ interface Looks {
   readonly registryTurn: Date | undefined;
 }
 
-const NO_LOOKS: Looks = {
+const NO_RESULTS: LookupResults = {
   ...{ dns: undefined, parent: undefined, registry: undefined, whois: undefined, registryTurn: undefined },
 };
 
@@ -60,32 +60,32 @@ export async function lookUpName(context: NamesContext, name: string, signal: Ab
   const now = context.now();
   const registryTurn = turnOf(context.planner, known, now);
   const [dns, registry] = await Promise.all([
-    known.nextDnsAt <= now ? lookAtDns(context, known, now, signal) : undefined,
-    registryTurn <= now ? lookAtRegistry(context, known, signal) : undefined,
+    known.nextDnsAt <= now ? lookUpDns(context, known, now, signal) : undefined,
+    registryTurn <= now ? askRegistry(context, known, signal) : undefined,
   ]);
-  await keepLooks(context, known, { ...NO_LOOKS, dns, ...registry, registryTurn });
+  await saveLookups(context, known, { ...NO_RESULTS, dns, ...registry, registryTurn });
 }
 
 /** DNS facts, and once a day the health of the delegation. */
-async function lookAtDns(
+async function lookUpDns(
   { observer, observeDelegation }: NamesContext,
   { name, history }: NameRecord,
   now: Date,
   signal: AbortSignal,
 ): Promise<Observation> {
-  const look = await observer.observe(name, signal, isDailyLookupDue(CERTIFICATES, history, now));
-  const hosts = factValue(look.facts.parent_nameservers);
+  const observation = await observer.observe(name, signal, isDailyLookupDue(CERTIFICATES, history, now));
+  const hosts = factValue(observation.facts.parent_nameservers);
   // Without the delegation there is no server to ask, so its health becomes stale.
-  if (hosts === undefined || !isHealthLookupDue(history, now)) return look;
+  if (hosts === undefined || !isHealthLookupDue(history, now)) return observation;
   const health = hosts.length === 0 ? NO_DELEGATION : await observeDelegation(name, hosts, signal);
-  return { ...look, facts: { ...look.facts, ...health } };
+  return { ...observation, facts: { ...observation.facts, ...health } };
 }
 
 /** @returns whether it confirmed a change */
 export async function saveParentLookup(context: NamesContext, parent: Observation): Promise<boolean> {
   const known = await context.records.find(parent.name);
   if (known === undefined) return false;
-  const kept = await keepLooks(context, known, { ...NO_LOOKS, parent });
+  const kept = await saveLookups(context, known, { ...NO_RESULTS, parent });
   return kept !== undefined && isChanged(known.history, kept.after.history);
 }
 
@@ -97,16 +97,16 @@ export async function lookUpAtRegistry(
 ): Promise<RegistryLookup> {
   const known = await context.records.find(name);
   if (known === undefined) return fetchRegistryLookup(context, context.observer, name, signal);
-  const looks = await lookAtRegistry(context, known, signal);
-  await keepLooks(context, known, { ...NO_LOOKS, ...looks });
-  return looks.registry;
+  const results = await askRegistry(context, known, signal);
+  await saveLookups(context, known, { ...NO_RESULTS, ...results });
+  return results.registry;
 }
 
-async function lookAtRegistry(
+async function askRegistry(
   context: NamesContext,
   known: NameRecord,
   signal: AbortSignal,
-): Promise<Pick<Looks, 'whois'> & { readonly registry: RegistryLookup }> {
+): Promise<Pick<LookupResults, 'whois'> & { readonly registry: RegistryLookup }> {
   const registry = await fetchRegistryLookup(context, context.observer, known.name, signal);
   if (!isWhoisDue(known, registry)) return { registry, whois: undefined };
   // The registry's answer is kept, regardless of WHOIS.
@@ -140,16 +140,16 @@ export async function confirmTransfer({ records, now }: NamesContext, name: stri
   }));
 }
 
-async function keepLooks(
+async function saveLookups(
   context: NamesContext,
   found: NameRecord,
-  looks: Looks,
+  results: LookupResults,
 ): Promise<LookupResult | undefined> {
   const kept = await changeRecord(context.records, found.name, found, async (known) =>
     withNewRequests(
       found,
       known,
-      afterLooks(known, looks, await context.activityOf(known), momentOf(context)),
+      afterLookups(known, results, await context.activityOf(known), momentOf(context)),
     ),
   );
   const { after, added = [] } = kept?.incident ?? {};
@@ -185,13 +185,13 @@ async function changeRecord(
   return kept;
 }
 
-function afterLooks(
+function afterLookups(
   known: NameRecord,
-  looks: Looks,
+  results: LookupResults,
   activity: NameActivity,
   { now, random, certificateDays }: ReturnType<typeof momentOf>,
 ): LookupResult {
-  const { dns, parent, registry, registryTurn } = looks;
+  const { dns, parent, registry, registryTurn } = results;
   const { name } = known;
   let { history } = known;
   const observations: NameObservation[] = [];
@@ -203,13 +203,13 @@ function afterLooks(
       ['dns', parent],
       ['registry', registry],
     ] as const
-  ).flatMap(([origin, look]) => {
-    if (look === undefined) return [];
-    const seen = newlySeen(history, look);
-    if (Object.keys(seen).length > 0) observations.push({ origin, at: look.at, seen });
-    const merged = (look === parent ? mergeMajority : mergeObservation)(history, look);
+  ).flatMap(([origin, observation]) => {
+    if (observation === undefined) return [];
+    const seen = newlySeen(history, observation);
+    if (Object.keys(seen).length > 0) observations.push({ origin, at: observation.at, seen });
+    const merged = (observation === parent ? mergeMajority : mergeObservation)(history, observation);
     ({ history } = merged);
-    isRegistryWanted ||= look === parent && merged.changes.length > 0;
+    isRegistryWanted ||= observation === parent && merged.changes.length > 0;
     return merged.changes;
   });
   const explained = explainChanges({
@@ -221,7 +221,7 @@ function afterLooks(
   const { found, knownChanges } = findDangers(history, explained.knownChanges);
   const unexplained = [...explained.unexplained, ...found];
   const incident = afterLookup(activity.incidents, { name, unexplained, history, at: now });
-  const dates = datesAfter(known, looks);
+  const dates = datesAfter(known, results);
   const posture = postureOf({ name, history, at: now, certificateDays }, known.posture);
   const record = { ...known, ...dates, history, knownChanges, posture };
   const findings = codesOf(judge(judgedOf(record, [incident?.after, ...activity.incidents]), now));
@@ -250,7 +250,7 @@ function afterLooks(
   return { after, observations, incident };
 }
 
-function datesAfter(known: NameRecord, { registry, whois }: Looks): NameDates {
+function datesAfter(known: NameRecord, { registry, whois }: LookupResults): NameDates {
   if (registry === undefined) return known;
   const dates = datesAfterLookup(known, registry);
   return lacksDate(registry.result) ? datesAfterWhois(known, dates, whois, registry.at) : dates;
@@ -306,7 +306,7 @@ function scheduleOf(
   return {
     endsAt: record.expiry?.at,
     guarded: isGuarded,
-    isChanging: isChanging || hasOpenOrder || mayGoOn(incident, now) || record.renewed !== undefined,
+    isChanging: isChanging || hasOpenOrder || mayContinue(incident, now) || record.renewed !== undefined,
     unsettled,
   };
 }
@@ -314,7 +314,7 @@ function scheduleOf(
 /** A theft happens in steps, so more changes may follow an incident. */
 const GOES_ON_MS = 30 * DAY_MS;
 
-function mayGoOn(incident: Incident | undefined, now: Date): boolean {
+function mayContinue(incident: Incident | undefined, now: Date): boolean {
   if (incident === undefined || !isOpen(incident)) return false;
   return now.getTime() - incident.openedAt.getTime() < GOES_ON_MS;
 }

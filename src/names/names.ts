@@ -5,9 +5,9 @@ import type { Evidence, LookUpAtRegistry } from '../orders/ports.ts';
 import type { NameActivity, NamesContext } from './context.ts';
 import { DNS_FACTS, FACT_NAMES, type Observation, REGISTRY_FACTS } from './facts.ts';
 import { createGuardedWatch } from './guarded-watch.ts';
-import { mergeObservation, type NameHistory, wasLookedFor } from './history.ts';
+import { mergeObservation, type NameHistory, wasLookedUp } from './history.ts';
 import type { ListedIncident, OursClaim } from './incident.ts';
-import { confirmIncidentOurs, isGuarded, raiseIncident } from './incident-actions.ts';
+import { confirmIncidentAsOurs, isGuarded, raiseIncident } from './incident-actions.ts';
 import { fetchRegistryLookup, lookUpAtRegistry, lookUpName } from './lookup.ts';
 import { lookUpNow } from './lookup-now.ts';
 import { createLookupPlanner } from './lookup-planner.ts';
@@ -24,17 +24,17 @@ export interface KnownName {
   readonly history: NameHistory;
   readonly knownChanges: readonly KnownChange[];
   /** Not watched: just looked up, without a history. */
-  readonly isFirstLook: boolean;
+  readonly isFirstLookup: boolean;
 }
 
 /** After this silence, another process may claim the name. */
 const LEASE_MS = 2 * MINUTE_MS;
 /** Per registry: a million names' weekly lookups, and as many urgent ones. */
-const LOOKS_PER_HOUR = 12_000;
+const LOOKUPS_PER_HOUR = 12_000;
 /** Latest live orders considered as explanations. */
-const ORDERS_LOOKED_AT = 50;
+const MAX_ORDERS_CHECKED = 50;
 /** Latest incidents considered. */
-const INCIDENTS_LOOKED_AT = 10;
+const MAX_INCIDENTS_CHECKED = 10;
 /** For commands; Slack's limit is three seconds. */
 const QUICK_MS = 1_800;
 const EVIDENCE_MS = 30_000;
@@ -43,7 +43,7 @@ export function completeNames(
   parts: Omit<NamesContext, 'planner' | 'observeDelegation' | 'activityOf' | 'lookUpNow'>,
 ): NamesContext {
   setMaxListeners(0, parts.signal);
-  const planner = createLookupPlanner(LOOKS_PER_HOUR);
+  const planner = createLookupPlanner(LOOKUPS_PER_HOUR);
   const context: NamesContext = {
     ...parts,
     planner,
@@ -60,12 +60,12 @@ export function createNames(context: NamesContext) {
   const { records, incidents, now } = context;
   return {
     /** Guarded names whose minute is over. Must be called every second. */
-    lookAtGuarded: createGuardedWatch(context),
+    lookUpGuarded: createGuardedWatch(context),
     /** As soon as possible. */
-    requestLook: (name: string) => records.requestLook(name, now()),
+    requestLookup: (name: string) => records.requestLookup(name, now()),
     /** Claims names for this process. */
     claimDue: (limit: number) => records.claimDue(now(), LEASE_MS, limit),
-    look: (name: string) => lookAtClaimed(context, name),
+    lookUp: (name: string) => lookUpClaimed(context, name),
     known: (name: string) => known(context, name),
     isGuarded: (name: string) => isGuarded(context, name),
     /** Unexpected changes. */
@@ -74,7 +74,7 @@ export function createNames(context: NamesContext) {
       openOf: (names: readonly string[]): Promise<readonly ListedIncident[]> => incidents.openOf(names),
       /** Latest first. */
       allOpen: (limit: number): Promise<readonly ListedIncident[]> => incidents.allOpen(limit),
-      confirmOurs: (id: string, said: OursClaim) => confirmIncidentOurs(context, id, said),
+      confirmAsOurs: (id: string, said: OursClaim) => confirmIncidentAsOurs(context, id, said),
       raise: (id: string, by: string) => raiseIncident(context, id, by),
     },
     /** The outcome of an order whose answer was lost. */
@@ -86,7 +86,7 @@ export function createNames(context: NamesContext) {
   };
 }
 
-async function lookAtClaimed(context: NamesContext, name: string): Promise<void> {
+async function lookUpClaimed(context: NamesContext, name: string): Promise<void> {
   try {
     await lookUpName(context, name, context.signal);
   } catch (error) {
@@ -100,8 +100,8 @@ async function activityOf(
   { name, lapse }: { readonly name: string; readonly lapse: NameRecord['lapse'] },
 ): Promise<NameActivity> {
   const [incidents, orders, guarded] = await Promise.all([
-    context.incidents.ofName(name, INCIDENTS_LOOKED_AT),
-    context.orders.list({ viewer: 'system', name, isLive: true, limit: ORDERS_LOOKED_AT }),
+    context.incidents.ofName(name, MAX_INCIDENTS_CHECKED),
+    context.orders.list({ viewer: 'system', name, isLive: true, limit: MAX_ORDERS_CHECKED }),
     isGuarded(context, name),
   ]);
   return {
@@ -116,9 +116,9 @@ async function activityOf(
 async function known(context: NamesContext, name: string): Promise<KnownName> {
   const { records, now } = context;
   const { history, knownChanges } = (await records.find(name)) ?? { history: {}, knownChanges: [] };
-  const isFirstLook = !wasLookedFor(history, FACT_NAMES);
-  if (isFirstLook) await records.requestLook(name, now());
-  return { history: await completeHistory(context, name, history), knownChanges, isFirstLook };
+  const isFirstLookup = !wasLookedUp(history, FACT_NAMES);
+  if (isFirstLookup) await records.requestLookup(name, now());
+  return { history: await completeHistory(context, name, history), knownChanges, isFirstLookup };
 }
 
 /**
@@ -132,19 +132,19 @@ async function completeHistory(
 ): Promise<NameHistory> {
   const { quickObserver, signal, log } = context;
   const limit = timeLimit(signal, QUICK_MS);
-  const inTime = (look: Promise<Observation>) =>
-    look.catch((err: unknown) => {
+  const inTime = (lookup: Promise<Observation>) =>
+    lookup.catch((err: unknown) => {
       if (!limit.aborted) log.warn({ err, name }, 'looking up a name for a person');
       return undefined;
     });
-  const looks = await Promise.all([
-    wasLookedFor(history, DNS_FACTS) ? undefined : inTime(quickObserver.observe(name, limit)),
-    wasLookedFor(history, REGISTRY_FACTS)
+  const lookups = await Promise.all([
+    wasLookedUp(history, DNS_FACTS) ? undefined : inTime(quickObserver.observe(name, limit)),
+    wasLookedUp(history, REGISTRY_FACTS)
       ? undefined
       : inTime(fetchRegistryLookup(context, quickObserver, name, limit)),
   ]);
-  return looks.reduce<NameHistory>(
-    (merged, look) => (look === undefined ? merged : mergeObservation(merged, look).history),
+  return lookups.reduce<NameHistory>(
+    (merged, lookup) => (lookup === undefined ? merged : mergeObservation(merged, lookup).history),
     history,
   );
 }
@@ -154,10 +154,10 @@ async function findEvidence(context: NamesContext, order: Order, item: OrderItem
   const { name } = item;
   const sentAt = sentToRegistry(order, item);
   if (sentAt === undefined) return { kind: 'nothing' };
-  const look = await lookUpAtRegistry(context, name, timeLimit(signal, EVIDENCE_MS));
+  const lookup = await lookUpAtRegistry(context, name, timeLimit(signal, EVIDENCE_MS));
   const [record, seen] = await Promise.all([records.find(name), records.seenAtRegistry(name)]);
   const { orders } = await context.activityOf(record ?? { name, lapse: undefined });
-  return evidenceOf({ order, sentAt, history: record?.history ?? {}, seen, orders, now: now() }, look);
+  return evidenceOf({ order, sentAt, history: record?.history ?? {}, seen, orders, now: now() }, lookup);
 }
 
 async function findConfirmation(
@@ -168,6 +168,6 @@ async function findConfirmation(
   const since = item.sentAt ?? item.answeredAt;
   const isShown = order.task === 'restore' || order.task === 'transfer';
   if (since === undefined || !isShown) return 'unknown';
-  const look = await lookUpAtRegistry(context, item.name, timeLimit(context.signal, EVIDENCE_MS));
-  return confirmationOf(order, since, look);
+  const lookup = await lookUpAtRegistry(context, item.name, timeLimit(context.signal, EVIDENCE_MS));
+  return confirmationOf(order, since, lookup);
 }

@@ -120,8 +120,8 @@ async function findAddress(
 > {
   const addresses = (await addressesOf(dns, [host], signal)).slice(0, MAX_ADDRESSES);
   if (addresses.length === 0) {
-    const looked = await dns.query(host, 'A', signal);
-    return { state: looked.kind === 'unanswered' ? 'unseen' : 'no_address' };
+    const addresses = await dns.query(host, 'A', signal);
+    return { state: addresses.kind === 'unanswered' ? 'unseen' : 'no_address' };
   }
   let state: 'not_authoritative' | 'no_answer' | 'unseen' = 'no_answer';
   for (const address of addresses) {
@@ -141,22 +141,22 @@ async function recordsAt(
   name: string,
   signal: AbortSignal | undefined,
 ): Promise<Record<Compared, Fact>> {
-  const look = async <Type extends RecordType>(
+  const lookUp = async <Type extends RecordType>(
     host: string,
     type: Type,
     toTexts: (records: readonly RecordData[Type][]) => readonly string[],
   ): Promise<Fact> => {
     let current = host;
     for (let aliases = 0; aliases <= MAX_ALIASES; aliases += 1) {
-      const isOurs = current === name || current.endsWith(`.${name}`);
-      const answer = isOurs ? await ask(current, type) : await dns.query(current, type, signal);
+      const isOwnHost = current === name || current.endsWith(`.${name}`);
+      const answer = isOwnHost ? await ask(current, type) : await dns.query(current, type, signal);
       if (answer.kind === 'referral') return unseen('referral');
       if (answer.kind !== 'alias') return factOf(answer, toTexts);
       current = answer.target;
     }
     return unseen('alias_loop');
   };
-  return lookUpUse(name, look);
+  return lookUpUse(name, lookUp);
 }
 
 /** Without a matching key, validating resolvers can't reach the name. */

@@ -116,19 +116,19 @@ export async function addressesOf(
 }
 
 async function observeRecords(dns: Client, name: string, signal: AbortSignal | undefined): Promise<Facts> {
-  const look: Look = async (host, type, toTexts) => factOf(await dns.query(host, type, signal), toTexts);
+  const lookUp: LookUp = async (host, type, toTexts) => factOf(await dns.query(host, type, signal), toTexts);
   const [soa, cname, wwwCname, impact, dnskey] = await Promise.all([
-    look(name, 'SOA', (records) => records.map(({ primary, contact }) => `${primary} ${contact}`)),
-    look(name, 'CNAME', (records) => records),
-    look(`www.${name}`, 'CNAME', (records) => records),
-    lookForImpact(name, look),
-    look(name, 'DNSKEY', (records) => records.map(dnskeyText)),
+    lookUp(name, 'SOA', (records) => records.map(({ primary, contact }) => `${primary} ${contact}`)),
+    lookUp(name, 'CNAME', (records) => records),
+    lookUp(`www.${name}`, 'CNAME', (records) => records),
+    lookUpImpact(name, lookUp),
+    lookUp(name, 'DNSKEY', (records) => records.map(dnskeyText)),
   ]);
   const facts = { soa, cname, www_cname: wwwCname, ...impact, dnskey };
   if (dnskey.state !== 'seen') return facts;
   const requested = await Promise.all([
-    look(name, 'CDS', (records) => records.map(dsText)),
-    look(name, 'CDNSKEY', (records) => records.flatMap((key) => requestedBy(name, key))),
+    lookUp(name, 'CDS', (records) => records.map(dsText)),
+    lookUp(name, 'CDNSKEY', (records) => records.flatMap((key) => requestedBy(name, key))),
   ]);
   const texts = requested.flatMap((fact) => factValue(fact) ?? []);
   const lost = requested.find(({ state }) => state === 'unseen');
@@ -140,11 +140,11 @@ function requestedBy(name: string, key: DnskeyRecord): string[] {
   return key.algorithm === 0 ? [NO_DS] : dsOfKey(name, key).map(dsText);
 }
 
-async function lookForImpact(name: string, look: Look): Promise<Facts> {
+async function lookUpImpact(name: string, lookUp: LookUp): Promise<Facts> {
   const [nameservers, used, ds] = await Promise.all([
-    look(name, 'NS', (records) => records),
-    lookUpUse(name, look),
-    look(name, 'DS', (records) => records.map(dsText)),
+    lookUp(name, 'NS', (records) => records),
+    lookUpUse(name, lookUp),
+    lookUp(name, 'DS', (records) => records.map(dsText)),
   ]);
   return { nameservers, ...used, ds };
 }
@@ -154,7 +154,7 @@ async function lookForImpact(name: string, look: Look): Promise<Facts> {
  * @param signal late answers are treated as missing
  */
 export function observeImpact(dns: Client, name: string, signal: AbortSignal): Promise<Facts> {
-  return lookForImpact(name, async (host, type, toTexts) => {
+  return lookUpImpact(name, async (host, type, toTexts) => {
     try {
       return factOf(await dns.query(host, type, signal), toTexts);
     } catch (error) {
@@ -165,24 +165,24 @@ export function observeImpact(dns: Client, name: string, signal: AbortSignal): P
 }
 
 /** Records of a host, formatted as texts. */
-export type Look = <Type extends RecordType>(
+export type LookUp = <Type extends RecordType>(
   host: string,
   type: Type,
   toTexts: (records: readonly RecordData[Type][]) => readonly string[],
 ) => Promise<Fact>;
 
 /** Addresses, mail and CAA. */
-export async function lookUpUse(name: string, look: Look) {
+export async function lookUpUse(name: string, lookUp: LookUp) {
   const same = (records: readonly string[]) => records;
   const [a, aaaa, wwwA, wwwAaaa, mx, caa, spf, dmarc] = await Promise.all([
-    look(name, 'A', same),
-    look(name, 'AAAA', same),
-    look(`www.${name}`, 'A', same),
-    look(`www.${name}`, 'AAAA', same),
-    look(name, 'MX', mxTexts),
-    look(name, 'CAA', caaTexts),
-    look(name, 'TXT', (records) => policyTexts(records, 'v=spf1')),
-    look(`_dmarc.${name}`, 'TXT', (records) => policyTexts(records, 'v=dmarc1')),
+    lookUp(name, 'A', same),
+    lookUp(name, 'AAAA', same),
+    lookUp(`www.${name}`, 'A', same),
+    lookUp(`www.${name}`, 'AAAA', same),
+    lookUp(name, 'MX', mxTexts),
+    lookUp(name, 'CAA', caaTexts),
+    lookUp(name, 'TXT', (records) => policyTexts(records, 'v=spf1')),
+    lookUp(`_dmarc.${name}`, 'TXT', (records) => policyTexts(records, 'v=dmarc1')),
   ]);
   return { a, aaaa, www_a: wwwA, www_aaaa: wwwAaaa, mx, caa, spf, dmarc };
 }

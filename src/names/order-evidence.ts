@@ -224,13 +224,13 @@ function renewalFinding(record: Registration, { order, sentAt, seen, now }: Lost
 function shownBefore(seen: readonly SeenAtRegistry[], fact: FactName, moment: Date): FactValue | undefined {
   return seen
     .filter(({ at }) => at < moment)
-    .map((look) => look.seen[fact])
+    .map((sighting) => sighting.seen[fact])
     .find((value) => value !== undefined && value.length > 0);
 }
 
 /** First sighting of the current date. */
 function shownSince(seen: readonly SeenAtRegistry[], expiresAt: string, now: Date): Date {
-  const latest = seen.find((look) => (look.seen.expires_at?.length ?? 0) > 0);
+  const latest = seen.find((sighting) => (sighting.seen.expires_at?.length ?? 0) > 0);
   return latest?.seen.expires_at?.[0] === expiresAt ? latest.at : now;
 }
 

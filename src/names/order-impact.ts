@@ -47,12 +47,12 @@ export function createImpacts(context: NamesContext) {
   const { impacts, now } = context;
   const underWay = new Map<string, Promise<void>>();
 
-  function lookThoroughly(order: Order, question: Question): void {
+  function lookUpThoroughly(order: Order, question: Question): void {
     if (underWay.has(order.id)) return;
-    const look = saveThoroughImpact(context, order.id, question);
+    const lookup = saveThoroughImpact(context, order.id, question);
     underWay.set(
       order.id,
-      look.finally(() => underWay.delete(order.id)),
+      lookup.finally(() => underWay.delete(order.id)),
     );
   }
 
@@ -89,16 +89,16 @@ export function createImpacts(context: NamesContext) {
       const question = questionOf(order);
       if (question === undefined) return 'none';
       const found = await impacts.impactOf(order.id);
-      if (order.state === 'PENDING' && !isFresh(found, now())) lookThoroughly(order, question);
+      if (order.state === 'PENDING' && !isFresh(found, now())) lookUpThoroughly(order, question);
       return found === undefined ? 'unseen' : { ...found, latest: impactAt(found.latest, now()) };
     },
 
     /** When a click was last refused for a new finding. */
     warnedAt: async (order: Order) => (await impacts.impactOf(order.id))?.warned?.seenAt,
     /** The person was notified, so later clicks are accepted. */
-    told: (orderId: string) => impacts.warningTold(orderId, now()),
+    recordNotified: (orderId: string) => impacts.recordWarningNotified(orderId, now()),
     /** At an approval, under two seconds. New findings are stored and shown on the card. */
-    atApproval: (order: Order, pressedAt: Date) => atApproval(context, order, pressedAt),
+    atApproval: (order: Order, clickedAt: Date) => atApproval(context, order, clickedAt),
   };
 }
 
@@ -112,10 +112,10 @@ async function findWithHistory(
   dns: DnsClient,
   ms: number,
 ): Promise<{ readonly impact: Impact; readonly history: NameHistory }> {
-  const looking = context.lookUpNow(name, dns, ms);
-  const current = looking.then(({ facts }) => facts);
-  const [look, known, dependents, checks] = await Promise.all([
-    looking,
+  const pending = context.lookUpNow(name, dns, ms);
+  const current = pending.then(({ facts }) => facts);
+  const [lookup, known, dependents, checks] = await Promise.all([
+    pending,
     watchedHistory(context, name),
     dependentsOf(context, name),
     newNameServers &&
@@ -123,11 +123,11 @@ async function findWithHistory(
         checkNameservers(dns, { name, current }, newNameServers, signal),
       ),
   ]);
-  const { at: seenAt, facts } = look;
+  const { at: seenAt, facts } = lookup;
   const earlier = sightedFacts(known ?? {}, seenAt, MAX_AGE_MS);
   return {
     impact: impactOf({ task, seenAt, facts, earlier, dependents, checks }),
-    history: mergeObservation(known ?? {}, look).history,
+    history: mergeObservation(known ?? {}, lookup).history,
   };
 }
 
@@ -148,10 +148,10 @@ async function dependentsOf({ records, log }: NamesContext, name: string): Promi
 async function within(
   { signal, log }: NamesContext,
   ms: number,
-  look: (signal: AbortSignal) => Promise<readonly NameserverCheck[]>,
+  lookUp: (signal: AbortSignal) => Promise<readonly NameserverCheck[]>,
 ): Promise<readonly NameserverCheck[] | undefined> {
   const limit = timeLimit(signal, ms);
-  return look(limit).catch((err: unknown) => {
+  return lookUp(limit).catch((err: unknown) => {
     if (!limit.aborted) log.warn({ err }, 'asking nameservers about a name');
     return undefined;
   });
@@ -240,15 +240,15 @@ function seenBefore(history: NameHistory, seenAt: Date) {
   };
 }
 
-async function atApproval(context: NamesContext, order: Order, pressedAt: Date): Promise<ImpactAtApproval> {
+async function atApproval(context: NamesContext, order: Order, clickedAt: Date): Promise<ImpactAtApproval> {
   const { impacts } = context;
   if (impactTaskOf(order.task) === undefined) return 'none';
   const question = questionOf(order);
   // A file has too many names to look up.
   if (question === undefined) return 'unknown';
   const kept = await impacts.impactOf(order.id);
-  const isToldLater = kept?.warnedToldAt === undefined || kept.warnedToldAt > pressedAt;
-  if (kept?.warned !== undefined && isToldLater) return 'changed';
+  const wasNotifiedLater = kept?.warnedToldAt === undefined || kept.warnedToldAt > clickedAt;
+  if (kept?.warned !== undefined && wasNotifiedLater) return 'changed';
   const impact = await find(context, question, context.quickDns, APPROVAL_MS);
   if (hasNews(kept, impact)) {
     await impacts.saveWarning(order.id, impact);
@@ -261,8 +261,8 @@ async function atApproval(context: NamesContext, order: Order, pressedAt: Date):
 function hasNews(kept: OrderImpact | undefined, impact: Impact): boolean {
   // Nothing to compare before the first lookup.
   if (kept === undefined) return !isSeenWhole(impact);
-  const told = new Set([...findingsOf(kept.asked), ...kept.warnedOf]);
-  return findingsOf(impact).some((finding) => !told.has(finding));
+  const known = new Set([...findingsOf(kept.asked), ...kept.warnedOf]);
+  return findingsOf(impact).some((finding) => !known.has(finding));
 }
 
 function delegationOf(checks: readonly NameserverCheck[] | undefined): DelegationLookup {

@@ -52,6 +52,6 @@ export function createOrderIncidents({ incidents, now }: NamesContext): OrderInc
       return { shown, informedSince: await informed(order.id, open) };
     },
 
-    told: (orderId, userId, shown) => incidents.warn(orderId, userId, shown, now()),
+    recordShown: (orderId, userId, shown) => incidents.warn(orderId, userId, shown, now()),
   };
 }

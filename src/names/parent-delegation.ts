@@ -29,9 +29,9 @@ export function factsOfDelegation(answer: DelegationAnswer): Pick<Facts, ParentF
 }
 
 /** Differs from the known value, or resolves an uncertainty: a single sighting, or a time without answers. */
-export function isNewSighting(known: KnownDelegation, looked: Facts): boolean {
+export function isNewSighting(known: KnownDelegation, facts: Facts): boolean {
   return PARENT_FACTS.some((fact) => {
-    const value = factValue(looked[fact]);
+    const value = factValue(facts[fact]);
     if (value === undefined) return false;
     const { current, candidate, unseen: lost } = known[fact] ?? {};
     return (

@@ -124,18 +124,18 @@ export type ReminderDecision =
   | Exclude<QuestionAnswer, { readonly to: string }>
   /** `subject`: the new owner's messages of the day. */
   | (Extract<QuestionAnswer, { readonly to: string }> & { readonly subject: string })
-  | ({ readonly kind: 'name_snoozed'; readonly until: Date; readonly reason?: string | undefined } & Told)
+  | ({ readonly kind: 'name_snoozed'; readonly until: Date; readonly reason?: string | undefined } & Notice)
   /** Renewed elsewhere. Until `staleUntil`, its registry's date is treated as outdated. */
   | ({
       readonly kind: 'name_renewed';
       readonly until: Date;
       readonly staleUntil?: Date | undefined;
       readonly reason?: string | undefined;
-    } & Told)
-  | ({ readonly kind: 'lapse_requested'; readonly reason: string } & Told)
-  | ({ readonly kind: 'lapse_confirmed'; readonly reason: string; readonly askedBy: string } & Told);
+    } & Notice)
+  | ({ readonly kind: 'lapse_requested'; readonly reason: string } & Notice)
+  | ({ readonly kind: 'lapse_confirmed'; readonly reason: string; readonly askedBy: string } & Notice);
 
-interface Told {
+interface Notice {
   /** The destination of its notification. */
   readonly origin?: MessagePlace | undefined;
 }

@@ -70,7 +70,7 @@ export interface NameRecordStore {
   /** Latest first. */
   seenAtRegistry(name: string): Promise<readonly SeenAtRegistry[]>;
   /** As soon as possible. */
-  requestLook(name: string, now: Date): Promise<void>;
+  requestLookup(name: string, now: Date): Promise<void>;
   /** Findings about delegations that began between two times, by name. */
   newlyFaulty(from: Date, to: Date): Promise<readonly FaultyName[]>;
   /** Names that a registry began to answer 404 for, although its zone delegates them. */
@@ -159,7 +159,7 @@ export interface ImpactStore {
   /** An impact that refused an approval; its findings are added to earlier ones. */
   saveWarning(orderId: string, impact: Impact): Promise<void>;
   /** Records that the person was notified of the refusal. */
-  warningTold(orderId: string, at: Date): Promise<void>;
+  recordWarningNotified(orderId: string, at: Date): Promise<void>;
   /** Nameservers before an order changes them. The first ones stay. */
   saveNameServers(orderId: string, nameServers: readonly string[]): Promise<void>;
   nameServersOf(orderId: string): Promise<readonly string[] | undefined>;

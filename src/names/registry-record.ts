@@ -109,7 +109,7 @@ export function readRegistryAnswer(
 ): RegistryLookup {
   if (answer.kind === 'unavailable') return emptyLookup(name, at, answer.problem, answer.retryAfterMs);
   const { server } = answer;
-  if (answer.kind === 'not_found') return lookWithoutRecord(name, at, server, delegation);
+  if (answer.kind === 'not_found') return lookupWithoutRecord(name, at, server, delegation);
   const record = domainObject.safeParse(answer.body).data;
   if (record === undefined) return emptyLookup(name, at, { code: 'not_a_domain' });
   if (asciiName(record.ldhName ?? record.unicodeName ?? '') !== name)
@@ -127,15 +127,15 @@ export function readRegistryAnswer(
 }
 
 /** A missing record doesn't prove availability: registries lose records of delegated names. */
-function lookWithoutRecord(
+function lookupWithoutRecord(
   name: string,
   at: Date,
   server: string,
   delegation: Fact = unseen('stale'),
 ): RegistryLookup {
   if (delegation.state === 'seen') {
-    const look = emptyLookup(name, at, { code: 'delegated_without_record' });
-    return { ...look, facts: everyFact(unseen('delegated_without_record')) };
+    const lookup = emptyLookup(name, at, { code: 'delegated_without_record' });
+    return { ...lookup, facts: everyFact(unseen('delegated_without_record')) };
   }
   const fact = delegation.state === 'absent' ? ABSENT : unseen('registry_unavailable');
   return { name, at, facts: everyFact(fact), result: { kind: 'not_registered', server } };

@@ -28,7 +28,7 @@ export function pastChanges(history: NameHistory, knownChanges: readonly KnownCh
     changesOfFact(fact, history, knownChanges),
   );
   return all
-    .filter((change) => !isToldByAnother(change, all))
+    .filter((change) => !isRepeatedByAnother(change, all))
     .sort((a, b) => b.firstSeenAfter.getTime() - a.firstSeenAfter.getTime());
 }
 
@@ -65,7 +65,7 @@ function causeOf(fact: FactName, firstSeen: Date, knownChanges: readonly KnownCh
   return known.orderId === undefined ? 'none' : { orderId: known.orderId };
 }
 
-function isToldByAnother(change: PastChange, all: readonly PastChange[]): boolean {
+function isRepeatedByAnother(change: PastChange, all: readonly PastChange[]): boolean {
   const group = [NAMESERVER_FACTS, DS_FACTS].find((facts) => facts.includes(change.fact)) ?? [];
   const leading = group.slice(0, group.indexOf(change.fact));
   return all.some(

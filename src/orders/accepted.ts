@@ -20,9 +20,9 @@ const OVERDUE_DAYS: Readonly<Record<NextStep, number>> = {
  * that it is overdue. Idempotent, also on several replicas.
  */
 export async function recordRegistryConfirmations(deps: SendingContext, order: Order): Promise<void> {
-  const { lookUpAtRegistry, log, stopLooking } = deps;
+  const { lookUpAtRegistry, log, stopLookups } = deps;
   for (const item of unconfirmedItems(order)) {
-    if (stopLooking.aborted) return;
+    if (stopLookups.aborted) return;
     const seen = await lookUpAtRegistry(order, item).catch((err: unknown) => {
       log.warn({ err, orderId: order.id, ctid: item.ctid }, 'checking whether the registry shows a result');
       return 'unknown';

@@ -66,7 +66,7 @@ async function observe(deps: SendingContext, order: Order): Promise<void> {
     await resolveByEvidence(deps, order);
     await recordRegistryConfirmations(deps, order);
     await recordDelegations(deps, order);
-    if (deps.stopLooking.aborted) return;
+    if (deps.stopLookups.aborted) return;
   }
   const items = order.items.map((item) => (followed.has(item.n) ? { ...item, isFollowed: true } : item));
   await deps.store.reschedule(order, dueAt({ ...order, items }, deps.now()));

@@ -94,7 +94,7 @@ async function tryToClaim(
   if (saved === undefined) return undefined;
   // Its thread notifies the approvers, so their next click is accepted.
   if (saved.ok && decision.event.type === 'reopened' && decision.event.reasons.includes('impact'))
-    await context.impactTold(order.id);
+    await context.recordImpactNotice(order.id);
   return saved.ok && decision.kind === 'claim' && loaded !== undefined
     ? { ...loaded, order: saved.order }
     : NOT_CLAIMED;

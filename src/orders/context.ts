@@ -50,9 +50,9 @@ export interface OrdersContext {
   readonly isAdmin: (userId: string) => Promise<boolean>;
   readonly firstExpiry: FirstExpiry;
   /** Looks up what depends on an order's name; may take a moment. */
-  readonly impactAtApproval: (order: Order, pressedAt: Date) => Promise<ImpactAtApproval>;
+  readonly impactAtApproval: (order: Order, clickedAt: Date) => Promise<ImpactAtApproval>;
   /** The person was warned that the lookup at their approval had a new finding. */
-  readonly impactTold: (orderId: string) => Promise<void>;
+  readonly recordImpactNotice: (orderId: string) => Promise<void>;
   /** When an approval was last refused because of such a lookup; undefined if never. */
   readonly impactWarnedAt: (order: Order) => Promise<Date | undefined>;
   readonly incidents: IncidentsOfOrders;
@@ -96,5 +96,5 @@ export interface SendingContext extends OrdersContext {
   /** Aborts requests to the service at shutdown. */
   readonly stopSending: AbortSignal;
   /** Aborts lookups at shutdown. */
-  readonly stopLooking: AbortSignal;
+  readonly stopLookups: AbortSignal;
 }

@@ -13,9 +13,9 @@ const SETTLING_MS = HOUR_MS;
  * updated without the undo button. Idempotent, also on several replicas.
  */
 export async function recordDelegations(deps: SendingContext, order: Order): Promise<void> {
-  const { lookUpDelegation, log, stopLooking, now } = deps;
+  const { lookUpDelegation, log, stopLookups, now } = deps;
   for (const item of delegatedItems(order)) {
-    if (stopLooking.aborted) return;
+    if (stopLookups.aborted) return;
     const until = undoableUntil(order, item);
     if (until === undefined) continue;
     if (until <= now()) {

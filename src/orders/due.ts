@@ -61,7 +61,7 @@ export function dueAt(order: Order, at: Date): Date | undefined {
         : earliest([
             ...unknownItems(order).map(({ sentAt }) => nextLookup(sentAt, EVIDENCE_MS, at)),
             ...unconfirmedItems(order).map(({ answeredAt }) => nextLookup(answeredAt, CONFIRMATION_MS, at)),
-            ...delegatedItems(order).map((item) => nextDelegationLook(undoableUntil(order, item), at)),
+            ...delegatedItems(order).map((item) => nextDelegationCheck(undoableUntil(order, item), at)),
           ]);
   }
 }
@@ -114,7 +114,7 @@ export function delegatedItems(order: Order): readonly OrderItem[] {
 }
 
 /** The last check is at the end, when the undo button is removed. */
-function nextDelegationLook(until: Date | undefined, at: Date): Date | undefined {
+function nextDelegationCheck(until: Date | undefined, at: Date): Date | undefined {
   if (until === undefined || until <= at) return undefined;
   const forMs = UNDO_HOURS * 60 * MINUTE_MS;
   return earliest([nextLookup(new Date(until.getTime() - forMs), forMs, at), until]);

@@ -10,9 +10,9 @@ import type { RecordHint, RecordProof } from './record-finding.ts';
  * failed: a missing record proves nothing yet. Idempotent, also on several replicas.
  */
 export async function resolveByEvidence(deps: SendingContext, order: Order): Promise<void> {
-  const { findEvidenceFor, log, stopLooking } = deps;
+  const { findEvidenceFor, log, stopLookups } = deps;
   for (const item of unknownItems(order)) {
-    if (stopLooking.aborted) return;
+    if (stopLookups.aborted) return;
     const found = await findEvidenceFor({ ...order, input: inputOfItem(order, item) }, item).catch(
       (err: unknown): Evidence => {
         log.warn({ err, orderId: order.id, ctid: item.ctid }, 'looking for evidence of a request’s outcome');

@@ -68,7 +68,7 @@ async function stopOrder(deps: OffboardingContext, orderId: string, userId: stri
   }));
 }
 
-export interface OffboardingLook extends OffboardingContext {
+export interface DepartureCheckContext extends OffboardingContext {
   /** Pause between two people, in milliseconds. */
   readonly pauseMs?: number;
   readonly signal: AbortSignal;
@@ -83,7 +83,7 @@ const PAUSE_MS = 1_000;
  * @returns false when it must be repeated soon, because Slack couldn't look up everyone
  * @throws {AggregateError} after everyone was checked, if a check failed
  */
-async function offboardDeparted(deps: OffboardingLook): Promise<boolean> {
+async function offboardDeparted(deps: DepartureCheckContext): Promise<boolean> {
   const { pauseMs = PAUSE_MS, signal } = deps;
   const { linkedBy } = (await deps.accounts.team.current()) ?? {};
   const owners = await deps.owners.people();
@@ -96,7 +96,7 @@ async function offboardDeparted(deps: OffboardingLook): Promise<boolean> {
     ...(linkedBy === undefined ? [] : [linkedBy]),
   ]);
   let isFirst = true;
-  const looked = await settleEach(people, async (userId) => {
+  const checked = await settleEach(people, async (userId) => {
     if (!isFirst) await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
     isFirst = false;
     if (signal.aborted) return false;
@@ -105,12 +105,12 @@ async function offboardDeparted(deps: OffboardingLook): Promise<boolean> {
     if (membership === 'member' && gone.has(userId)) await deps.owners.returned(userId);
     return membership !== 'unknown';
   });
-  throwAny(looked.errors);
-  return !looked.results.includes(false);
+  throwAny(checked.errors);
+  return !checked.results.includes(false);
 }
 
 /** Runs now and then daily; sooner after a failure. Every replica does so, which is harmless. */
-export function createDepartureCheck(deps: OffboardingLook): () => Promise<void> {
+export function createDepartureCheck(deps: DepartureCheckContext): () => Promise<void> {
   let lastComplete: Date | undefined;
   return async () => {
     const startedAt = deps.now();

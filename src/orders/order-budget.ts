@@ -54,11 +54,11 @@ export async function checkBudgets(
   taken: BudgetedItems,
   cost: OrderCost | undefined | Promise<OrderCost | undefined>,
 ): Promise<BudgetUse> {
-  const look =
+  const comparison =
     cost === undefined || isDemoContext(order.account.context)
       ? undefined
       : await budgetsFor(context, order)(taken, cost);
-  return { price: await cost, over: look?.over ?? [], reservation: look?.reservation };
+  return { price: await cost, over: comparison?.over ?? [], reservation: comparison?.reservation };
 }
 
 /** Consent to exceeding budgets, except by requesters. Pure. */

@@ -264,7 +264,7 @@ export interface IncidentsOfOrders {
   /** Undefined while none is open. */
   readonly known: (order: Order) => Promise<KnownIncidents | undefined>;
   /** Records that these were shown to a person. */
-  readonly told: (orderId: string, userId: string, shown: readonly ShownIncident[]) => Promise<void>;
+  readonly recordShown: (orderId: string, userId: string, shown: readonly ShownIncident[]) => Promise<void>;
 }
 
 /** The roots of trust for keys; undefined when none can be used. */

@@ -41,7 +41,7 @@ export interface HeartbeatRow {
 
 /** The bots' heartbeat in their database. Implemented by the store. */
 export interface Heartbeat {
-  look(): Promise<Sighting>;
+  read(): Promise<Sighting>;
   /**
    * Writes a process's heartbeat.
    * @param beat.seen the sighting it is based on
@@ -100,7 +100,7 @@ export interface Known {
  * @returns what is known about the database, for {@link startHeartbeat}
  */
 export async function markUnsentUnknown(deps: GuardContext): Promise<Known> {
-  const seen = await deps.heartbeat.look();
+  const seen = await deps.heartbeat.read();
   const sign = restoreSignAtStart(seen, deps.now());
   if (sign !== undefined) await invalidateUnsent(deps, sign, seen.last?.seenAt);
   return verify(deps, seen, false);
@@ -217,7 +217,7 @@ export function startHeartbeat(deps: GuardContext, start: Known): RunningHeartbe
   };
 
   const beat = async (isLast: boolean) => {
-    const seen = await heartbeat.look();
+    const seen = await heartbeat.read();
     const why = rewindSign(known, seen);
     if (why !== undefined) {
       heartbeat.suspend();

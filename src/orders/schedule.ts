@@ -62,8 +62,8 @@ function scheduleAt(local: Date, timeZone: string): Schedule | ScheduleIssue {
     const at = firstMomentOf(local, timeZone);
     if (localTime(at, timeZone).getTime() !== local.getTime()) return 'no_such_time';
     const later = new Date(at.getTime() + CLOCK_CHANGE_MS);
-    const again = new Date(local.getTime() - localTime(later, timeZone).getTime() + later.getTime());
-    return { at, comesTwice: again > at && localTime(again, timeZone).getTime() === local.getTime() };
+    const second = new Date(local.getTime() - localTime(later, timeZone).getTime() + later.getTime());
+    return { at, comesTwice: second > at && localTime(second, timeZone).getTime() === local.getTime() };
   } catch (error) {
     if (error instanceof RangeError) return 'time_zone_unknown';
     throw error;

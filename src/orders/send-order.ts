@@ -127,7 +127,7 @@ async function sendInParallel(
 async function sendWaves(sending: Sending, prepared: ReadyRequests): Promise<void> {
   while (!sending.context.stopSending.aborted) {
     const due = dueItems(sending, sending.latest);
-    if (!(await mayGoOn(sending)) || due.length === 0 || !(await isStillStated(sending))) return;
+    if (!(await canContinue(sending)) || due.length === 0 || !(await isStillStated(sending))) return;
     const { version } = sending.latest;
     await sendInParallel(sending, prepared, due);
     // Nothing could be sent, for example because Slack can't look up a person: left for another claim.
@@ -136,7 +136,7 @@ async function sendWaves(sending: Sending, prepared: ReadyRequests): Promise<voi
 }
 
 /** Pauses or stops an order whose next wave may not be sent. */
-async function mayGoOn(sending: Sending): Promise<boolean> {
+async function canContinue(sending: Sending): Promise<boolean> {
   const { context, workerId } = sending;
   const pauseEndsAt = await retryUntilCommitted(context, () => pauseEnd(context));
   if (decideWave(sending.latest, pauseEndsAt, workerId) === undefined) return true;

@@ -94,7 +94,7 @@ export interface PassOutcome {
   /** Updated messages, with the version they show now. An unchanged message has no new hash. */
   readonly updated: readonly (ShownContent & { readonly shows: string })[];
   /** When more is due without a change; undefined: never. */
-  readonly again: Date | undefined;
+  readonly repeatAt: Date | undefined;
   /** Whether all messages show the claimed version. */
   readonly isComplete: boolean;
 }

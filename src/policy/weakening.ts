@@ -16,7 +16,7 @@ interface ProtectedSettings {
   readonly allowSelfApproval: boolean;
 }
 
-const LOOSENS = {
+const WEAKENS = {
   // Any added approver weakens it, regardless of removals.
   approvers: (before, after) => after.approvers.some((id) => !allApprovers(before).includes(id)),
   silent_approvers: (before, after) => after.silentApprovers.some((id) => !allApprovers(before).includes(id)),
@@ -39,8 +39,8 @@ export const PROTECTED_SETTINGS = [
 
 export function weakenedSettings(before: ProtectedSettings, after: ProtectedSettings): ReadonlySet<string> {
   return new Set(
-    Object.entries(LOOSENS)
-      .filter(([, loosens]) => loosens(before, after))
+    Object.entries(WEAKENS)
+      .filter(([, weakens]) => weakens(before, after))
       .map(([name]) => name),
   );
 }

@@ -155,9 +155,9 @@ function soleText(value: unknown): string | undefined {
   return inside.length === 1 ? soleText(inside[0]) : undefined;
 }
 
-function firstDefined<T>(items: readonly T[], look: (item: T) => string | undefined): string | undefined {
+function firstDefined<T>(items: readonly T[], find: (item: T) => string | undefined): string | undefined {
   for (const item of items) {
-    const found = look(item);
+    const found = find(item);
     if (found !== undefined) return found;
   }
   return undefined;

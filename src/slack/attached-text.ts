@@ -18,12 +18,12 @@ const FILE = 'file';
 const ROWS = 'rows';
 
 export function attachedFields<Name extends string>(
-  look: { readonly label: string; readonly fileTypes: readonly string[]; readonly hint: string },
+  display: { readonly label: string; readonly fileTypes: readonly string[]; readonly hint: string },
   name: Name,
   pasted: Omit<FieldDisplay, 'kind'>,
 ) {
   return {
-    [FILE]: field({ ...look, kind: 'file' }, z.string().optional()),
+    [FILE]: field({ ...display, kind: 'file' }, z.string().optional()),
     [name]: field({ ...pasted, kind: 'lines' }, z.array(z.string()).optional()),
   };
 }

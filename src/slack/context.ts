@@ -93,7 +93,7 @@ export interface SlackContext extends HomeWorkspace, Capability {
   /** The preset context in the link form. */
   readonly defaultContext: number;
   /** Aborts work at shutdown that the next start resumes. */
-  readonly stopLooking: AbortSignal;
+  readonly stopLookups: AbortSignal;
   readonly now: () => Date;
   readonly log: Log;
 }

@@ -56,7 +56,7 @@ export interface ActionCall extends Interaction {
   readonly value: string;
   readonly blockId: string;
   /** Slack's timestamp of the click. */
-  readonly pressedAt: string;
+  readonly clickedAt: string;
   readonly messageTs: string | undefined;
   /** The modal's content, if the button is in one. */
   readonly view:

@@ -25,14 +25,14 @@ export async function updateOpenView(
 
 /** Updates an open form in order of choices; drops choices older than the last. */
 export function afterEarlier(
-  { context, pressedAt }: ActionCall,
+  { context, clickedAt }: ActionCall,
   viewId: string,
   render: () => Promise<readonly ModalView[]>,
 ): Promise<void> {
   return context.openForms.run(
     viewId,
     async () => updateOpenView(context.web, viewId, ...(await render())),
-    pressedAt,
+    clickedAt,
   );
 }
 

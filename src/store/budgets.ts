@@ -41,7 +41,7 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
     return row === null ? undefined : keptBudget.parse(row);
   };
 
-  const standingsOn = batch(
+  const statusesOn = batch(
     async (asked: readonly { readonly day: string; readonly hosts: readonly string[] }[]) => {
       const days = [...groupBy(asked, ({ day }) => day)].map(async ([day, same]) => {
         const hosts = distinct(same.flatMap((each) => each.hosts));
@@ -54,11 +54,11 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
   const statusesFor: BudgetStore['statusesFor'] = async (names, day, without) => {
     const subjects = names.map((name) => subjectOf(name, 'host'));
     const hosts = subjects.flatMap((subject) => subject.hosts);
-    const { standings, tags } =
+    const { statuses, tags } =
       without === undefined
-        ? await standingsOn({ day, hosts })
+        ? await statusesOn({ day, hosts })
         : await readBudgetStatuses(run, teamId, { day, hosts, without });
-    return { standings, tags: tagsByName(subjects, tags) };
+    return { statuses, tags: tagsByName(subjects, tags) };
   };
 
   return storeOf('budgets', {
@@ -70,7 +70,7 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
       return rows.map((row) => keptBudget.parse(row));
     },
 
-    standings: async (day) => (await statusesFor([], day)).standings,
+    statuses: async (day) => (await statusesFor([], day)).statuses,
     statusesFor,
 
     add: async ({ tag, span, amount }, by, at) => {

@@ -17,8 +17,8 @@ const SERVER_NAME = Prisma.raw(SERVER);
  */
 export function createHeartbeat({ run, server }: Database): Heartbeat {
   return {
-    ...storeOf<Pick<Heartbeat, 'look' | 'beat' | 'verify'>>('heartbeat', {
-      look: async () => {
+    ...storeOf<Pick<Heartbeat, 'read' | 'beat' | 'verify'>>('heartbeat', {
+      read: async () => {
         const [{ checkpoint, ...seen }] = sightings.parse(await run(SELECT_SIGHTING));
         return { ...seen, isBehind: server.isBehind(seen.server, checkpoint) };
       },

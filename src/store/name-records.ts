@@ -79,7 +79,7 @@ export function createNameRecordStore({ run, transaction }: Database, teamId: st
       return seenRows.parse(found).map(({ at, data }) => ({ at, seen: data.seen }));
     },
 
-    requestLook: async (name, now) => {
+    requestLookup: async (name, now) => {
       await run(Prisma.sql`
         UPDATE domains SET version = version + 1, next_dns_at = ${now}::timestamptz,
           next_registry_at = ${now}::timestamptz, registry_reserved = false, urgent = true
@@ -342,7 +342,7 @@ export function createImpactStore({ run }: Database, teamId: string): ImpactStor
       return nameServerRows.parse(found)[0]?.nameServers ?? undefined;
     },
 
-    warningTold: async (orderId, at) => {
+    recordWarningNotified: async (orderId, at) => {
       await run(Prisma.sql`
         UPDATE order_impacts SET warned_told_at = ${at} WHERE order_id = ${orderId} AND warned_told_at IS NULL`);
     },

@@ -221,7 +221,7 @@ function claimSubject(teamId: string, { kind, id }: Subject, now: Date, leaseMs:
 function releaseSubject(
   teamId: string,
   { kind, id, version }: ClaimedSubject,
-  { updated, again, isComplete }: PassOutcome,
+  { updated, repeatAt, isComplete }: PassOutcome,
 ) {
   return Prisma.sql`
       WITH updated AS (
@@ -230,7 +230,7 @@ function releaseSubject(
         FROM jsonb_to_recordset(${JSON.stringify(updated)}::jsonb) AS u (purpose text, shows text, "contentHash" text)
         WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = u.purpose
       )
-      UPDATE notifications n SET lease_until = NULL, due_at = ${again ?? null}, attempts = 0,
+      UPDATE notifications n SET lease_until = NULL, due_at = ${repeatAt ?? null}, attempts = 0,
         shows = CASE WHEN ${isComplete} THEN n.version::text END, is_background = n.is_background AND NOT ${isComplete}
       WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = 'plan'
         AND n.version = ${version}

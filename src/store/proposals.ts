@@ -87,13 +87,14 @@ async function applyConfirmed(
 ): Promise<Applied> {
   const { teamId } = options;
   if (charter !== undefined && !(await isNextCharter(tx, teamId, charter)))
-    return { kind: 'changed', again: proposal };
+    return { kind: 'changed', current: proposal };
   const applied = await apply(tx, options, proposal, { by: proposal.proposer, confirmedBy: by, at });
   if (applied !== 'applied' && applied !== 'changed') throw new Undone(applied);
   const state = applied === 'applied' ? 'confirmed' : 'superseded';
   const ended = { state, endedBy: by, endedAt: at, confirmations: storableConfirmations(proposal) } as const;
   if (!(await changeProposal(tx, teamId, proposal, ended, at))) throw new Undone('conflict');
-  if (applied === 'changed') return { kind: 'changed', again: await proposeAgain(tx, options, proposal, at) };
+  if (applied === 'changed')
+    return { kind: 'changed', current: await proposeAgain(tx, options, proposal, at) };
   if (charter !== undefined) await writeCharter(tx, teamId, charter, at);
   return { kind: 'applied', proposal: { ...proposal, state, endedBy: by } };
 }

@@ -16,7 +16,7 @@ import { Prisma, type RunStatement } from './database.ts';
  * from the order's item, so booking and releasing need no writes and can't be forgotten.
  */
 
-const standingRows = z.array(
+const statusRows = z.array(
   z
     .object({
       id: z.string(),
@@ -39,8 +39,8 @@ const standingRows = z.array(
     })),
 );
 
-const standingsRead = z.tuple([
-  z.object({ standings: standingRows, tags: z.record(z.string(), z.array(z.string()).nullable()) }),
+const statusesRead = z.tuple([
+  z.object({ statuses: statusRows, tags: z.record(z.string(), z.array(z.string()).nullable()) }),
 ]);
 
 /** The outcome of a request that arrived after its item had ended. The money may have been spent. */
@@ -55,7 +55,7 @@ export const IS_RELEASED = Prisma.sql`(${LATE} NOT IN ('SUCCEEDED', 'UNKNOWN') A
  * order. Reservations are read once for all budgets, as far back as one of them reaches, and added up by currency, tags
  * and month before budgets are compared.
  */
-function selectStandings(teamId: string, { day, without }: StandingsQuery): Prisma.Sql {
+function selectStatuses(teamId: string, { day, without }: StatusesQuery): Prisma.Sql {
   const at = Prisma.sql`${day}::date`;
   return Prisma.sql`
     WITH taken AS MATERIALIZED (
@@ -76,7 +76,7 @@ function selectStandings(teamId: string, { day, without }: StandingsQuery): Pris
     GROUP BY b.id ORDER BY b.tag, b.span`;
 }
 
-interface StandingsQuery {
+interface StatusesQuery {
   readonly day: string;
   /** An order whose reservations for unsent items are left out. */
   readonly without?: string | undefined;
@@ -87,19 +87,19 @@ interface StandingsQuery {
 export async function readBudgetStatuses(
   run: RunStatement,
   teamId: string,
-  query: StandingsQuery,
+  query: StatusesQuery,
 ): Promise<{
-  readonly standings: readonly BudgetStatus[];
+  readonly statuses: readonly BudgetStatus[];
   readonly tags: ReadonlyMap<string, readonly string[]>;
 }> {
   const { hosts = [], day } = query;
-  const [{ standings, tags }] = standingsRead.parse(
+  const [{ statuses, tags }] = statusesRead.parse(
     await run(Prisma.sql`
-      SELECT (SELECT coalesce(json_agg(s), '[]') FROM (${selectStandings(teamId, query)}) s) AS standings,
+      SELECT (SELECT coalesce(json_agg(s), '[]') FROM (${selectStatuses(teamId, query)}) s) AS statuses,
         (SELECT coalesce(json_object_agg(name, tags), '{}') FROM domains WHERE name = ANY(${[...hosts]})) AS tags`),
   );
   return {
-    standings: standings.map((row) => ({ ...row, period: periodOf(row.budget.span, day) })),
+    statuses: statuses.map((row) => ({ ...row, period: periodOf(row.budget.span, day) })),
     tags: new Map(hosts.map((host) => [host, tags[host] ?? []])),
   };
 }
@@ -117,7 +117,7 @@ export async function fitsBudgets(
   const { teamId, day } = reservation;
   await run(Prisma.sql`SELECT id FROM budgets WHERE team_id = ${teamId} ORDER BY id FOR NO KEY UPDATE`);
   // A separate statement: its snapshot is taken after the locks are held.
-  const { standings } = await readBudgetStatuses(run, teamId, { day, without });
-  const shares = sharesOf(standings, reservation);
+  const { statuses } = await readBudgetStatuses(run, teamId, { day, without });
+  const shares = sharesOf(statuses, reservation);
   return isAgreedTo(missingAmounts(shares), reservation.agreedExcess);
 }

@@ -92,7 +92,7 @@ describe('a loop', () => {
     };
     over(work, { parallel: 2, claimable: ['abandoned', 'later'] });
     for (const id of ['a', 'b', 'c']) loop.add(id);
-    await loop.look();
+    await loop.poll();
     while (!begun.includes('abandoned')) {
       for (const end of ends.splice(0)) end();
       await until('others have begun', () => ends.length > 0);
@@ -141,7 +141,7 @@ describe('a loop', () => {
     loop.add('second');
     loop.stop();
     loop.add('third');
-    await loop.look();
+    await loop.poll();
     held.open();
     await loop.idle();
     expect(begun).toEqual(['first']);

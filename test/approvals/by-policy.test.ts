@@ -304,12 +304,12 @@ describe('while an incident of a name is open', () => {
     const shown = new Map<string, Date>();
     return {
       known: async () => ({ shown: [{ id: 'i1', changes: 1 }], informedSince: shown }),
-      told: async (_orderId: string, userId: string) => void shown.set(userId, rig.now),
+      recordShown: async (_orderId: string, userId: string) => void shown.set(userId, rig.now),
     };
   }
 
   /** Clicks after which the person was notified of the result. */
-  function pressing(orderId: string) {
+  function clickAndRecord(orderId: string) {
     const deps = { ...rig.orders, incidents: openIncident() };
     return async (userId: string) => {
       const outcome = await approveOrder(deps, orderId, userId);
@@ -338,7 +338,7 @@ describe('while an incident of a name is open', () => {
   test('each approver’s first click shows it, and the next one counts', async () => {
     rig.setPolicy(1, { ...FINANCE, needed: 2 });
     const order = await renewal();
-    const press = pressing(order.id);
+    const press = clickAndRecord(order.id);
     for (const userId of ['U0FAY', 'U0FRED']) {
       expect(await press(userId)).toMatchObject({ ok: false, refusal: { code: 'incident_open' } });
       rig.pass(1_000);
@@ -352,7 +352,7 @@ describe('while an incident of a name is open', () => {
     const order = await renewal();
     await approve(order.id, 'U0FAY');
     rig.pass(1_000);
-    const press = pressing(order.id);
+    const press = clickAndRecord(order.id);
     await press('U0FRED');
     rig.pass(1_000);
     await press('U0FRED');
@@ -366,7 +366,7 @@ describe('while an incident of a name is open', () => {
   test('it isn’t shown to people who can’t approve', async () => {
     rig.setPolicy(1, FINANCE);
     const order = await renewal();
-    const outcome = await pressing(order.id)('U0NINA');
+    const outcome = await clickAndRecord(order.id)('U0NINA');
     expect(outcome).toMatchObject({ ok: false, refusal: { code: 'not_an_approver' } });
   });
 });

@@ -263,7 +263,7 @@ export class Rig {
       savedSettings: async () => this.settings,
       now,
       pauseMs: 0,
-      stopLooking: new AbortController().signal,
+      stopLookups: new AbortController().signal,
     });
     const collecting = this.collectMs === undefined ? {} : { collectMs: this.collectMs };
     const digest = createDigestPlanner(context, { views, ...collecting });

@@ -104,7 +104,7 @@ test('a complete digest claims nothing: it would never be posted', async () => {
   const over = await open();
   const plan = await rig.notifications.read({ kind: 'digest', id: over });
   if (plan === undefined) throw new Error('there is no such digest');
-  await rig.notifications.release(plan, { updated: [], again: undefined, isComplete: true });
+  await rig.notifications.release(plan, { updated: [], repeatAt: undefined, isComplete: true });
   const newer = await open();
   expect(await claim(over, keys)).toBe(0);
   expect(await claim(newer, keys)).toBe(1);

@@ -738,7 +738,7 @@ describe('a database that may have been restored', () => {
     return markUnsentUnknown({
       ...rig.orders,
       heartbeat: {
-        look: async () => ({ database: 'd', server: 's', position: 1, isBehind: false, last }),
+        read: async () => ({ database: 'd', server: 's', position: 1, isBehind: false, last }),
         beat: async () => 2,
         verify: async () => undefined,
         suspend: () => undefined,

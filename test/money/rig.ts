@@ -105,8 +105,8 @@ export async function startRig() {
     },
     /** Today's budgets: booked and reserved, in minor units. */
     async stands(): Promise<[booked: bigint, reserved: bigint][]> {
-      const standings = await budgets.standings(rig.now.toISOString().slice(0, 10));
-      return standings.map(({ booked, reserved }) => [booked, reserved]);
+      const statuses = await budgets.statuses(rig.now.toISOString().slice(0, 10));
+      return statuses.map(({ booked, reserved }) => [booked, reserved]);
     },
     async end() {
       await database.close();

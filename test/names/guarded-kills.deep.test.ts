@@ -117,7 +117,7 @@ function startProcess(id: string, statements = Number.POSITIVE_INFINITY) {
     }),
   );
   return {
-    look: () => watching.lookAtGuarded().catch(() => undefined),
+    look: () => watching.lookUpGuarded().catch(() => undefined),
     die,
     isDead: () => stop.signal.aborted,
     close: () => opened.close().catch(() => undefined),

@@ -3,7 +3,7 @@ import { type FactName, seen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import {
   afterLookup,
-  confirmOurs,
+  confirmAsOurs,
   type Incident,
   incidentHash,
   isOpen,
@@ -50,7 +50,7 @@ function sayShown(
   said: { readonly by: string; readonly reason: string },
   guarded: boolean,
 ) {
-  return confirmOurs(incident, { ...said, shown: incidentHash(incident) }, guarded);
+  return confirmAsOurs(incident, { ...said, shown: incidentHash(incident) }, guarded);
 }
 
 /** A name after the lookups of several hours. */
@@ -256,7 +256,7 @@ describe('that it was ours', () => {
     const proposed = sayShown(shown, bob, true);
     if (joined === undefined || !proposed.ok) throw new Error('nothing joined it');
     for (const later of [joined, proposed.incident])
-      expect(confirmOurs(later, { by: 'U0ADA', reason: 'x', shown: incidentHash(shown) }, false)).toEqual({
+      expect(confirmAsOurs(later, { by: 'U0ADA', reason: 'x', shown: incidentHash(shown) }, false)).toEqual({
         ok: false,
         refusal: { code: 'changed' },
       });

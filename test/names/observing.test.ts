@@ -91,7 +91,7 @@ describe('the names to look up', () => {
   test('requested by a person come before others', async () => {
     await watch('cafe.rest', 'bar.rest', 'deli.rest');
     nowMs += 1_000;
-    await store.requestLook('deli.rest', now());
+    await store.requestLookup('deli.rest', now());
     expect(await store.claimDue(now(), LEASE_MS, 1)).toEqual(['deli.rest']);
   });
 
@@ -184,7 +184,7 @@ describe('WHOIS', () => {
     registrar = 'Thief Names';
     for (const hours of [1, 22, 2]) {
       nowMs += hours * HOUR_MS;
-      await store.requestLook('cafe.hk', now());
+      await store.requestLookup('cafe.hk', now());
       await lookUpName(t.deps, 'cafe.hk', never);
       expect(await known()).toMatchObject({ expiry: { source: 'whois' }, doubt: undefined });
     }
@@ -296,7 +296,7 @@ describe('a look', () => {
       async observe(...given: Parameters<typeof t.deps.observer.observe>) {
         const seen = await t.deps.observer.observe(...given);
         nowMs += 1_000;
-        await store.requestLook(NAME, now());
+        await store.requestLookup(NAME, now());
         return seen;
       },
     };

@@ -51,7 +51,7 @@ function impactsWith(watched?: NameHistory) {
             isThorough: true,
           });
         },
-        warningTold: async (orderId, at) => {
+        recordWarningNotified: async (orderId, at) => {
           const before = kept.get(orderId);
           if (before !== undefined) kept.set(orderId, { ...before, warnedToldAt: before.warnedToldAt ?? at });
         },
@@ -79,7 +79,7 @@ function impactsWith(watched?: NameHistory) {
   /** A click after which the person was notified of the result. */
   const press = async () => {
     const found = await impacts.atApproval(ORDER, now());
-    if (found === 'changed') await impacts.told(ORDER.id);
+    if (found === 'changed') await impacts.recordNotified(ORDER.id);
     return found;
   };
   return { impacts, state, kept, showCard, press, now };
@@ -173,13 +173,13 @@ describe('an approval', () => {
     state.facts = shown ?? {};
     if (shown !== undefined) await showCard();
     state.facts = shown === undefined ? {} : MAIL;
-    const pressedAt = now();
-    expect(await impacts.atApproval(ORDER, pressedAt)).toBe('changed');
+    const clickedAt = now();
+    expect(await impacts.atApproval(ORDER, clickedAt)).toBe('changed');
     state.now += 1;
     expect(await impacts.atApproval(ORDER, now()), 'no one was notified').toBe('changed');
     state.now += 1;
-    await impacts.told(ORDER.id);
-    expect(await impacts.atApproval(ORDER, pressedAt), 'it was made before').toBe('changed');
+    await impacts.recordNotified(ORDER.id);
+    expect(await impacts.atApproval(ORDER, clickedAt), 'it was made before').toBe('changed');
     expect(await impacts.atApproval(ORDER, now())).toBe(shown === undefined ? 'unknown' : 'known');
   });
 

@@ -458,12 +458,12 @@ async function round(names: Names, clock: { ms: number }, guarded: number): Prom
   const seconds = Math.min(58, 4 + Math.ceil(guarded / 15));
   for (let second = 0; second < seconds; second += 1) {
     clock.ms += 1_000;
-    await names.lookAtGuarded();
+    await names.lookUpGuarded();
   }
   for (;;) {
     const due = await names.claimDue(LOOKS_AT_ONCE);
     if (due.length === 0) return;
-    await Promise.all(due.map(names.look));
+    await Promise.all(due.map(names.lookUp));
   }
 }
 

@@ -42,7 +42,7 @@ const look = async (orderId: string, found: (name: string) => Evidence) =>
     contextWith({
       ...rig.orders,
       findEvidenceFor: async (_order, { name }) => found(name),
-      stopLooking: new AbortController().signal,
+      stopLookups: new AbortController().signal,
     }),
     await rig.read(orderId),
   );
@@ -148,7 +148,7 @@ test('an unreachable registry changes nothing', async () => {
   const order = await unknown('away.rest');
   const asked = contextWith({
     ...rig.orders,
-    stopLooking: new AbortController().signal,
+    stopLookups: new AbortController().signal,
     findEvidenceFor: async (): Promise<Evidence> => {
       throw new Error('it is away');
     },

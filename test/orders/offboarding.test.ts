@@ -3,7 +3,7 @@ import type { Account, PersonAccount } from '../../src/accounts/account.ts';
 import { cancelOrder } from '../../src/approvals/pending.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { KnownOwner } from '../../src/names/ports.ts';
-import { createDepartureCheck, type OffboardingLook } from '../../src/orders/offboarding.ts';
+import { createDepartureCheck, type DepartureCheckContext } from '../../src/orders/offboarding.ts';
 import type { Membership } from '../../src/orders/ports.ts';
 import { ALICE, HOUR_MS, type Rig, startRig } from './rig.ts';
 import { saidOf } from './sample.ts';
@@ -36,7 +36,7 @@ afterAll(() => rig.end());
 
 /** Starts the check, like a starting bot, and waits for its first run. */
 async function start() {
-  const deps: OffboardingLook = {
+  const deps: DepartureCheckContext = {
     store: rig.store,
     advance: () => undefined,
     accounts: {

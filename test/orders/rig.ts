@@ -243,10 +243,10 @@ export async function startRig(
     impactAtApproval: async () => 'none',
     impactWarnedAt: async () => undefined,
     signing,
-    impactTold: async () => undefined,
+    recordImpactNotice: async () => undefined,
     incidents: {
       known: async () => undefined,
-      told: async () => undefined,
+      recordShown: async () => undefined,
     },
     mandates: mandateStore,
     costOn: async (names) => costOfNames(names, prices),
@@ -285,7 +285,7 @@ export async function startRig(
       lookUpAtRegistry: async () => 'unknown',
       lookUpDelegation: async () => ({ kind: 'unknown' }),
       stopSending: shutdown.signal,
-      stopLooking: shutdown.signal,
+      stopLookups: shutdown.signal,
       ...overrides,
     };
     return {

@@ -175,7 +175,7 @@ describe('after a restart', () => {
     rig.pass(now.getTime() - rig.now.getTime());
     const row = { ...LAST, seenAt: hoursLater(1), ...last };
     const heartbeat: Heartbeat = {
-      look: async () => ({ database: 'd', server: 't', position: 0, isBehind: false, last: row }),
+      read: async () => ({ database: 'd', server: 't', position: 0, isBehind: false, last: row }),
       beat: async () => 2,
       verify: async () => undefined,
       suspend: () => undefined,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { afterLookup, incidentHash } from '../../src/names/incident.ts';
-import { confirmIncidentOurs, raiseIncident } from '../../src/names/incident-actions.ts';
+import { confirmIncidentAsOurs, raiseIncident } from '../../src/names/incident-actions.ts';
 import { webhookBody } from '../../src/outbox/webhooks/messages.ts';
 import { createIncidentStore, saveIncident } from '../../src/store/incidents.ts';
 import { createInstallationStore } from '../../src/store/installation.ts';
@@ -106,7 +106,7 @@ test('a decision about an incident leaves one line, and is sent to webhooks', as
   const context = namesContextWith({
     incidents: store,
     portfolio: { tagsOf: async (names) => new Map(names.map((name) => [name, ['guarded']])) },
-    records: { find: async () => undefined, requestLook: async () => undefined },
+    records: { find: async () => undefined, requestLookup: async () => undefined },
     notifyDue: () => undefined,
     now: () => rig.now,
   });
@@ -115,7 +115,7 @@ test('a decision about an incident leaves one line, and is sent to webhooks', as
   const say = async (by: string, reason: string) => {
     const incident = await store.find(id);
     if (incident === undefined) throw new Error('it is gone');
-    return confirmIncidentOurs(context, id, { by, reason, shown: incidentHash(incident) });
+    return confirmIncidentAsOurs(context, id, { by, reason, shown: incidentHash(incident) });
   };
   await say('U0ALICE', 'we moved it');
   await say('U0ALICE', 'once more');

@@ -25,10 +25,10 @@ const claimNotifications = async (seconds: number) =>
   (await rig.notifications.claimDue(at(seconds), LEASE_MS, 100)).map(({ id }) => id);
 const subjectOf = (id: string): Subject => ({ kind: 'order', id });
 /** As if all messages of an order were updated. @returns whether nothing is left */
-async function release(id: string, again?: Date): Promise<boolean> {
+async function release(id: string, repeatAt?: Date): Promise<boolean> {
   const claim = await rig.notifications.read(subjectOf(id));
   if (claim === undefined) throw new Error('it has no notifications');
-  return rig.notifications.release(claim, { updated: [], again, isComplete: true });
+  return rig.notifications.release(claim, { updated: [], repeatAt, isComplete: true });
 }
 
 describe('a due order', () => {
@@ -233,7 +233,7 @@ describe('changes that Slack doesn’t show', () => {
 
   test('aren’t due at night if only people in quiet hours still need a message', async () => {
     const order = await rig.keep(newOrder());
-    const releaseUntil = async (again: Date) => expect(await release(order.id, again)).toBe(true);
+    const releaseUntil = async (repeatAt: Date) => expect(await release(order.id, repeatAt)).toBe(true);
     await releaseUntil(at(9 * 3_600));
     expect(await claimNotifications(0)).toEqual([]);
     expect(await rig.notifications.claim(subjectOf(order.id), at(0), LEASE_MS), 'by its id').toBeUndefined();

@@ -23,7 +23,7 @@ async function take(orderId: string, seconds = 0): Promise<boolean> {
 }
 
 const release = (claim: ClaimedSubject) =>
-  rig.notifications.release(claim, { updated: [], again: undefined, isComplete: true });
+  rig.notifications.release(claim, { updated: [], repeatAt: undefined, isComplete: true });
 
 /** The places of an order's messages. */
 const placesOf = async (orderId: string) =>
@@ -79,7 +79,9 @@ test('updated messages are saved on release, even if there is more to show', asy
   await rig.notifications.record(claim, { purpose: 'card', channelId: 'C1', ts: '1.1', shows: '0' });
   await rig.apply(order.id, { type: 'cancelled', by: 'U0ALICE' }, at(1));
   const updated = [{ purpose: 'card', shows: '7' }];
-  expect(await rig.notifications.release(claim, { updated, again: undefined, isComplete: true })).toBe(false);
+  expect(await rig.notifications.release(claim, { updated, repeatAt: undefined, isComplete: true })).toBe(
+    false,
+  );
   expect((await toShow(order.id)).notifications).toMatchObject([{ purpose: 'card', shows: '7' }]);
 });
 
@@ -201,9 +203,9 @@ describe('a refresh of pending orders', () => {
     expect(await claimed(true)).toEqual([pending]);
     const claim = await toShow(pending);
     expect(claim.isBackground).toBe(true);
-    await rig.notifications.release(claim, { updated: [], again: at(50), isComplete: false });
+    await rig.notifications.release(claim, { updated: [], repeatAt: at(50), isComplete: false });
     expect(await claimed(true), 'not all was shown').toEqual([pending]);
-    await rig.notifications.release(claim, { updated: [], again: at(60), isComplete: true });
+    await rig.notifications.release(claim, { updated: [], repeatAt: at(60), isComplete: true });
     expect(await claimed(false), 'a reminder').toContain(pending);
   });
 });

@@ -13,7 +13,7 @@ export type ProposalRefusal =
   | { readonly code: 'gone' }
   | { readonly code: 'own' | 'not_an_admin' }
   /** It differs from what the person saw. @property again the current proposal */
-  | { readonly code: 'changed'; readonly again: Proposal | undefined }
+  | { readonly code: 'changed'; readonly current: Proposal | undefined }
   /** It takes effect with a signature. */
   | { readonly code: 'needs_signature' | 'needs_charter'; readonly proposal: Proposal }
   /** It can't be applied now. It stays open. */
@@ -81,7 +81,7 @@ function refusalToConfirm(proposal: Proposal, context: ConfirmationContext): Pro
   if (proposal.proposer === confirmation.userId) return { code: 'own' };
   if (confirmers === 'another_admin' && !isAdmin) return { code: 'not_an_admin' };
   if (refusal !== undefined) return refusal;
-  if (proposal.hash !== context.shown) return { code: 'changed', again: proposal };
+  if (proposal.hash !== context.shown) return { code: 'changed', current: proposal };
   return context.needsSignature ? { code: 'needs_signature', proposal } : undefined;
 }
 

@@ -5,7 +5,7 @@ import type { NewProposal, Obstacle, Proposal, ProposalKind, ProposalOf } from '
 export type Applied =
   | { readonly kind: 'applied'; readonly proposal: Proposal }
   /** The current values differ from the proposal's. @property again the remaining changes, proposed again */
-  | { readonly kind: 'changed'; readonly again: Proposal | undefined }
+  | { readonly kind: 'changed'; readonly current: Proposal | undefined }
   | { readonly kind: 'blocked'; readonly by: Obstacle };
 
 /** Implemented by the store, which applies confirmed changes in the same transaction. */

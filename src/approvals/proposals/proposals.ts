@@ -100,7 +100,7 @@ function confirm(
         case 'applied':
           return { ok: true, proposal: outcome.proposal, isComplete };
         case 'changed':
-          return refused({ code: 'changed', again: outcome.again });
+          return refused({ code: 'changed', current: outcome.current });
         case 'blocked':
           return refused({ code: outcome.by });
       }

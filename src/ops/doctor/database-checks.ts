@@ -34,8 +34,8 @@ export function checkServer(facts: ServerFacts, now: Date): readonly Finding[] {
   ];
 }
 
-export function checkClock(subject: string, theirs: Date, ours: Date): Finding {
-  const difference = theirs.getTime() - ours.getTime();
+export function checkClock(subject: string, serverTime: Date, localTime: Date): Finding {
+  const difference = serverTime.getTime() - localTime.getTime();
   if (Math.abs(difference) <= MAX_CLOCK_DIFFERENCE_MS) return ok(subject, 'in sync with this machine.');
   const seconds = Math.round(Math.abs(difference) / 1_000);
   return warning(

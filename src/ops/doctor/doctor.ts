@@ -25,7 +25,7 @@ export interface Examined {
 
 /** Tries every setting. Each group of checks yields its findings when done; none of them throws. */
 export async function* examine(deps: Examined): AsyncGenerator<Finding> {
-  const groups: readonly (readonly [subject: string, look: () => Promise<readonly Finding[]>])[] = [
+  const groups: readonly (readonly [subject: string, check: () => Promise<readonly Finding[]>])[] = [
     ['Settings', async () => examineNames(deps.config)],
     ['Database', () => examineDatabase(deps)],
     ['Key file', async () => examineKeyFile(deps.config)],
@@ -36,8 +36,8 @@ export async function* examine(deps: Examined): AsyncGenerator<Finding> {
     ['Domain service', () => examineService(deps)],
     ['PUBLIC_URL', () => examinePublicUrl(deps.config)],
   ];
-  for (const [subject, look] of groups) {
-    yield* await look().catch((error: unknown) => [
+  for (const [subject, check] of groups) {
+    yield* await check().catch((error: unknown) => [
       wrong(
         subject,
         `${(error instanceof Error ? error.message : String(error)).replace(/\.$/, '')}.`,

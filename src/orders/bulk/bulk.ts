@@ -19,7 +19,7 @@ export interface RowFacts {
   readonly expiresAt?: Date | undefined;
   readonly deletedAt?: Date | undefined;
   /** A person decided to let it lapse. */
-  readonly isLetGo: boolean;
+  readonly isLapsing: boolean;
   /** Undefined if unlisted, or the task has no price. */
   readonly price?: Amount | undefined;
   /** Undefined if the task puts nothing at risk. */
@@ -116,7 +116,7 @@ function findingsOf(
     ...finding('far_price', (_, { price }) => price !== undefined && isFarPrice(price)),
     ...(PRICED.has(task) ? finding('price_unknown', (_, { price }) => price === undefined) : []),
     ...(FOR_OWN_NAMES.has(task) ? finding('not_watched', (_, { isWatched }) => !isWatched) : []),
-    ...(task === 'renew' ? finding('let_go', (_, { isLetGo }) => isLetGo) : []),
+    ...(task === 'renew' ? finding('let_go', (_, { isLapsing }) => isLapsing) : []),
     ...(task === 'renew' || task === 'create'
       ? []
       : finding(

@@ -56,9 +56,9 @@ export function createParentZones(dns: DnsClient, now: () => Date): ParentZones 
   }
 
   function findOnce(zone: string, signal: AbortSignal | undefined) {
-    const looking = underWay.get(zone) ?? find(zone, signal).finally(() => underWay.delete(zone));
-    underWay.set(zone, looking);
-    return looking;
+    const pending = underWay.get(zone) ?? find(zone, signal).finally(() => underWay.delete(zone));
+    underWay.set(zone, pending);
+    return pending;
   }
 
   return {

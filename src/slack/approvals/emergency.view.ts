@@ -23,10 +23,10 @@ import {
 type EmergencyEvent = HistoryEventOf<'emergency_approved'>;
 
 /** The thread mentions the rest. */
-const MAX_TOLD = 20;
+const MAX_RECIPIENTS = 20;
 
 export function emergencyRecipients({ approvers }: EmergencyEvent): readonly string[] {
-  return approvers.slice(0, MAX_TOLD);
+  return approvers.slice(0, MAX_RECIPIENTS);
 }
 
 const REASON_LENGTH = 80;
@@ -51,13 +51,13 @@ export function emergencyFact(order: Order, history: readonly HistoryEvent[]): s
 
 /** For the thread; mentions everyone without a direct message. @param called people with a direct message */
 export function emergencyReply(order: Order, event: EmergencyEvent, called: CalledPeople): Message {
-  const untold = [...event.approvers.slice(MAX_TOLD), ...event.unreadableGroups];
+  const rest = [...event.approvers.slice(MAX_RECIPIENTS), ...event.unreadableGroups];
   const others = ` ${calledText(called)}`;
-  const mentioned =
-    untold.length === 0 ? '' : ` ${untold.map(mentionApprover).join(', ')}: you could have approved it too.`;
+  const alsoMentioned =
+    rest.length === 0 ? '' : ` ${rest.map(mentionApprover).join(', ')}: you could have approved it too.`;
   const unseen = event.isImpactUnknown === true ? ' The impact wasn’t known yet at this approval.' : '';
   return textMessage(
-    `:rotating_light: *${escapeText(orderTitle(order))}*, requested by ${mention(order.requesterId)}: ${mention(event.actor)} approved this alone (break glass)${reasonSuffix(event)}.${others}${mentioned}${unseen} Another admin has to sign it off.`,
+    `:rotating_light: *${escapeText(orderTitle(order))}*, requested by ${mention(order.requesterId)}: ${mention(event.actor)} approved this alone (break glass)${reasonSuffix(event)}.${others}${alsoMentioned}${unseen} Another admin has to sign it off.`,
   );
 }
 

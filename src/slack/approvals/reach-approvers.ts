@@ -34,7 +34,7 @@ interface CardCopy extends Omit<WantedNotification, 'purpose' | 'places'> {
 
 /** Existing copies are updated like the card. */
 export async function copyCard(context: SlackContext, waiting: Waiting, copy: CardCopy): Promise<void> {
-  const { order, card, standing, send } = waiting;
+  const { order, card, posted, send } = waiting;
   const { approvalChannel, isOverBudget, ...wanted } = copy;
   if (order.state !== 'PENDING') return;
   if (order.isPrivate || approvalChannel === undefined) {
@@ -42,7 +42,7 @@ export async function copyCard(context: SlackContext, waiting: Waiting, copy: Ca
     return;
   }
   const purpose = `${IN_CHANNEL}${approvalChannel}`;
-  if (approvalChannel === card.channelId || standing.has(purpose)) return;
+  if (approvalChannel === card.channelId || posted.has(purpose)) return;
   const places = [async () => ({ channelId: approvalChannel })];
   const { state } = await send({ ...wanted, purpose, places, alertsAdmins: true });
   if (state === 'refused') await copyToApprovers(context, waiting, copy);
@@ -54,7 +54,7 @@ export function copyPurpose(channelId: string, userId: string): string {
 
 async function copyToApprovers(
   context: SlackContext,
-  { order, standing, send }: Waiting,
+  { order, posted, send }: Waiting,
   { approvalChannel: _, isOverBudget, ...wanted }: CardCopy,
 ): Promise<void> {
   // Admins first, because an admin's approval is required.
@@ -65,7 +65,7 @@ async function copyToApprovers(
   const approvers = [...new Set(called)].filter((userId) => userId !== order.requesterId);
   for (const userId of approvers.slice(0, MAX_PEOPLE)) {
     const purpose = `${TO_PERSON}${userId}`;
-    if (standing.has(purpose)) continue;
+    if (posted.has(purpose)) continue;
     await send({
       ...wanted,
       purpose,
@@ -141,7 +141,7 @@ interface Recipient {
 
 async function recipients(
   context: SlackContext,
-  { order, history, card, standing }: Waiting,
+  { order, history, card, posted }: Waiting,
   { isForAdmins }: Awaited,
   event: Extract<OrderLogEntry, { readonly kind: 'reminded' | 'escalated' | 'reopened' }>,
 ): Promise<readonly Recipient[]> {
@@ -149,7 +149,7 @@ async function recipients(
   if (event.kind !== 'escalated') {
     // A card in a channel reminds its readers in the thread.
     const copies = (prefix: string) =>
-      [...standing]
+      [...posted]
         .filter(([purpose]) => purpose.startsWith(prefix))
         .map(([purpose, thread]) => ({ to: purpose.slice(prefix.length), thread }));
     const approved = new Set(loggedApprovers(history));

@@ -28,7 +28,7 @@ interface AskedRows {
 
 type Placed = { readonly say: Message } | { readonly errors: FieldErrors };
 
-const UNKNOWN_NAME: RowFacts = { isWatched: false, isLetGo: false };
+const UNKNOWN_NAME: RowFacts = { isWatched: false, isLapsing: false };
 
 /** Reads facts about any number of names in a few queries. */
 async function factsOf(
@@ -66,7 +66,7 @@ async function factsOf(
           isWatched: domain !== undefined,
           expiresAt: domain?.expiry?.at,
           deletedAt: domain?.deletedAt,
-          isLetGo: domain?.lapse?.confirmed !== undefined,
+          isLapsing: domain?.lapse?.confirmed !== undefined,
           price: quotes.get(name),
           isInUse: inUse && (inUse.get(name) ?? 'unknown'),
         },

@@ -24,14 +24,14 @@ export function pagesOpened(userId: string, channelId: string | undefined) {
  */
 export function rowsShownTo(
   order: Order,
-  standing: ReadonlyMap<string, PostedMessage>,
+  posted: ReadonlyMap<string, PostedMessage>,
   userId: string,
   channelId: string | undefined,
 ): 'yes' | 'no' | 'soon' {
   if (order.bulk === undefined) return 'yes';
-  if (standing.has(pagesOpened(userId, channelId).purpose)) return 'yes';
+  if (posted.has(pagesOpened(userId, channelId).purpose)) return 'yes';
   if (channelId === undefined) return 'no';
-  const file = standing.get(PLAN_FILE);
+  const file = posted.get(PLAN_FILE);
   if (file?.ts === SHARED && file.channelId === channelId) return 'yes';
-  return file === undefined && standing.get(CARD)?.channelId === channelId ? 'soon' : 'no';
+  return file === undefined && posted.get(CARD)?.channelId === channelId ? 'soon' : 'no';
 }

@@ -46,7 +46,7 @@ export interface DigestViews {
   months(months: readonly MonthCount[]): Promise<Message>;
 }
 
-interface Telling {
+interface DigestPass {
   readonly claim: ClaimedSubject;
   readonly send: SendNotification;
   readonly views: DigestViews;
@@ -75,22 +75,24 @@ export function createDigestPlanner(
     if (batch === undefined || batch instanceof Date) {
       await postNews(context, settings, claim, send);
       await postScheduled(context, settings, claim, send);
-      return { again: batch };
+      return { repeatAt: batch };
     }
     const channelId = settings.reminderChannel;
-    const telling = { claim, send, views, options, channelId, more: batch.moreNames };
+    const pass = { claim, send, views, options, channelId, more: batch.moreNames };
     const states: SentNotification['state'][] = [];
     for (const destination of new Set(batch.planned.map((each) => each.destination))) {
       if (destination === COMMON) continue;
-      const state = await tellPlace(context, telling, destination, batch.planned);
+      const state = await postReminders(context, pass, destination, batch.planned);
       if (state === 'refused') await context.reminders.redirect(claim.id, destination);
       states.push(state);
     }
     // The common channel comes last: it also gets what other places refused, and what went to only one person.
     const planned = await context.reminders.planned(claim.id);
     const more = batch.moreNames || batch.moreDisputed;
-    states.push(await tellPlace(context, { ...telling, more }, COMMON, planned));
-    return states.includes('pending') && !context.stopLooking.aborted ? undefined : { again: context.now() };
+    states.push(await postReminders(context, { ...pass, more }, COMMON, planned));
+    return states.includes('pending') && !context.stopLookups.aborted
+      ? undefined
+      : { repeatAt: context.now() };
   };
 }
 
@@ -166,13 +168,13 @@ async function postScheduled(
 }
 
 /** @returns the state of the first message that couldn't be posted */
-async function tellPlace(
+async function postReminders(
   context: SlackContext,
-  telling: Telling,
+  pass: DigestPass,
   destination: Destination,
   everywhere: readonly PlannedReminder[],
 ): Promise<SentNotification['state']> {
-  const { claim, send, views, options, more } = telling;
+  const { claim, send, views, options, more } = pass;
   const { reminders } = context;
   const planned = everywhere.filter((each) => each.destination === destination);
   const { due, disputed } = await stillDue(reminders, claim.id, planned, options);
@@ -183,10 +185,10 @@ async function tellPlace(
   let left = due.length;
   for (const message of messages) {
     if (thread !== undefined)
-      await sleep(context.pauseMs ?? PAUSE_MS, undefined, { signal: context.stopLooking }).catch(
+      await sleep(context.pauseMs ?? PAUSE_MS, undefined, { signal: context.stopLookups }).catch(
         () => undefined,
       );
-    if (context.stopLooking.aborted) return 'pending';
+    if (context.stopLookups.aborted) return 'pending';
     const purpose = `${destination}:${message.part ?? ++lastPart}`;
     if (message.part === undefined) await reminders.assign(claim.id, purpose, message.reminders);
     const now = await stillDue(reminders, claim.id, await reminders.planned(claim.id, purpose), options);
@@ -207,25 +209,25 @@ async function tellPlace(
       // If the thread's channel is unavailable, the rest goes to the newly chosen one.
       places: present([
         thread !== undefined && threadOf(thread),
-        (thread === undefined || destination === COMMON) && (async () => placeOf(telling, destination)),
+        (thread === undefined || destination === COMMON) && (async () => placeOf(pass, destination)),
       ]),
       message: async () =>
         reply === undefined
-          ? views.head(await headOf(context, telling, part, [...now.due, ...rest]))
+          ? views.head(await headOf(context, pass, part, [...now.due, ...rest]))
           : views.more({ ...reply, ...(await outlookOn(context, options, now.due)) }),
       ...(destination === COMMON && { mustArrive: true, alertsAdmins: true }),
     });
     if (state !== 'current') return state;
     thread ??= at;
   }
-  if (destination === COMMON && thread !== undefined) await tellMonths(context, telling, thread);
+  if (destination === COMMON && thread !== undefined) await postMonths(context, pass, thread);
   return 'current';
 }
 
 /** Posts the chart of months in the month's first digest thread. If Slack refuses it, the next digest retries. */
-async function tellMonths(
-  { watchList, reminders, pauseMs = PAUSE_MS, stopLooking: signal }: SlackContext,
-  { claim, send, views, options }: Telling,
+async function postMonths(
+  { watchList, reminders, pauseMs = PAUSE_MS, stopLookups: signal }: SlackContext,
+  { claim, send, views, options }: DigestPass,
   thread: PostedMessage,
 ): Promise<void> {
   const monthOf = (digestId: string) => calendarDay(new Date(digestId), options.timeZone).slice(0, 7);
@@ -246,7 +248,7 @@ async function tellMonths(
 
 async function headOf(
   context: SlackContext,
-  { more, options }: Telling,
+  { more, options }: DigestPass,
   part: Omit<DigestPart, 'renewals'>,
   all: readonly DueReminder<WatchedReminder>[],
 ): Promise<DigestHead> {
@@ -285,7 +287,7 @@ export function threadOf({ channelId, ts }: PostedMessage) {
 }
 
 /** Place of the first message. */
-function placeOf({ channelId }: Telling, destination: Destination): MessagePlace | undefined {
+function placeOf({ channelId }: DigestPass, destination: Destination): MessagePlace | undefined {
   if (destination !== COMMON) return { channelId: destination };
   return channelId === undefined ? undefined : { channelId };
 }

@@ -46,7 +46,7 @@ import {
   todayOf,
   whenText,
 } from './due.view.ts';
-import { type CostOf, LOOKED_THROUGH, listedLines } from './expiring.view.ts';
+import { type CostOf, listedLines, MAX_LISTED_NAMES } from './expiring.view.ts';
 import { formatDay, formatDays, formatName } from './expiry.view.ts';
 import { NO_DELETION_KNOWN } from './phase.view.ts';
 
@@ -141,11 +141,13 @@ export function digestList(
 ): Message {
   const title = count(names.length, 'name');
   if (names.length === 0) return message(NOTHING_LEFT, [section(NOTHING_LEFT)]);
-  const left = names.length - LOOKED_THROUGH;
+  const left = names.length - MAX_LISTED_NAMES;
   return message(`All of this digest: ${title}`, [
     section(`*${title}*`),
     ...lines(
-      names.slice(0, LOOKED_THROUGH).flatMap((listed) => listedLines(listed, costOf(listed), renewals, now)),
+      names
+        .slice(0, MAX_LISTED_NAMES)
+        .flatMap((listed) => listedLines(listed, costOf(listed), renewals, now)),
     ),
     context(
       present([left > 0 && `${left} more.`, '`/domain expiring` lists everything that expires.']).join(' '),

@@ -108,7 +108,7 @@ export function listedLines(
   const { name, lapse, snooze, renewed, deletedAt, doubt, lookedAt, expiry } = listed.domain;
   const due = dueFactsOf(listed);
   const answer = ownerAnswer(listed.domain, endOf(listed.domain));
-  const standing =
+  const deadlineTexts =
     due === undefined
       ? [listed.deadline === undefined ? 'date unknown' : deletedText(listed.deadline)]
       : [
@@ -121,7 +121,7 @@ export function listedLines(
   return present([
     present([
       formatName(name),
-      ...standing,
+      ...deadlineTexts,
       expiry?.source === 'person' && 'date entered by a person',
       snooze !== undefined && snooze.until > now && `snoozed until ${day(snooze.until, now)}`,
       lapse?.confirmed !== undefined && `set to lapse: “${quote(lapse.reason)}”`,
@@ -147,4 +147,4 @@ function deletedText({ action, until }: Deadline): string {
 }
 
 /** Names in a read-only list, as many as fit a message. */
-export const LOOKED_THROUGH = 100;
+export const MAX_LISTED_NAMES = 100;

@@ -42,7 +42,7 @@ import { placeOrder } from '../orders/ordering.ts';
 import { confirmProposal } from '../proposals/proposals.ts';
 import { knownOfLapse } from '../proposals/views.ts';
 import { digestList } from './digest.view.ts';
-import { LOOKED_THROUGH } from './expiring.view.ts';
+import { MAX_LISTED_NAMES } from './expiring.view.ts';
 import {
   doNotRenewText,
   formatDay,
@@ -137,7 +137,7 @@ async function showAll(call: ActionCall): Promise<void> {
     expiry.listedIn(digestId, destination),
     waitingOfListed(call.context),
   ]);
-  const renewals = await renewalDaysOf(call.context, names.slice(0, LOOKED_THROUGH));
+  const renewals = await renewalDaysOf(call.context, names.slice(0, MAX_LISTED_NAMES));
   await call.respond(digestList(names, costOf, renewals, now()));
 }
 

@@ -31,7 +31,7 @@ async function runWatch(call: Interaction, words: readonly string[], isCommand: 
   const added: (readonly [text: string, added: Awaited<ReturnType<Expiry['add']>>])[] = [];
   for (const text of names)
     added.push([text, await call.context.expiry.add({ text, date }, gateOf(call))] as const);
-  const looking = Promise.all(
+  const lookups = Promise.all(
     added.map(async ([text, each]) => ({
       text,
       ...(each.ok ? await lookUp(call, each, isList ? LIST_MS : LOOKUP_MS) : { outcome: each }),
@@ -39,9 +39,9 @@ async function runWatch(call: Interaction, words: readonly string[], isCommand: 
   );
   // A click's answer would replace the clicked message.
   const quickMs = Math.max(0, call.arrivedAt + QUICK_MS - performance.now());
-  const quickResults = await Promise.race([looking, sleep(quickMs, undefined, { ref: false })]);
+  const quickResults = await Promise.race([lookups, sleep(quickMs, undefined, { ref: false })]);
   if (quickResults === undefined && isCommand) await call.respond(lookingText(names.length));
-  await call.respond(await watchAnswer(call, await looking, date), { replace: isCommand });
+  await call.respond(await watchAnswer(call, await lookups, date), { replace: isCommand });
 }
 
 async function lookUp(call: Interaction, added: AddedName, ms: number): Promise<Omit<WatchedResult, 'text'>> {
@@ -52,8 +52,8 @@ async function lookUp(call: Interaction, added: AddedName, ms: number): Promise<
   const { expiry: end, deletedAt } = outcome.domain;
   const at = now();
   const dates = { expiresAt: end?.at, deletedAt, isLapsing: false, hasOwner: true, incidentSince: undefined };
-  const looked = known && { name: added.name, history: known.history, at, certificateDays: [] };
-  const posture = looked && postureOf(looked, undefined);
+  const lookedUp = known && { name: added.name, history: known.history, at, certificateDays: [] };
+  const posture = lookedUp && postureOf(lookedUp, undefined);
   return { outcome, known, findings: judge({ ...dates, posture }, at).findings };
 }
 

@@ -137,11 +137,11 @@ async function moneyOf({ prices, spending, budgets, directory, now }: SlackConte
   const today = utcDay(now());
   const span = readSpan(today.slice(0, 7));
   if (span === undefined) return undefined;
-  const [list, purchases, standings, locale] = await Promise.all([
+  const [list, purchases, statuses, locale] = await Promise.all([
     prices.list(),
     spending.purchases(span.from, span.to),
-    budgets.standings(today),
+    budgets.statuses(today),
     directory.localeOf(userId),
   ]);
-  return { month: span.text, spent: spendOf(list, purchases).total, budgets: standings, locale };
+  return { month: span.text, spent: spendOf(list, purchases).total, budgets: statuses, locale };
 }

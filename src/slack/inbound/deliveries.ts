@@ -176,11 +176,11 @@ const runCommand: Runner<void> = async (handleLimited, body, acknowledgement) =>
 /** @returns the owner of a clicked Home tab, or of a modal opened from it */
 const runAction: Runner<string | undefined> = async (handleLimited, body, acknowledgement) => {
   const payload = actionPayload.parse(body);
-  const [pressed] = payload.actions;
-  const option = pressed?.selected_option?.value ?? '';
-  const chosen = pressed && chosenInMenu(pressed.action_id, option);
-  const action = pressed && ACTIONS.get(chosen?.id ?? pressed.action_id);
-  if (pressed === undefined || action === undefined) return undefined;
+  const [clicked] = payload.actions;
+  const option = clicked?.selected_option?.value ?? '';
+  const chosen = clicked && chosenInMenu(clicked.action_id, option);
+  const action = clicked && ACTIONS.get(chosen?.id ?? clicked.action_id);
+  if (clicked === undefined || action === undefined) return undefined;
   const view = payload.view ?? undefined;
   const origin = view === undefined ? undefined : originOf(view);
   const delivery = {
@@ -188,19 +188,19 @@ const runAction: Runner<string | undefined> = async (handleLimited, body, acknow
     isInModal: view?.type === 'modal',
     channelId: payload.channel?.id ?? origin?.channelId,
     threadTs: payload.message?.thread_ts ?? origin?.threadTs,
-    deliveryId: `action:${payload.user.id}:${action.id}:${pressed.action_ts}`,
+    deliveryId: `action:${payload.user.id}:${action.id}:${clicked.action_ts}`,
     acknowledgement,
   };
   // Owners of names answer without an account.
-  const needs = pressed.action_id === 'owner_question' ? 'member' : action.needs;
+  const needs = clicked.action_id === 'owner_question' ? 'member' : action.needs;
   await handleLimited(delivery, { needs, activity: action.id }, async (call) => {
     const retired = await answerForRetired(call, payload);
     if (retired !== undefined) return call.respond(retired);
     await action.run({
       ...call,
-      value: chosen?.value ?? pressed.value ?? option,
-      blockId: pressed.block_id,
-      pressedAt: pressed.action_ts,
+      value: chosen?.value ?? clicked.value ?? option,
+      blockId: clicked.block_id,
+      clickedAt: clicked.action_ts,
       messageTs: payload.message?.ts,
       view:
         view === undefined || origin === undefined

@@ -57,13 +57,13 @@ export async function submitForm(
   const values = valuesOf(view);
   const outcome = submitted(context, feature, delivery, values, origin);
   const quick = await Promise.race([outcome, sleep(SUBMISSION_MS, undefined, { ref: false })]);
-  const teller = interaction(context, delivery);
+  const call = interaction(context, delivery);
   // A form opened from the Home tab may change the tab.
   const refreshHome = async () => {
     if (delivery.channelId === undefined) await publishHome(context, user.id);
   };
   if (quick !== undefined) {
-    await answerSubmission(quick, feature.form.title, view, ack, teller);
+    await answerSubmission(quick, feature.form.title, view, ack, call);
     if ('say' in quick) await refreshHome();
     return;
   }
@@ -71,7 +71,7 @@ export async function submitForm(
     response_action: 'update',
     view: noticeView(feature.form.title, [CHECKING]),
   });
-  await showLateOutcome(await outcome, feature, view.id, values, origin, teller);
+  await showLateOutcome(await outcome, feature, view.id, values, origin, call);
   await refreshHome();
 }
 
@@ -108,7 +108,7 @@ async function answerSubmission(
   title: string,
   view: ViewPayload,
   ack: Ack,
-  teller: Interaction,
+  call: Interaction,
 ): Promise<void> {
   if ('errors' in outcome) {
     // Errors at absent fields would be lost.
@@ -119,13 +119,13 @@ async function answerSubmission(
     await ack({ response_action: 'errors', errors: joinErrors(errors) });
   } else if ('view' in outcome) {
     await ack({ response_action: 'update', view: outcome.view });
-    await carryOn(outcome, view.id, teller);
-  } else if (outcome.say === undefined || (await isTold(teller, outcome.say))) {
+    await carryOn(outcome, view.id, call);
+  } else if (outcome.say === undefined || (await wasSent(call, outcome.say))) {
     // Also closes the modal below, which is outdated.
     await ack({ response_action: 'clear' });
   } else {
     await ack({ response_action: 'update', view: noticeView(title, asSections(outcome.say)) });
-    if (!isPlain(outcome.say)) await teller.respond(outcome.say);
+    if (!isPlain(outcome.say)) await call.respond(outcome.say);
   }
 }
 
@@ -133,15 +133,15 @@ async function answerSubmission(
 const TELL_WITHIN_MS = 2_600;
 
 /** @returns whether Slack accepted it in time; if not, the form must show it */
-function isTold({ context, person, channelId, threadTs, arrivedAt }: Interaction, message: Message) {
+function wasSent({ context, person, channelId, threadTs, arrivedAt }: Interaction, message: Message) {
   const reach = { person, channelId, threadTs, responseUrl: undefined };
   return respondBefore(context, reach, message, arrivedAt + TELL_WITHIN_MS);
 }
 
 /** Runs a form's long work and reports errors; ignores closed views. */
-async function carryOn({ meanwhile }: NextView, viewId: string, teller: Interaction): Promise<void> {
+async function carryOn({ meanwhile }: NextView, viewId: string, call: Interaction): Promise<void> {
   if (meanwhile === undefined) return;
-  const { web, log } = teller.context;
+  const { web, log } = call.context;
   const show = async (view: ModalView) => {
     await web.call('views.update', { view_id: viewId, view }, okResponse).catch((error: unknown) => {
       if (!(error instanceof SlackApiError)) throw error;
@@ -150,7 +150,7 @@ async function carryOn({ meanwhile }: NextView, viewId: string, teller: Interact
   try {
     await meanwhile(show);
   } catch (error) {
-    await teller.respond(errorMessage(log, error, 'form work'));
+    await call.respond(errorMessage(log, error, 'form work'));
   }
 }
 
@@ -161,45 +161,45 @@ async function showLateOutcome(
   viewId: string,
   values: FormValues,
   origin: FormOrigin,
-  teller: Interaction,
+  call: Interaction,
 ): Promise<void> {
   const update = (view: ModalView) =>
-    teller.context.web.call('views.update', { view_id: viewId, view }, okResponse);
+    call.context.web.call('views.update', { view_id: viewId, view }, okResponse);
   try {
     if ('errors' in outcome) {
       const problems = Object.values(outcome.errors).map(escapeText);
-      await update(await problemsView(feature, teller, origin, values, problems));
+      await update(await problemsView(feature, call, origin, values, problems));
     } else if ('view' in outcome) {
       await update(outcome.view);
-      await carryOn(outcome, viewId, teller);
+      await carryOn(outcome, viewId, call);
     } else if (outcome.say === undefined || isPlain(outcome.say)) {
       await update(noticeView(feature.form.title, asSections(outcome.say ?? textMessage('Done.'))));
     } else {
       // Buttons and tables go to the channel, because a view with them can't stay open.
       await update(noticeView(feature.form.title, [ANSWERED_ELSEWHERE]));
-      await teller.respond(outcome.say);
+      await call.respond(outcome.say);
     }
   } catch (error) {
     // The view was closed.
     if (!(error instanceof SlackApiError)) throw error;
     const said = 'say' in outcome ? outcome.say : undefined;
     const text = 'errors' in outcome ? Object.values(outcome.errors).map(escapeText).join(' ') : 'Done.';
-    await teller.respond(said ?? textMessage(text));
+    await call.respond(said ?? textMessage(text));
   }
 }
 
 /** The form with its input; if that can't be rendered, only the errors. */
 async function problemsView(
   feature: FormFeature,
-  teller: Interaction,
+  call: Interaction,
   origin: FormOrigin,
   values: FormValues,
   problems: readonly string[],
 ): Promise<ModalView> {
   try {
-    return formView({ ...(await renderForm(feature, teller, origin, values)), problems });
+    return formView({ ...(await renderForm(feature, call, origin, values)), problems });
   } catch (err) {
-    teller.context.log.error({ err, form: feature.form.name }, 'showing a form again');
+    call.context.log.error({ err, form: feature.form.name }, 'showing a form again');
     return noticeView(
       feature.form.title,
       problems.map((problem) => section(problem)),

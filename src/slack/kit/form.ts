@@ -58,16 +58,16 @@ export interface FieldDisplay extends Omit<Field, 'name' | 'optional'> {
   readonly isNeeded?: boolean;
 }
 
-const LOOKS = new WeakMap<z.core.$ZodType, FieldDisplay>();
+const DISPLAYS = new WeakMap<z.core.$ZodType, FieldDisplay>();
 
 /**
  * Attaches a field's presentation to its schema. The schema gets the trimmed text, or a list of picks or lines;
  * undefined when empty. Its issues appear at the field.
  */
-export function field<Schema extends z.ZodType>(look: FieldDisplay, schema: Schema): Schema {
+export function field<Schema extends z.ZodType>(display: FieldDisplay, schema: Schema): Schema {
   // Several fields may share a schema.
   const own = schema.clone();
-  LOOKS.set(own, look);
+  DISPLAYS.set(own, display);
   return own;
 }
 
@@ -134,11 +134,11 @@ export function neededReason(hint: string, label = REASON.label) {
 
 export function fieldsOf(declared: z.ZodObject): Field[] {
   return Object.entries(declared.shape).map(([name, schema]) => {
-    const found = LOOKS.get(schema);
+    const found = DISPLAYS.get(schema);
     if (found === undefined) throw new Error(`the field ${name} has no look`);
-    const { isNeeded = false, ...look } = found;
+    const { isNeeded = false, ...display } = found;
     const isOptional = !isNeeded && z.safeParse(schema, undefined).success;
-    return { name, ...look, ...(isOptional ? { optional: true } : {}) };
+    return { name, ...display, ...(isOptional ? { optional: true } : {}) };
   });
 }
 
@@ -151,7 +151,7 @@ export function readForm<Declared extends z.ZodObject>(
 ): { readonly value: z.output<Declared> } | { readonly errors: FieldErrors } {
   const given = Object.entries(declared.shape).map(([name, schema]) => [
     name,
-    givenOf(LOOKS.get(schema)?.kind, values[name]),
+    givenOf(DISPLAYS.get(schema)?.kind, values[name]),
   ]);
   const read = declared.safeParse(Object.fromEntries(given));
   return read.success

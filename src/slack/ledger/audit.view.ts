@@ -114,7 +114,7 @@ export async function orderRow(event: AuditedEvent, nameOf: NameOf, item?: Order
   const logged: AnyOrderLogEntry = entry;
   const { result } = logged;
   const asked = event.decisions.find((each) => each.kind === 'requested');
-  const approvers = standingApprovers(event);
+  const approvers = validApprovers(event);
   const deciders = DECISIONS.has(entry.kind) ? [...approvers, entry.actor] : approvers;
   return cells({
     time_utc: entry.at.toISOString(),
@@ -145,7 +145,7 @@ export async function orderRow(event: AuditedEvent, nameOf: NameOf, item?: Order
 }
 
 /** Valid approvers at an event, without those lapsed by the last approval before it. */
-function standingApprovers({ entry, decisions }: AuditedEvent): readonly string[] {
+function validApprovers({ entry, decisions }: AuditedEvent): readonly string[] {
   const given = decisions.filter(({ kind, version }) => APPROVALS.has(kind) && version <= entry.version);
   const last = given.findLast(({ kind }) => kind === 'approved');
   const lapsed = new Set(last !== undefined && 'lapsed' in last ? last.lapsed : []);

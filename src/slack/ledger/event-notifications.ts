@@ -18,11 +18,11 @@ export function createEventPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id }, send) => {
     const event = await context.events.find(id);
     if (event === undefined) return undefined;
-    const told = { version: ONCE, since: event.at };
+    const common = { version: ONCE, since: event.at };
     if (event.kind === 'stand_in_changed') {
       for (const [userId, text] of standInTexts(event)) {
         const places = [directMessageTo(context.directory, userId)];
-        await send({ ...told, purpose: `to:${userId}`, places, message: () => textMessage(text) });
+        await send({ ...common, purpose: `to:${userId}`, places, message: () => textMessage(text) });
       }
       return undefined;
     }
@@ -36,7 +36,7 @@ export function createEventPlanner(context: SlackContext): NotificationPlanner {
       const places = [
         async () => (reminderChannel === undefined ? undefined : { channelId: reminderChannel }),
       ];
-      await send({ ...told, purpose: 'notice', places, message: () => textMessage(reroutedText(event)) });
+      await send({ ...common, purpose: 'notice', places, message: () => textMessage(reroutedText(event)) });
       return undefined;
     }
     const origin = 'origin' in event ? event.origin : undefined;
@@ -45,7 +45,7 @@ export function createEventPlanner(context: SlackContext): NotificationPlanner {
       async () => (origin?.channelId === '' ? undefined : origin),
       directMessageTo(context.directory, event.actor),
     ];
-    await send({ ...told, purpose: 'decision', places, message: () => decisionMessage(context, event) });
+    await send({ ...common, purpose: 'decision', places, message: () => decisionMessage(context, event) });
     return undefined;
   };
 }

@@ -36,10 +36,10 @@ export async function alertOfLedger(
   message: Message,
   send: SendNotification,
 ): Promise<void> {
-  const told = { version: ONCE, since, message: () => message };
-  await send({ ...told, purpose: 'alert', places: [() => alertPlace(context)] });
+  const common = { version: ONCE, since, message: () => message };
+  await send({ ...common, purpose: 'alert', places: [() => alertPlace(context)] });
   for (const admin of await context.adminsToNotify())
-    await send({ ...told, purpose: `to:${admin}`, places: [directMessageTo(context.directory, admin)] });
+    await send({ ...common, purpose: `to:${admin}`, places: [directMessageTo(context.directory, admin)] });
 }
 
 /** One line a day in `ALERT_CHANNEL`, if set, with the hourly anchors in its thread. */

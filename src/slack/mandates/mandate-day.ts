@@ -12,8 +12,8 @@ import { ACTS_PER_MESSAGE, dayMessage, type NotifiedAct } from './mandate.view.t
 
 export function createMandateDayPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id: day }, send) => {
-    const told = await toldActs(context.orders, day);
-    const parts = chunksOf(told, ACTS_PER_MESSAGE);
+    const acts = await notifiedActs(context.orders, day);
+    const parts = chunksOf(acts, ACTS_PER_MESSAGE);
     let first: { readonly channelId: string; readonly ts: string } | undefined;
     for (const [part, acts] of parts.entries()) {
       const { at, state } = await send(
@@ -59,7 +59,10 @@ async function wantedPart(
   };
 }
 
-async function toldActs({ mandates, store }: OrdersContext, day: string): Promise<readonly NotifiedAct[]> {
+async function notifiedActs(
+  { mandates, store }: OrdersContext,
+  day: string,
+): Promise<readonly NotifiedAct[]> {
   const acts = await mandates.actsOf(day);
   return Promise.all(
     acts.map(async (act) => ({

@@ -135,7 +135,7 @@ function yearText({ sums, unknown }: OrderCost): string {
   return [...known, ...(unknown === 0 ? [] : [`${unknown} without a price`])].join(', ');
 }
 
-function standingBlocks({
+function mandateBlocks({
   order,
   mandate,
   history,
@@ -184,7 +184,7 @@ export function mandatesMessage(page: Page<MandateStatus>, waiting: readonly Ord
     section(
       `*${text}* A mandate renews names for a year without a request each time. It’s announced a day before, and stops at its limits.`,
     ),
-    ...page.shown.flatMap(standingBlocks),
+    ...page.shown.flatMap(mandateBlocks),
     ...pageControls('mandates', page, MANDATES_SHOWN),
     ...(hidden === 0 ? [] : [context(`Private: ${count(hidden, 'mandate')}.`)]),
     ...waiting.map((order) => context(`Waiting for approval: ${code(order.id)}`)),
@@ -216,11 +216,11 @@ export const ACTS_PER_MESSAGE = 20;
 
 export function dayMessage(
   day: string,
-  told: readonly NotifiedAct[],
+  acts: readonly NotifiedAct[],
   { part, isLast }: { readonly part: number; readonly isLast: boolean },
 ): Message {
-  const renewed = told.filter(({ act }) => act.held === undefined);
-  const held = told.filter(({ act }) => act.held !== undefined);
+  const renewed = acts.filter(({ act }) => act.held === undefined);
+  const held = acts.filter(({ act }) => act.held !== undefined);
   const text = [
     ...(renewed.length === 0
       ? []
@@ -229,7 +229,7 @@ export function dayMessage(
       ? []
       : [`${count(held.length, 'name')} won’t be and ${held.length === 1 ? 'needs' : 'need'} approval`]),
   ].join('; ');
-  const first = told[0]?.act.name;
+  const first = acts[0]?.act.name;
   return message(first === undefined ? text : `${text}, first ${displayName(first)}.`, [
     section(`*${text}*${part === 0 ? '' : ' (more)'}`),
     ...renewed.map(({ act, order }) => actRow(act, order)),

@@ -169,23 +169,23 @@ export function budgetBlocks(
   reader: BudgetReader,
 ): AnyBlock[] {
   const page = pageOf(all, offset, BUDGETS_SHOWN);
-  const standings = page.shown;
+  const statuses = page.shown;
   const add = button('budget_add', 'Add a budget…', 'new');
   return present([
-    ...(standings.length === 0
+    ...(statuses.length === 0
       ? []
       : present([
           header('Budgets'),
           table({
             caption: 'Budgets',
             columns: ['Scope', 'Left', 'Budget', 'Time', 'Spent', 'Reserved'],
-            rows: standings.map((standing) => standingCells(standing, reader.locale)),
+            rows: statuses.map((status) => statusCells(status, reader.locale)),
           }),
-          reader.isAdmin && editMenu(standings.map(({ budget }) => budget)),
+          reader.isAdmin && editMenu(statuses.map(({ budget }) => budget)),
           ...pageControls('budgets', page, BUDGETS_SHOWN, of),
         ])),
     ...(reader.isAdmin ? actions('budgets', [add]) : []),
-    standings.length > 0 &&
+    statuses.length > 0 &&
       context(
         'An order’s price is reserved with its last approval and released if it isn’t carried out. Unknown outcomes stay reserved. Names without a price aren’t counted.',
       ),
@@ -202,12 +202,12 @@ function budgetBar({ budget, booked, reserved }: BudgetStatus): string {
 }
 
 /** Phones show only the first columns, so the remaining amount follows the name. */
-function standingCells(standing: BudgetStatus, locale: string): readonly Cell[] {
-  const { budget, booked, reserved, period } = standing;
+function statusCells(status: BudgetStatus, locale: string): readonly Cell[] {
+  const { budget, booked, reserved, period } = status;
   const { currency } = budget.amount;
   return [
     tagText(budget.tag),
-    `${minorText(currency, leftOf(standing), locale)} ${budgetBar(standing)}`,
+    `${minorText(currency, leftOf(status), locale)} ${budgetBar(status)}`,
     amountsText([budget.amount], locale),
     periodText(period),
     minorText(currency, booked, locale),
@@ -231,12 +231,12 @@ export function budgetLine({ tag, span, amount }: Omit<Budget, 'id' | 'tag'> & P
 }
 
 /** One line per budget, for a report: `all names, November 2026: …`. */
-export function budgetLines(standings: readonly BudgetStatus[], locale?: string): string[] {
-  return standings.map((standing) => {
-    const { budget, period, booked, reserved } = standing;
+export function budgetLines(statuses: readonly BudgetStatus[], locale?: string): string[] {
+  return statuses.map((status) => {
+    const { budget, period, booked, reserved } = status;
     const { currency } = budget.amount;
     const used = minorText(currency, booked + reserved, locale);
-    return `• ${escapeText(tagText(budget.tag))}, ${periodText(period)}: ${used} of ${amountsText([budget.amount], locale)} ${budgetBar(standing)}`;
+    return `• ${escapeText(tagText(budget.tag))}, ${periodText(period)}: ${used} of ${amountsText([budget.amount], locale)} ${budgetBar(status)}`;
   });
 }
 

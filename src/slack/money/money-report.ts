@@ -50,8 +50,8 @@ async function reportDue({ savedSettings, now }: SlackContext) {
 
 /** Without prices or budgets, there is nothing to report. */
 async function keepsBooks({ prices, budgets, now }: SlackContext): Promise<boolean> {
-  const [list, standings] = await Promise.all([prices.list(), budgets.standings(utcDay(now()))]);
-  return list.length + standings.length > 0;
+  const [list, statuses] = await Promise.all([prices.list(), budgets.statuses(utcDay(now()))]);
+  return list.length + statuses.length > 0;
 }
 
 function monthBefore(day: string): SpendSpan | undefined {
@@ -71,7 +71,7 @@ async function figuresOf(context: SlackContext, span: SpendSpan, timeZone: strin
       spending.unknownOutcomes(from, to),
       reports.lapsed(from, to),
       spending.renewals(now, new Date(now.getTime() + AHEAD_MS), timeZone),
-      context.budgets.standings(utcDay(new Date(to.getTime() - 1))),
+      context.budgets.statuses(utcDay(new Date(to.getTime() - 1))),
       reports.decisions(from, to),
       context.portfolio.findingsChanges(from, to),
     ],

@@ -45,14 +45,14 @@ async function figures(call: Interaction, span: SpendSpan): Promise<SpendShown> 
   const { prices, budgets, spending, orders, directory, currency } = context;
   const now = context.now();
   const { reminderTimezone: timeZone } = await context.savedSettings();
-  const [list, purchases, unknownOutcomes, renewals, unused, locale, standings] = await Promise.all([
+  const [list, purchases, unknownOutcomes, renewals, unused, locale, statuses] = await Promise.all([
     prices.list(),
     spending.purchases(span.from, span.to),
     spending.unknownOutcomes(span.from, span.to),
     spending.renewals(now, new Date(now.getTime() + AHEAD_MS), timeZone),
     spending.unused(),
     directory.localeOf(person.id),
-    budgets.standings(dayWithin(span, utcDay(now))),
+    budgets.statuses(dayWithin(span, utcDay(now))),
   ]);
   const ahead = renewalsAhead(list, renewals, nextTwelveMonths(now, timeZone), utcDay(now));
   const isConcealed = await concealedFrom(call, purchases);
@@ -67,7 +67,7 @@ async function figures(call: Interaction, span: SpendSpan): Promise<SpendShown> 
     unknownOutcomes,
     ahead,
     unused: renewalsByZone(list, unused, utcDay(now)),
-    budgets: standings,
+    budgets: statuses,
     isAdmin: isAdmin(context, person),
     currency,
     locale,

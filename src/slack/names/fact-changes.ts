@@ -39,7 +39,7 @@ export async function editedText(
   const { portfolio, names, log } = call.context;
   for await (const slice of slicesOf(changed))
     for (const [name, { tags }] of await portfolio.findMany(slice))
-      if (tags.includes(GUARDED)) await names.requestLook(name);
+      if (tags.includes(GUARDED)) await names.requestLookup(name);
   log.info({ by: call.person.id, names: changed.length }, 'names changed');
   const saved = waiting !== undefined && changed.length === 0 ? [] : [savedText(changed, isOfOne)];
   return [...saved, ...(waiting === undefined ? [] : [await requestConfirmation(call, waiting)])].join(' ');
@@ -58,7 +58,7 @@ export async function requestConfirmation(
 }
 
 /** Sends the full change as a file, with the confirm button. */
-async function lookAtFacts(call: ActionCall): Promise<void> {
+async function showFactsChange(call: ActionCall): Promise<void> {
   const { context, person, value } = call;
   const proposal = await context.proposals.find(['facts'], value);
   if (proposal === undefined) return call.respond(proposalRefusalText('facts', { code: 'gone' }));
@@ -70,7 +70,7 @@ export const factChanges = {
   actions: [
     { id: 'facts_confirm', run: (call) => confirmProposal(call, ['facts']) },
     { id: 'facts_dismiss', run: (call) => withdrawProposal(call, ['facts']) },
-    { id: 'facts_look', run: lookAtFacts },
+    { id: 'facts_look', run: showFactsChange },
   ],
 } as const satisfies Feature;
 

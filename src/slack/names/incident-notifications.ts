@@ -45,7 +45,7 @@ const LATEST_INCIDENTS = 5;
 /** Prefix of a copy's purpose. */
 const COPY = 'incident:in:';
 
-interface Telling {
+interface IncidentPass {
   readonly incident: Incident;
   readonly name: NameOfIncident;
   readonly people: IncidentPeople;
@@ -68,11 +68,11 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
     ]);
     const { channel: own } = name;
     const now = context.now();
-    const again = movedAt === undefined ? nextUpdate(incident, now) : undefined;
+    const repeatAt = movedAt === undefined ? nextUpdate(incident, now) : undefined;
     const common = {
       // The countdown changes hourly.
       version:
-        again === undefined
+        repeatAt === undefined
           ? String(claim.version)
           : `${claim.version} ${Math.floor(now.getTime() / COUNTDOWN_MS)}`,
       essence: String(claim.version),
@@ -95,22 +95,22 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
       mustArrive: true,
       alertsAdmins: true,
     });
-    if (first.at === undefined) return { again };
+    if (first.at === undefined) return { repeatAt };
     const people = { owner: name.owner, approvers: calledOf([defaultRequirement(settings, [])]) };
-    const telling = { incident, name, people, privateOrders, claim, send };
-    const replies = repliesTo(context, telling, first.at);
-    await tellThread(telling, replies, first.at, '');
-    const standing = claim.notifications.flatMap(({ purpose, message }) =>
+    const pass = { incident, name, people, privateOrders, claim, send };
+    const replies = repliesTo(context, pass, first.at);
+    await sendReplies(pass, replies, first.at, '');
+    const existing = claim.notifications.flatMap(({ purpose, message }) =>
       purpose.startsWith(COPY) && message !== undefined ? message.channelId : [],
     );
-    const copies = new Set([...standing, ...(own === undefined ? [] : [own])]);
+    const copies = new Set([...existing, ...(own === undefined ? [] : [own])]);
     copies.delete(first.at.channelId);
     for (const channelId of copies) {
       const purpose = `${COPY}${channelId}`;
       const copy = await send({ ...common, purpose, places: [channelOf(channelId)], alertsAdmins: true });
-      if (copy.at !== undefined) await tellThread(telling, replies, copy.at, `:${channelId}`);
+      if (copy.at !== undefined) await sendReplies(pass, replies, copy.at, `:${channelId}`);
     }
-    return { again };
+    return { repeatAt };
   };
 }
 
@@ -163,8 +163,8 @@ interface Reply {
 }
 
 /** Due replies. Later changes and explanations are numbered. */
-function repliesTo(context: SlackContext, telling: Telling, at: PostedMessage): readonly Reply[] {
-  const { incident, name, people, privateOrders } = telling;
+function repliesTo(context: SlackContext, pass: IncidentPass, at: PostedMessage): readonly Reply[] {
+  const { incident, name, people, privateOrders } = pass;
   const { changes, proposed, explained, raisedBy, state } = incident;
   let raised: Promise<Message | undefined> | undefined;
   const once = (what: string, message: Reply['message']): Reply => ({ what, version: ONCE, message });
@@ -179,7 +179,7 @@ function repliesTo(context: SlackContext, telling: Telling, at: PostedMessage): 
     proposed !== undefined && once(`proposed:${changes.length}`, () => proposedReply(incident)),
     raisedBy !== undefined &&
       once('raised', () => {
-        raised ??= tellConcerned(context, telling, at);
+        raised ??= notifyConcerned(context, pass, at);
         return raised;
       }),
     explained !== undefined && once(`ours:${changes.length}`, () => oursReply(incident)),
@@ -188,9 +188,9 @@ function repliesTo(context: SlackContext, telling: Telling, at: PostedMessage): 
 }
 
 /** Notifies people directly. @returns the reply that lists them; undefined while deliveries are pending */
-async function tellConcerned(
+async function notifyConcerned(
   context: SlackContext,
-  { incident, name, send }: Telling,
+  { incident, name, send }: IncidentPass,
   at: PostedMessage,
 ): Promise<Message | undefined> {
   const { people, unreadableGroups } = await concerned(context, name);
@@ -210,8 +210,8 @@ async function tellConcerned(
   return raisedReply(incident, reached, unreadableGroups);
 }
 
-async function tellThread(
-  { incident, claim, send }: Telling,
+async function sendReplies(
+  { incident, claim, send }: IncidentPass,
   replies: readonly Reply[],
   { channelId, ts }: PostedMessage,
   place: string,

@@ -112,19 +112,22 @@ export function incidentMessage(
   if (!isOpen(incident)) return endedMessage(incident);
   const title = titleOf(incident);
   const head = `:rotating_light: *${title}*`;
-  const stands = [
+  const headLines = [
     [seenLine(incident), ...countdown(incident, now, movedAt)].join(' · '),
-    ...standing(incident),
+    ...stateLines(incident),
   ];
-  const looked = lookedAt(incident, privateOrders);
-  const taken = [head, ...stands, looked].reduce((sum, line) => sum + phoneLines(line), ROW_OF_BUTTONS);
+  const checkedOrders = checkedOrdersLine(incident, privateOrders);
+  const taken = [head, ...headLines, checkedOrders].reduce(
+    (sum, line) => sum + phoneLines(line),
+    ROW_OF_BUTTONS,
+  );
   // The thread has the rest.
   const shown = fitLines(factLines(incident.changes, briefList), Math.max(MOST_LINES.alarm - taken, 1));
   const shownMessage = message(`${title}. ${plain(shown.join('. '))}`, [
     section(head),
     ...lines(shown),
-    section(...stands),
-    context(looked),
+    section(...headLines),
+    context(checkedOrders),
     ...incidentButtons(incident),
   ]);
   return { ...shownMessage, textOnlyHint: buttonsHint(`/domain name ${incident.name}`) };
@@ -357,7 +360,7 @@ function countdown(incident: Incident, now: Date, movedAt: Date | undefined): st
   return [`completes ${moment(goesThroughAt)}: *${left} left*`];
 }
 
-function standing({ state, proposed, raisedBy }: Incident): string[] {
+function stateLines({ state, proposed, raisedBy }: Incident): string[] {
   return present([
     state === 'raised' && `:sos: Raised by ${mention(raisedBy ?? '')}`,
     proposed !== undefined &&
@@ -387,7 +390,7 @@ const WHY: Readonly<Record<RuledOutOrder['why'], string>> = {
 };
 
 /** The checked orders, in one line. */
-function lookedAt({ changes }: Incident, privateOrders: ReadonlySet<string>): string {
+function checkedOrdersLine({ changes }: Incident, privateOrders: ReadonlySet<string>): string {
   const orders = ordersOf(changes);
   const hidden = orders.filter(({ id }) => privateOrders.has(id)).length;
   const shown = orders.filter(({ id }) => !privateOrders.has(id) && !isOfIncident(id));

@@ -55,7 +55,7 @@ const oursForm: FormFeature<'alert_ours'> = {
     if (notAllowed !== undefined) return { errors: { reason: notAllowed } };
     const { id, shown } = readSubject(call.origin);
     const said = { by: call.person.id, reason: read.value.reason, shown };
-    const outcome = await call.context.names.incidents.confirmOurs(id, said);
+    const outcome = await call.context.names.incidents.confirmAsOurs(id, said);
     if (outcome.ok) return { say: undefined };
     const problem = incidentRefusalText(outcome.refusal);
     if (outcome.refusal.code !== 'changed') return { errors: { reason: problem } };

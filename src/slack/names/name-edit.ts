@@ -94,7 +94,7 @@ function withClear(
 ): z.ZodObject {
   const { owner, channel } = details;
   if (owner === undefined && channel === undefined) return declared;
-  const look: FieldDisplay = {
+  const display: FieldDisplay = {
     label: 'Remove',
     kind: 'choices',
     options: optionsOf({
@@ -102,7 +102,7 @@ function withClear(
       ...(channel === undefined ? {} : { channel: 'No own channel' }),
     }),
   };
-  return declared.extend({ clear: field(look, clear) });
+  return declared.extend({ clear: field(display, clear) });
 }
 
 const ANY = { owner: '', channel: '' };

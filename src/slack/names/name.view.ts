@@ -157,7 +157,7 @@ function headline({ name, listed, known, incidents }: NameScreen): string {
     sentences.push(`:warning: ${phaseText(phase, false)}${restore}`);
   } else if (listed?.day !== undefined && listed.daysLeft !== undefined) {
     sentences.push(
-      watchedStanding(listed, listed.day, listed.daysLeft, incidents.length > 0, earliestText(known)),
+      watchedState(listed, listed.day, listed.daysLeft, incidents.length > 0, earliestText(known)),
     );
   } else if (seenExpiry !== undefined) {
     sentences.push(
@@ -203,7 +203,7 @@ function unknownRestore(phase: LifePhase): string {
   return phase === 'redemption' ? ' The end is unknown: ask the registrar today.' : '';
 }
 
-function watchedStanding(
+function watchedState(
   { domain, deadline }: ListedName,
   day: string,
   daysLeft: number,
@@ -213,18 +213,18 @@ function watchedStanding(
   const { source: from } = domain.expiry ?? {};
   const source = from === undefined ? '' : from === 'rdap' ? earliest : SOURCES[from];
   const when = `*${daysLeft < 0 ? 'Expired' : 'Expires'} ${formatDay(day)}* (${formatDays(daysLeft)})${source}.`;
-  const standing = deadline && phaseText(deadline.phase, deadline.action === 'check');
+  const phase = deadline && phaseText(deadline.phase, deadline.action === 'check');
   const period = `Its period ${daysLeft < 0 ? 'ended' : 'would have ended'} ${formatDay(day)}${source}.`;
   switch (deadline?.action) {
     case 'none':
-      return `:x: ${standing} ${period}`;
+      return `:x: ${phase} ${period}`;
     case 'check':
     case 'restore': {
       const until =
         deadline.until === undefined
           ? unknownRestore(deadline.phase)
           : ` ${deadline.action === 'check' ? 'If it was deleted after all, a' : 'A'} restore is possible until ${formatDay(deadline.until)}.`;
-      return `:warning: ${standing}${until} ${period}`;
+      return `:warning: ${phase}${until} ${period}`;
     }
   }
   return `${daysLeft <= 30 || isAlarmed ? ':warning: ' : ''}${when}`;
@@ -353,7 +353,7 @@ function historyBlocks(known: KnownName, orders: readonly Order[], visible: Read
       .map((order) => ({ at: order.createdAt, line: `${moment(order.createdAt)}: ${orderLine(order)}` })),
   ].sort((a, b) => b.at.getTime() - a.at.getTime());
   if (all.length === 0) {
-    return known.isFirstLook ? [] : [context('No changes since I started watching.')];
+    return known.isFirstLookup ? [] : [context('No changes since I started watching.')];
   }
   const left = all.length - HISTORY_LINES;
   return lines([
@@ -433,7 +433,7 @@ function knownValue(known: KnownName, fact: FactName): FactValue | undefined {
 /** Why the latest lookup lacks a fact; undefined if it doesn't. */
 function unseenReason(known: KnownName, fact: FactName): UnseenReason | undefined {
   const found = known.history[fact];
-  if (found === undefined) return known.isFirstLook ? 'timeout' : 'stale';
+  if (found === undefined) return known.isFirstLookup ? 'timeout' : 'stale';
   return found.unseen?.reason;
 }
 

@@ -56,14 +56,14 @@ function issueText(issue: ImportIssue): string {
 }
 
 /** The plan, with a button that applies exactly it. @param isAnew whether names changed since the earlier plan */
-export function importPlan({ hash, changed, same, unwatched }: ImportPlan, isAnew = false): Message {
+export function importPlan({ hash, changed, same, unwatched }: ImportPlan, isRepeated = false): Message {
   const title =
     changed.length === 0 ? 'Nothing would change.' : `${count(changed.length, 'name')} would change.`;
   const first = changed.slice(0, SHOWN_CHANGES).map(changeLine);
   const left = changed.length - first.length;
   return message(title, [
     section(
-      `${isAnew ? 'The names changed since the plan was made, so nothing was applied. ' : ''}*${title}*`,
+      `${isRepeated ? 'The names changed since the plan was made, so nothing was applied. ' : ''}*${title}*`,
     ),
     ...lines([...first, ...(left > 0 ? [`… and ${count(left, 'other name')}.`] : [])]),
     ...(unwatched.length === 0

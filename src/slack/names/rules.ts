@@ -33,12 +33,12 @@ async function runRules(call: CommandCall): Promise<void> {
 }
 
 /** Orders searched for a transfer lock. */
-const ORDERS_LOOKED_AT = 50;
+const MAX_ORDERS_CHECKED = 50;
 
 /** The latest transfer lock that an order started (service API, Limits). */
 async function transferLockOf(call: CommandCall, { ascii }: DomainName): Promise<TransferLock | undefined> {
   // The lock is public at the registry: a private order reveals only its day.
-  const wanted = { viewer: 'system', name: ascii, limit: ORDERS_LOOKED_AT } as const;
+  const wanted = { viewer: 'system', name: ascii, limit: MAX_ORDERS_CHECKED } as const;
   const found = await call.context.orders.store.list(wanted);
   const locks = found.flatMap(({ task, account, closedAt, items }): TransferLock[] => {
     const lock = taskNamed(task).locksTransfers(ascii);

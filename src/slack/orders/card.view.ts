@@ -141,7 +141,7 @@ export function orderOfCardBlock(blockId: string): string | undefined {
  */
 export function orderCard(order: Order, briefing: CardBriefing): Message {
   const textOnlyHint = `Order ${code(order.id)}. ${buttonsHint(`/domain order ${order.id}`)}`;
-  if (order.state !== 'PENDING') return { ...standingCard(order, briefing), textOnlyHint };
+  if (order.state !== 'PENDING') return { ...closedCard(order, briefing), textOnlyHint };
   const card = waitingCard(order, briefing, true);
   const shown = isShownWhole(order, briefing, card) ? card : waitingCard(order, briefing, false);
   return { ...shown, textOnlyHint };
@@ -183,7 +183,7 @@ function waitingCard(order: Order, briefing: CardBriefing, isWhole: boolean): Me
   ]);
 }
 
-function standingCard(order: Order, briefing: CardBriefing): Message {
+function closedCard(order: Order, briefing: CardBriefing): Message {
   const { history } = briefing;
   const title = cardTitle(order, briefing);
   const head = header(`${stateIcon(order)} ${title}`);

@@ -6,14 +6,14 @@ import { pagesOpened, rowsShownTo } from '../bulk/plan-rows.ts';
 import { type Action, type ActionCall, formOrigin, isAdmin, viewerOf } from '../feature.ts';
 import { updateOpenView } from '../refresh-form.ts';
 import { ROWS_UNSEEN } from './order-buttons.view.ts';
-import { LOOK, orderDetailsView } from './order-details.view.ts';
+import { DETAILS_VIEW, orderDetailsView } from './order-details.view.ts';
 import { currentMessages } from './order-messages.ts';
 import { refusalText } from './refusal.view.ts';
 
 /* Shows everything an order sends, with buttons to approve it. */
 
 /** @param note why another click opened it */
-async function look(call: ActionCall, page: number, note?: string): Promise<void> {
+async function showDetails(call: ActionCall, page: number, note?: string): Promise<void> {
   const { context, person, view } = call;
   const order = await loadVisible(context.orders, viewerOf(call), call.value);
   if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
@@ -25,7 +25,7 @@ async function look(call: ActionCall, page: number, note?: string): Promise<void
   const mayDecide = refusal === undefined || isAdmin(context, person);
   const origin = view?.origin ?? formOrigin(call);
   const shown = orderDetailsView({ order, briefing, mayDecide, origin, page, note });
-  if (view?.form === LOOK) return updateOpenView(context.web, view.id, shown);
+  if (view?.form === DETAILS_VIEW) return updateOpenView(context.web, view.id, shown);
   await call.open(shown, {
     done: async () => {
       if (order.bulk !== undefined)
@@ -44,7 +44,7 @@ const FILE_WAIT_MS = 150;
 /** Whether the clicking person could see every row. */
 async function couldSeeAll(call: ActionCall): Promise<boolean> {
   const { context, person, channelId, view } = call;
-  if (view?.form === LOOK) return true;
+  if (view?.form === DETAILS_VIEW) return true;
   // Few orders have rows.
   const order = await loadVisible(context.orders, viewerOf(call), call.value);
   if (order === undefined) return false;
@@ -63,16 +63,16 @@ async function couldSeeAll(call: ActionCall): Promise<boolean> {
 export function whereAllIsShown(run: Action['run']): Action['run'] {
   return async (call) => {
     if (await couldSeeAll(call)) return run(call);
-    await look(call, 1, ROWS_UNSEEN);
+    await showDetails(call, 1, ROWS_UNSEEN);
   };
 }
 
 function turning(step: 1 | -1): Action['run'] {
-  return (call) => look(call, (call.view?.origin.page ?? 1) + step);
+  return (call) => showDetails(call, (call.view?.origin.page ?? 1) + step);
 }
 
 export const detailsActions = [
-  { id: 'order_look', run: (call) => look(call, 1) },
+  { id: 'order_look', run: (call) => showDetails(call, 1) },
   { id: 'order_look_next', run: turning(1) },
   { id: 'order_look_previous', run: turning(-1) },
 ] as const satisfies readonly Action[];

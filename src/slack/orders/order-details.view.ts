@@ -36,9 +36,9 @@ import { groupLines, orderHistory } from './thread.view.ts';
 /* Paged modal with everything an order sends, and explanations. */
 
 /** `callback_id` of the modal. */
-export const LOOK = 'order_look';
+export const DETAILS_VIEW = 'order_look';
 
-export interface Look {
+export interface DetailsInput {
   readonly order: Order;
   readonly briefing: Briefing;
   readonly mayDecide: boolean;
@@ -98,7 +98,14 @@ function outcomeShown(order: Order): SectionBlock[] {
 }
 
 /** Explanations are on the first page, history on the last. */
-export function orderDetailsView({ order, briefing, mayDecide, origin, page, note }: Look): ModalView {
+export function orderDetailsView({
+  order,
+  briefing,
+  mayDecide,
+  origin,
+  page,
+  note,
+}: DetailsInput): ModalView {
   const { preview } = briefing;
   const pages = statementPages(briefing.statement, preview === undefined ? [] : [coveredNamesText(preview)]);
   const shown = Math.min(Math.max(page, 1), pages.length);
@@ -130,7 +137,7 @@ export function orderDetailsView({ order, briefing, mayDecide, origin, page, not
         : []),
       context(`Order ${code(order.id)}${pages.length === 1 ? '' : ` · page ${shown} of ${pages.length}`}`),
     ]),
-    callback_id: LOOK,
+    callback_id: DETAILS_VIEW,
     private_metadata: JSON.stringify({ ...origin, subject: order.id, page: shown }),
   };
 }

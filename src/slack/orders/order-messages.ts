@@ -47,21 +47,21 @@ import { named, orderReply } from './thread.view.ts';
 export function createOrderPlanner(context: SlackContext): NotificationPlanner {
   const { now } = context;
   return async (claim, send) => {
-    const again = pauseOf(claim.id, now());
-    if (again !== undefined) return { again, isDeferred: true };
+    const repeatAt = pauseOf(claim.id, now());
+    if (repeatAt !== undefined) return { repeatAt, isDeferred: true };
     const found = await context.orders.store.loadWithHistory(claim.id, 'system');
     if (found === undefined || !wasAskedFor(found.history)) return undefined;
     if (waitsForItsDay(found.order))
-      return { again: new Date(now().getTime() + DAY_WAIT_MS), isDeferred: true };
+      return { repeatAt: new Date(now().getTime() + DAY_WAIT_MS), isDeferred: true };
     noteShown(found.order, now());
-    const standing = currentMessages(claim);
+    const posted = currentMessages(claim);
     const noted: SendNotification = async (wanted) => {
       const sent = await send(wanted);
-      if (sent.at !== undefined) standing.set(wanted.purpose, sent.at);
-      else if (sent.state === 'refused') standing.delete(wanted.purpose);
+      if (sent.at !== undefined) posted.set(wanted.purpose, sent.at);
+      else if (sent.state === 'refused') posted.delete(wanted.purpose);
       return sent;
     };
-    await planOrder(context, { ...found, version: claim.version, standing, send: noted });
+    await planOrder(context, { ...found, version: claim.version, posted, send: noted });
     return undefined;
   };
 }
@@ -125,7 +125,7 @@ const COPY = `${CARD}:`;
 
 /** Sends all messages of an order; thread replies after their parent. */
 async function planOrder(context: SlackContext, found: PlannedOrder): Promise<void> {
-  const { order, history, standing } = found;
+  const { order, history, posted } = found;
   const briefing = await loadBriefing(context, order, history);
   const planned = { ...found, send: await withoutMentions(context, found, briefing) };
   const { send } = planned;
@@ -142,7 +142,7 @@ async function planOrder(context: SlackContext, found: PlannedOrder): Promise<vo
     metadata: metadataOf(order),
     message: () => orderCard(order, shown),
   };
-  const copies = [...standing.keys()].filter((purpose) => purpose.startsWith(COPY));
+  const copies = [...posted.keys()].filter((purpose) => purpose.startsWith(COPY));
   const first = await send(firstCard(context, planned, shown, wanted));
   const cards = [first];
   for (const purpose of copies) cards.push(await send({ ...wanted, purpose, places: [] }));
@@ -158,7 +158,7 @@ async function planOrder(context: SlackContext, found: PlannedOrder): Promise<vo
   // The replies name the people who were reached.
   const called = new Map([
     ...(await remindPeople(context, waiting, { approvers, isForAdmins })),
-    ...(await tellOfEmergency(context, planned)),
+    ...(await notifyEmergency(context, planned)),
   ]);
   const replyTo = (entry: OrderLogEntry) =>
     overBudgetReply(entry, otherAdmins) ??
@@ -168,7 +168,7 @@ async function planOrder(context: SlackContext, found: PlannedOrder): Promise<vo
       : orderReply(order, entry, approvers, briefing.now, called.get(entry.version))) ??
     repricedReply(entry, history);
   if (await sendReplies(context, inThread, replyTo)) await sendFiles(context, inThread);
-  await tellOfChangedStatement(context, inThread);
+  await notifyChangedStatement(context, inThread);
 }
 
 /** Sends messages that name silent approvers without a mention. */
@@ -186,7 +186,7 @@ async function withoutMentions(
 }
 
 /** Direct messages to all possible approvers and other admins about an emergency approval. */
-async function tellOfEmergency(
+async function notifyEmergency(
   context: SlackContext,
   planned: PlannedOrder,
 ): Promise<ReadonlyMap<number, CalledPeople>> {
@@ -202,7 +202,7 @@ async function tellOfEmergency(
 }
 
 /** Notifies admins that an order wasn't sent: it differs from the request, or lacks valid signatures. */
-async function tellOfChangedStatement(context: SlackContext, planned: PlannedThread): Promise<void> {
+async function notifyChangedStatement(context: SlackContext, planned: PlannedThread): Promise<void> {
   const { order, send, since, thread } = planned;
   const tell = async (about: string, message: () => Message) => {
     const called = await sendOnce(context, planned, new Set(await context.adminsToNotify()), {
@@ -256,7 +256,7 @@ async function sendOnce(
 /** Posted where it was requested; if the bot can't post there, sent to the requester. */
 function firstCard(
   { directory }: SlackContext,
-  { order, standing }: PlannedOrder,
+  { order, posted }: PlannedOrder,
   briefing: CardBriefing,
   wanted: Omit<WantedNotification, 'purpose' | 'places'>,
 ): WantedNotification {
@@ -267,7 +267,7 @@ function firstCard(
     places: [async () => ({ channelId, threadTs }), directMessageTo(directory, requesterId)],
     message: (place) => {
       // A replacement card doesn't need the hint on inviting the bot.
-      const isFirst = place > 0 && !standing.has(CARD);
+      const isFirst = place > 0 && !posted.has(CARD);
       return orderCard(order, isFirst ? { ...briefing, hint: noPlaceHint(order) } : briefing);
     },
     mustArrive: true,
@@ -333,13 +333,13 @@ function replyPurpose({ version, kind }: OrderLogEntry): string {
  */
 async function sendReplies(
   { directory }: SlackContext,
-  { order, history, standing, send, thread, since }: PlannedThread,
+  { order, history, posted, send, thread, since }: PlannedThread,
   replyTo: (entry: OrderLogEntry) => Message | undefined,
 ): Promise<boolean> {
   const directlyTo = (userId: string) => directMessageTo(directory, userId);
   for (const entry of history) {
     const purpose = replyPurpose(entry);
-    const reply = standing.has(purpose) ? undefined : replyTo(entry);
+    const reply = posted.has(purpose) ? undefined : replyTo(entry);
     if (reply === undefined) continue;
     // The account's owner can't see a reply in a direct message to the person who retried.
     const isForOwner = entry.kind === 'requested' && thread.channelId !== order.channelId;

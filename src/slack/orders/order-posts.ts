@@ -16,7 +16,7 @@ export interface PlannedOrder extends OrderWithHistory {
   /** Incremented by every change that its messages show. */
   readonly version: number;
   /** Places of the order's messages by purpose, including those of this pass. */
-  readonly standing: ReadonlyMap<string, PostedMessage>;
+  readonly posted: ReadonlyMap<string, PostedMessage>;
   readonly send: SendNotification;
 }
 

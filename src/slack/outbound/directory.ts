@@ -100,10 +100,10 @@ const PERSON_MAX_AGE_MS = MINUTE_MS;
 /** Slack reports changes, and displayed data may be slightly old. */
 const PROFILE_MAX_AGE_MS = HOUR_MS;
 /** The display share of `users.info`. The rest is for decisions. */
-const LOOK_UPS_PER_MINUTE = 40;
-const LOOK_UPS_AT_ONCE = 4;
+const LOOKUPS_PER_MINUTE = 40;
+const MAX_CONCURRENT_LOOKUPS = 4;
 /** On timeout, no name is shown. */
-const MAX_LOOK_UP_MS = 2_000;
+const MAX_LOOKUP_MS = 2_000;
 const ADMINS_MAX_AGE_MS = DAY_MS;
 const MAX_ADMINS = 20;
 const USERS_PER_PAGE = 200;
@@ -245,8 +245,8 @@ function createCaches(
   home: HomeWorkspace,
   clock: Required<Pick<DirectoryOptions, 'now' | 'sleep'>>,
 ) {
-  const profileCalls = createLimiter(LOOK_UPS_PER_MINUTE, MINUTE_MS, clock.now);
-  const inSlot = createSlots(LOOK_UPS_AT_ONCE);
+  const profileCalls = createLimiter(LOOKUPS_PER_MINUTE, MINUTE_MS, clock.now);
+  const inSlot = createSlots(MAX_CONCURRENT_LOOKUPS);
   return {
     people: createCache<Person>({
       ...clock,
@@ -305,7 +305,7 @@ async function membership({ people }: Caches, userId: string): Promise<Membershi
 
 async function lookUp({ profiles }: Caches, userId: string): Promise<Profile | undefined> {
   try {
-    return await Promise.race([profiles.get(userId), setTimeout(MAX_LOOK_UP_MS, undefined, { ref: false })]);
+    return await Promise.race([profiles.get(userId), setTimeout(MAX_LOOKUP_MS, undefined, { ref: false })]);
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
     return saysNoSuchPerson(error) ? { isMember: false } : undefined;

@@ -69,7 +69,7 @@ export type SendNotification = (wanted: WantedNotification) => Promise<SentNotif
 
 export interface PlanOutcome {
   /** Next pass if nothing changes. */
-  readonly again?: Date | undefined;
+  readonly repeatAt?: Date | undefined;
   /** Nothing was posted: a busy subject waits until `again`. */
   readonly isDeferred?: true;
 }
@@ -112,9 +112,9 @@ export async function notify(context: NotifierDeps, subject: Subject, isClaimed 
         context.planners[pass.claim.kind](pass.claim, (wanted) => bringUpToDate(pass, wanted)),
       );
     } catch (error) {
-      const again = new Date(now().getTime() + retryDelayOf(error, claim.attempts));
-      context.log.warn({ err: error, ...about(subject), again }, 'notifying people failed, will retry');
-      return notifications.postpone(subject, again);
+      const repeatAt = new Date(now().getTime() + retryDelayOf(error, claim.attempts));
+      context.log.warn({ err: error, ...about(subject), repeatAt }, 'notifying people failed, will retry');
+      return notifications.postpone(subject, repeatAt);
     }
     if (await notifications.release(claim, outcomeOf(pass, outcome))) return;
     claim = await notifications.read(subject);
@@ -127,19 +127,19 @@ interface Pass extends NotifierDeps {
   /** By purpose. */
   readonly known: Map<string, Notification>;
   readonly updated: PassOutcome['updated'][number][];
-  again: Date | undefined;
+  repeatAt: Date | undefined;
   isComplete: boolean;
 }
 
 function startPass(context: NotifierDeps, claim: ClaimedSubject): Pass {
   const known = new Map(claim.notifications.map((each) => [each.purpose, each]));
-  return { ...context, claim, known, updated: [], again: undefined, isComplete: true };
+  return { ...context, claim, known, updated: [], repeatAt: undefined, isComplete: true };
 }
 
 function outcomeOf(pass: Pass, planned: PlanOutcome | undefined): PassOutcome {
-  waitUntil(pass, planned?.again);
-  const { updated, again, isComplete } = pass;
-  return { updated, again, isComplete: isComplete && planned?.isDeferred === undefined };
+  waitUntil(pass, planned?.repeatAt);
+  const { updated, repeatAt, isComplete } = pass;
+  return { updated, repeatAt, isComplete: isComplete && planned?.isDeferred === undefined };
 }
 
 async function bringUpToDate(pass: Pass, wanted: WantedNotification): Promise<SentNotification> {
@@ -249,7 +249,7 @@ async function putOff(
 ): Promise<SentNotification> {
   const { claim, known, notifications, now, log } = pass;
   const until = new Date(now().getTime() + retryDelayOf(error, known.get(purpose)?.attempts ?? 0));
-  log.warn({ err: error, ...about(claim), purpose, again: until }, 'notifying people failed, will retry');
+  log.warn({ err: error, ...about(claim), purpose, repeatAt: until }, 'notifying people failed, will retry');
   await notifications.putOff(claim, purpose, until);
   return pending(pass, until, at);
 }
@@ -262,7 +262,7 @@ function pending(pass: Pass, until: Date, at: PostedMessage | undefined): SentNo
 
 /** Repeats the pass at the earliest of these times. */
 function waitUntil(pass: Pass, moment: Date | undefined): void {
-  if (moment !== undefined && (pass.again === undefined || moment < pass.again)) pass.again = moment;
+  if (moment !== undefined && (pass.repeatAt === undefined || moment < pass.repeatAt)) pass.repeatAt = moment;
 }
 
 async function keepingLease<T>(context: NotifierDeps, subject: Subject, work: () => Promise<T>): Promise<T> {

@@ -62,7 +62,7 @@ async function moveUp(call: ActionCall): Promise<void> {
     const moved = movedUp(rules, position, name);
     return moved === undefined ? { problem: NOTES.noRule } : { rules: moved };
   });
-  await showAgain(call, pageWith(position - 2), problem);
+  await showUpdated(call, pageWith(position - 2), problem);
 }
 
 async function remove(call: ActionCall): Promise<void> {
@@ -71,10 +71,10 @@ async function remove(call: ActionCall): Promise<void> {
     const kept = removeRule(rules, name);
     return kept === undefined ? { problem: NOTES.noRule } : { rules: kept };
   });
-  await showAgain(call, pageWith(position - 1), problem);
+  await showUpdated(call, pageWith(position - 1), problem);
 }
 
-async function showAgain(call: ActionCall, offset: number, note?: string): Promise<void> {
+async function showUpdated(call: ActionCall, offset: number, note?: string): Promise<void> {
   const shown = await shownPolicy(call, { offset, ...(note === undefined ? {} : { note }) });
   await call.respond(shown, { replace: true });
 }
@@ -83,7 +83,7 @@ async function discard(call: ActionCall): Promise<void> {
   const { context, person } = call;
   const isDiscarded = await context.policies.discardDraft(call.value, person.id, context.now());
   if (isDiscarded) context.log.info({ by: person.id }, 'draft of the policy discarded');
-  await showAgain(call, 0, isDiscarded ? NOTES.discarded : NOTES.stale);
+  await showUpdated(call, 0, isDiscarded ? NOTES.discarded : NOTES.stale);
 }
 
 async function publish(call: ActionCall): Promise<void> {
@@ -91,13 +91,13 @@ async function publish(call: ActionCall): Promise<void> {
   const outcome = await context.policies.publish(call.value, person.id, context.now());
   switch (outcome.kind) {
     case 'stale':
-      return showAgain(call, 0, NOTES.stale);
+      return showUpdated(call, 0, NOTES.stale);
     case 'no_difference':
-      return showAgain(call, 0, NOTES.noDifference);
+      return showUpdated(call, 0, NOTES.noDifference);
     case 'cannot_sign':
-      return showAgain(call, 0, NOTES.cannotSign);
+      return showUpdated(call, 0, NOTES.cannotSign);
     case 'published_already':
-      return showAgain(call, 0, publishedAlreadyNote(outcome.by, person.id));
+      return showUpdated(call, 0, publishedAlreadyNote(outcome.by, person.id));
     case 'published':
       call.acknowledge();
       context.log.info({ by: person.id, revision: call.value }, 'policy published');
@@ -146,7 +146,7 @@ export const policy = {
     { id: 'policy_edit', run: (call) => openRule(call, readRuleValue(call.value).name) },
     { id: 'policy_up', run: moveUp },
     { id: 'policy_remove', run: remove },
-    ...pageActions('policy', (call: ActionCall, { offset }) => showAgain(call, offset)),
+    ...pageActions('policy', (call: ActionCall, { offset }) => showUpdated(call, offset)),
     { id: 'policy_discard', run: discard },
     { id: 'policy_publish', run: publish },
     { id: 'policy_confirm', run: (call) => confirmProposal(call, ['policy']) },

@@ -18,7 +18,7 @@ export interface Audience {
 }
 
 /** A plan's due time that is much later is treated as written by a wrong clock. */
-const LOOK_AGAIN_MS = HOUR_MS;
+const MAX_PLAN_AHEAD_MS = HOUR_MS;
 /** Direct messages if no channel accepts the question. */
 const MAX_PEOPLE = 20;
 /** Prefix of purposes; the reader's id follows. */
@@ -72,14 +72,17 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
       );
       await announce();
       // In a channel, the proposer sees the outcome there.
-      const isTold = endedBy === undefined || endedBy === proposer || shownTo.includes(CHANNEL);
-      for (const reader of new Set([...shownTo, ...(isTold ? [] : [proposer])])) await show(reader);
+      const needsDirectMessage = endedBy === undefined || endedBy === proposer || shownTo.includes(CHANNEL);
+      for (const reader of new Set([...shownTo, ...(needsDirectMessage ? [] : [proposer])]))
+        await show(reader);
       return undefined;
     }
     const { state, at } = await show(CHANNEL);
     if (state === 'refused') for (const userId of audience.people) await show(userId);
     if (at?.channelId !== reminderChannel) await announce();
-    return expiresAt && { again: new Date(Math.min(expiresAt.getTime(), now().getTime() + LOOK_AGAIN_MS)) };
+    return (
+      expiresAt && { repeatAt: new Date(Math.min(expiresAt.getTime(), now().getTime() + MAX_PLAN_AHEAD_MS)) }
+    );
   };
 }
 

@@ -46,7 +46,7 @@ export async function confirmProposal(call: ActionCall, kinds: Kinds): Promise<v
   if (!isComplete) return;
   if (proposal.kind !== 'facts' && proposal.kind !== 'lapse') return context.refreshWaitingCards();
   for (const { name, after } of proposal.payload.names)
-    if (after?.tags.includes(GUARDED)) await context.names.requestLook(name);
+    if (after?.tags.includes(GUARDED)) await context.names.requestLookup(name);
 }
 
 export async function withdrawProposal(call: ActionCall, kinds: Kinds): Promise<void> {
@@ -71,8 +71,8 @@ async function refuse(call: ActionCall, [kind]: Kinds, refusal: ProposalRefusal)
     return offerCharterLink(call, purpose, refusal.proposal.id);
   }
   await call.respond(proposalRefusalText(kind, refusal));
-  if (refusal.code === 'changed' && refusal.again !== undefined)
-    await call.respond(await proposalMessage(call.context, refusal.again, call.person.id));
+  if (refusal.code === 'changed' && refusal.current !== undefined)
+    await call.respond(await proposalMessage(call.context, refusal.current, call.person.id));
 }
 
 /** Why a proposal can't take effect: nobody could approve under its settings. */

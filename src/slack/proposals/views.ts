@@ -71,7 +71,7 @@ export function proposalRefusalText(kind: ProposalKind, refusal: ProposalRefusal
       return kind === 'policy' ? NOT_PUBLISHED : NOT_CONFIRMED.gone;
     case 'changed':
       if (kind === 'policy') return NOT_PUBLISHED;
-      return refusal.again === undefined ? NOT_CONFIRMED.nothingLeft : NOT_CONFIRMED.changed;
+      return refusal.current === undefined ? NOT_CONFIRMED.nothingLeft : NOT_CONFIRMED.changed;
     case 'own':
       return OWN[kind];
     case 'not_an_admin':
@@ -93,11 +93,11 @@ export function proposalRefusalText(kind: ProposalKind, refusal: ProposalRefusal
 export async function knownOfLapse(
   context: SlackContext,
   name: string,
-  look: Promise<Impact>,
+  lookup: Promise<Impact>,
 ): Promise<KnownOfLapse> {
   const [waiting, impact] = await Promise.all([
     context.expiry.find(name).then((domain) => waitingNow(context, domain)),
-    look.catch((err: unknown) => {
+    lookup.catch((err: unknown) => {
       context.log.error({ err, name }, 'checking the impact on a name');
       return 'unseen' as const;
     }),

@@ -77,18 +77,18 @@ import {
 /* Team settings, for admins: approvers, approval tasks and reminder times. */
 
 /** Group menus of people settings. */
-const GROUPS: Partial<Record<SettingName, { readonly name: string; readonly look: FieldDisplay }>> = {
+const GROUPS: Partial<Record<SettingName, { readonly name: string; readonly display: FieldDisplay }>> = {
   approvers: {
     name: 'approver_groups',
-    look: { label: 'Approver groups', kind: 'groups' },
+    display: { label: 'Approver groups', kind: 'groups' },
   },
   silent_approvers: {
     name: 'silent_approver_groups',
-    look: { label: 'Silent approver groups', kind: 'groups' },
+    display: { label: 'Silent approver groups', kind: 'groups' },
   },
   approval_escalate_to: {
     name: 'approval_escalate_groups',
-    look: { label: 'Escalate to groups', kind: 'groups' },
+    display: { label: 'Escalate to groups', kind: 'groups' },
   },
 };
 
@@ -110,12 +110,12 @@ function textOfSetting(name: SettingName, { kind }: FieldDisplay): z.ZodType<str
 const declared = z.object(
   Object.fromEntries(
     SETTING_NAMES.flatMap((name): [string, z.ZodType<string | undefined>][] => {
-      const [look, groups] = [SETTING_FIELDS[name], GROUPS[name]];
-      const schema = textOfSetting(name, look);
+      const [display, groups] = [SETTING_FIELDS[name], GROUPS[name]];
+      const schema = textOfSetting(name, display);
       const isNeeded = schema.parse(undefined) === undefined;
       return [
-        [name, field({ ...look, isNeeded }, schema)],
-        ...present([groups && ([groups.name, field(groups.look, LIST)] as [string, typeof LIST])]),
+        [name, field({ ...display, isNeeded }, schema)],
+        ...present([groups && ([groups.name, field(groups.display, LIST)] as [string, typeof LIST])]),
       ];
     }),
   ),
@@ -232,13 +232,13 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
     if (Object.keys(errors).length > 0) return { errors };
   }
   // If keys are used, protected settings take effect by signature.
-  const loosened =
+  const weakened =
     context.orders.signing.use === undefined
       ? weakenedSettings(current, read.settings)
       : new Set(PROTECTED_SETTINGS.filter((name) => changed.has(name)));
-  const atOnce = changes.filter(({ name }) => !loosened.has(name));
-  const waiting = changes.filter(({ name }) => loosened.has(name));
-  const addsApprovers = loosened.has('approvers') || loosened.has('silent_approvers');
+  const atOnce = changes.filter(({ name }) => !weakened.has(name));
+  const waiting = changes.filter(({ name }) => weakened.has(name));
+  const addsApprovers = weakened.has('approvers') || weakened.has('silent_approvers');
   if (addsApprovers && changed.has('approvals_required')) {
     // Until the new approvers are confirmed, the old ones must be enough.
     const [error] = Object.values(await approverErrors(context, withChanges(current, atOnce)));

@@ -110,11 +110,11 @@ export const SETTING_FIELDS: Readonly<Record<SettingName, FieldDisplay>> = {
   reminder_timezone: { label: 'Time zone', kind: 'text', placeholder: 'Europe/Berlin' },
 };
 
-const LOOKS: ReadonlyMap<string, FieldDisplay> = new Map(Object.entries(SETTING_FIELDS));
+const DISPLAYS: ReadonlyMap<string, FieldDisplay> = new Map(Object.entries(SETTING_FIELDS));
 
 function formatValue(name: string, value: string): string {
   if (value === '') return 'empty';
-  switch (LOOKS.get(name)?.kind) {
+  switch (DISPLAYS.get(name)?.kind) {
     case 'people':
       return value.split(',').map(mentionApprover).join(', ');
     case 'channel':
@@ -129,7 +129,7 @@ export function settingLines(changes: readonly SettingChange[]): string[] {
   return [
     ...changes.map(
       ({ name, before, after }) =>
-        `• ${LOOKS.get(name)?.label ?? code(name)}: ${formatValue(name, before)} → ${formatValue(name, after)}`,
+        `• ${DISPLAYS.get(name)?.label ?? code(name)}: ${formatValue(name, before)} → ${formatValue(name, after)}`,
     ),
     ...changes.filter(({ name }) => name === 'approval_tasks').flatMap(freedTasks),
   ];

@@ -4,7 +4,7 @@ import type { BulkTask } from '../../../src/orders/bulk/columns.ts';
 import { readBulkFile } from '../../../src/orders/bulk/read-csv.ts';
 import { hoursLater, START } from '../sample.ts';
 
-const WATCHED: RowFacts = { isWatched: true, isLetGo: false };
+const WATCHED: RowFacts = { isWatched: true, isLapsing: false };
 
 async function plan(task: BulkTask, text: string, facts: Readonly<Record<string, Partial<RowFacts>>> = {}) {
   const read = await readBulkFile(task, text);
@@ -67,7 +67,7 @@ describe('warnings for people', () => {
 
   it('a name that is unwatched, left to lapse, in use, or without lookups', async () => {
     expect(
-      codes(await plan('renew', file(1), { 'n0.rest': { isWatched: false, isLetGo: true, ...price(1) } })),
+      codes(await plan('renew', file(1), { 'n0.rest': { isWatched: false, isLapsing: true, ...price(1) } })),
     ).toEqual([
       ['not_watched', ['n0.rest']],
       ['let_go', ['n0.rest']],

@@ -51,7 +51,7 @@ function shown(listed: ListedName): Readonly<Record<'name' | 'expiring' | 'rules
       waiting: [],
       today: TODAY,
     },
-    known: { history: {}, knownChanges: [], isFirstLook: false },
+    known: { history: {}, knownChanges: [], isFirstLookup: false },
   };
   const ruled = { name, issues: [], dates, transferLock: undefined };
   const page = { names: [listed], deleted: 0, dated: 1, undated: 0 };

@@ -1,7 +1,13 @@
 import { type Message, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
-import { afterLookup, confirmOurs, type Incident, incidentHash, raise } from '../../../src/names/incident.ts';
+import {
+  afterLookup,
+  confirmAsOurs,
+  type Incident,
+  incidentHash,
+  raise,
+} from '../../../src/names/incident.ts';
 import type { IncidentStore, NameRecordStore } from '../../../src/names/ports.ts';
 import type { OrderStore } from '../../../src/orders/ports.ts';
 import type { NotificationStore, Subject } from '../../../src/outbox/notifications.ts';
@@ -327,7 +333,8 @@ test('the countdown of a transfer continues until a person explains it', async (
   expect(textOf(headsOf(incident)[0] ?? { blocks: [] })).toMatch(/3 days and 16 hours left/);
   const standing = await incidents.find(incident.id);
   const said =
-    standing && confirmOurs(standing, { by: 'U0BOB', reason: 'ours', shown: incidentHash(standing) }, false);
+    standing &&
+    confirmAsOurs(standing, { by: 'U0BOB', reason: 'ours', shown: incidentHash(standing) }, false);
   if (standing === undefined || !said?.ok) throw new Error('it was refused');
   await incidents.change(
     standing,

@@ -158,7 +158,7 @@ function usualName(): NameScreen {
         ...{ caa: known(['0 issue letsencrypt.org']), ds: known([]) },
       },
       knownChanges: [],
-      isFirstLook: false,
+      isFirstLookup: false,
     },
     details: { owner: 'U0ADA', tags: ['brand'], channel: undefined, note: undefined },
     orders: [],

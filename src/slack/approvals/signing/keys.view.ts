@@ -43,7 +43,7 @@ const WHY_NOT: Readonly<Record<NotCounting, string>> = {
 
 const KEYS_SHOWN = 20;
 
-function standing({ counts, through }: ShownKey): string {
+function statusText({ counts, through }: ShownKey): string {
   if (counts !== 'yes') return WHY_NOT[counts];
   return through.length === 0
     ? '*valid*: it’s a root'
@@ -52,7 +52,7 @@ function standing({ counts, through }: ShownKey): string {
 
 function keyText(key: ShownKey): string {
   const label = key.label === '' ? '' : ` “${escapeText(key.label)}”`;
-  return `${mention(key.owner)}${label}, ${standing(key)}\n${code(key.fingerprint)}, added ${moment(key.addedAt)}`;
+  return `${mention(key.owner)}${label}, ${statusText(key)}\n${code(key.fingerprint)}, added ${moment(key.addedAt)}`;
 }
 
 export function keysMessage({ keys, offset, hasRoots, maySignCharter, notice }: ShownKeys): Message {

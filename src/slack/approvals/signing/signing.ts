@@ -30,12 +30,12 @@ async function keysPage(call: Interaction, offset: number): Promise<Message> {
   const own = [...ring.counting.values()].filter(({ owner }) => owner === person.id);
   const keys = ring.keys.map((key): ShownKey => {
     const chain = ring.counting.get(key.fingerprint)?.chain ?? [];
-    const isStanding = key.counts !== 'revoked' && key.counts !== 'left';
+    const isActive = key.counts !== 'revoked' && key.counts !== 'left';
     return {
       ...key,
       through: chain.map(({ challenge }) => challenge.by),
       mayVouch: key.counts === 'not_vouched' && own.length > 0,
-      mayRevoke: isStanding && mayRevoke(own, key),
+      mayRevoke: isActive && mayRevoke(own, key),
     };
   });
   const notice = charterNotice(inForce);
