@@ -414,7 +414,9 @@ test('restored whole rows make no later order need less, and each difference is 
     const now = await image();
     const demand = await demanded();
     for (const before of earlier) {
-      for (const tables of [...TABLES.map((table) => [table]), ...pairs]) {
+      // Two tables together: the rows of the step before, and those of the beginning.
+      const isEdge = before === earlier[0] || before === earlier.at(-1);
+      for (const tables of [...TABLES.map((table) => [table]), ...(isEdge ? pairs : [])]) {
         const differs = tables.some(
           (table) =>
             table !== 'policy_drafts' && table !== 'passkey_counters' && before.get(table) !== now.get(table),

@@ -60,16 +60,6 @@ describe('approving', () => {
     ]);
   });
 
-  test('any number of one person’s clicks count once', async () => {
-    rig.setTeam({ approvalsRequired: 2 });
-    const order = await renewal();
-    const outcomes = await atOnce(10, () => approveOrder(rig.orders, order.id, 'U0BOB'));
-    expect(done(outcomes)).toBe(1);
-    for (const outcome of outcomes.filter(({ ok }) => !ok)) expect(refusal(outcome)).toMatch(/already/);
-    expect(await rig.read(order.id)).toMatchObject({ state: 'PENDING', approvals: [{ userId: 'U0BOB' }] });
-    await nothingSent(order.id);
-  });
-
   test('of 10 concurrent approvals exactly the needed ones count', async () => {
     const approvers = Array.from({ length: 10 }, (_, index) => `U0BOSS${index}`);
     rig.setTeam({ approvers, approvalsRequired: 3 });
@@ -129,14 +119,6 @@ describe('approving', () => {
     expect(rig.service.timesSent(order.id)).toBe(1);
   });
 
-  test('self-approval needs the setting', async () => {
-    rig.setTeam({ approvers: ['U0ALICE', 'U0BOB'] });
-    const order = await renewal();
-    expect(refusal(await approveOrder(rig.orders, order.id, 'U0ALICE'))).toMatch(/someone else/);
-    rig.setTeam({ allowSelfApproval: true });
-    expect((await approveOrder(rig.orders, order.id, 'U0ALICE')).ok).toBe(true);
-  });
-
   test('a self-approval no longer counts when the setting changes', async () => {
     rig.setTeam({
       approvers: ['U0ALICE', 'U0BOB', 'U0CAROL'],
@@ -150,16 +132,6 @@ describe('approving', () => {
     expect((await rig.read(order.id)).state).toBe('PENDING');
     await approveOrder(rig.orders, order.id, 'U0CAROL');
     expect((await rig.read(order.id)).state).toBe('APPROVED');
-  });
-
-  test('a group that Slack doesn’t return counts as empty, and listed people still count', async () => {
-    const order = await renewal();
-    rig.groups.delete('S0LEADS');
-    expect(refusal(await approveOrder(rig.orders, order.id, 'U0DORA'))).toMatch(
-      /didn’t return the members of/,
-    );
-    expect(await rig.read(order.id)).toEqual(order);
-    expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
   });
 
   test('an approval through an unreadable group counts again when the group is readable', async () => {
@@ -206,17 +178,6 @@ describe('people who have left', () => {
     );
     expect(await rig.read(order.id), 'nothing is dropped for it').toEqual(before);
     rig.absent.clear();
-    expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
-    expect((await rig.read(order.id)).state).toBe('APPROVED');
-  });
-
-  test('if others suffice, an approver that Slack doesn’t return doesn’t matter', async () => {
-    rig.setTeam({ approvalsRequired: 2 });
-    const order = await renewal();
-    await approveOrder(rig.orders, order.id, 'U0CAROL');
-    rig.absent.set('U0CAROL', 'left');
-    await approveOrder(rig.orders, order.id, 'U0DORA');
-    rig.absent.set('U0CAROL', 'unknown');
     expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
     expect((await rig.read(order.id)).state).toBe('APPROVED');
   });

@@ -2,8 +2,7 @@ import type { Actor } from '@domain-steward/slack-workspace';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { buttonsOf, DOMAINS, link, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
-import { ask, orderAfter, requestsOf, type SeenOrder } from '../support/orders.ts';
-import { confirmByName } from '../support/people.ts';
+import { ask, requestsOf, type SeenOrder } from '../support/orders.ts';
 
 /* Decisions about orders, and the fate of an undecided one. */
 
@@ -107,30 +106,5 @@ describe('an order whose account is gone', () => {
       await told(t.alice, () => t.alice.click(order.card, 'order_retry')),
       'the account that is linked now is another one',
     ).toMatch(/no longer linked/);
-  });
-});
-
-describe('a delete', () => {
-  test('is a draft that only its requester sees, until they confirm', async () => {
-    const before = t.workspace.messages(DOMAINS).length;
-    expect(await told(t.alice, () => t.alice.command(DOMAINS, '/domain delete mezze.rest'))).toMatch(
-      /Delete mezze\.rest/,
-    );
-    const draft = t.alice.ephemerals().at(-1);
-    if (draft === undefined) throw new Error('there is no draft');
-    expect(buttonsOf(draft)).toEqual(['order_confirm']);
-    await t.demo.bot.catchUp();
-    expect(t.workspace.messages(DOMAINS), 'a draft notifies nobody else').toHaveLength(before);
-    const order = await orderAfter(t.workspace, () =>
-      confirmByName(t.workspace, t.alice, draft, 'mezze.rest'),
-    );
-    await order.ends('SUCCEEDED');
-    expect(requestsOf(t.service, order)).toMatchObject([
-      { method: 'DELETE', path: '/v1/domain/mezze.rest', status: 200 },
-    ]);
-    expect(await told(t.alice, () => t.alice.click(draft, 'order_confirm')), 'pressed once more').toMatch(
-      /done/,
-    );
-    expect(t.service.requestsFor({ name: 'mezze.rest', task: 'domain.delete' })).toHaveLength(1);
   });
 });

@@ -3,7 +3,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { priceEdits } from '../../src/money/prices.ts';
 import { answerTo, buttonsOf, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { detailsOf } from '../support/looking.ts';
-import { ask, requestsOf } from '../support/orders.ts';
+import { ask } from '../support/orders.ts';
 import { auditLog, clickAs, closed, fieldsOf, filledOf } from '../support/people.ts';
 
 /** Ada is an admin and an approver. Restores need no approval. */
@@ -143,52 +143,4 @@ it('are changed, which updates pending cards, and removed; the audit log has all
   const lines = csv.split('\r\n').filter((line) => line.includes('budget_changed'));
   expect(lines).toHaveLength(3);
   expect(lines[1]).toMatch(/Ada \(U0ADA\).*€20\.00.* to .*€100\.00/);
-});
-
-it('two concurrent clicks of one admin send only what fits; the other order waits until its card shows the excess', async () => {
-  const form = await formBehind('budget_add');
-  await toldAfter(t.workspace, t.ada, async () => {
-    closed(await t.ada.submit(form, { tag: '', amount: '56.00', span: 'month' }));
-  });
-  for (const name of ['soup.rest', 'spoon.rest']) t.service.state.addDomain({ name, context: 4 });
-  const orders = [
-    await ask(t.workspace, t.alice, '/domain renew soup.rest'),
-    await ask(t.workspace, t.alice, '/domain renew spoon.rest'),
-  ];
-  for (const { card } of orders)
-    expect(await detailsOf(t.workspace, t.ada, card)).toContain('of the €20.00 left in the budget');
-  await Promise.all(orders.map(({ card }) => t.ada.click(card, 'order_approve')));
-  const waiting = await t.workspace.waitFor(
-    () => orders.find((order) => textOf(order.card).includes('by €16.00')),
-    { what: 'one of the cards to say by how much it does not fit' },
-  );
-  for (const order of orders) if (order !== waiting) await order.ends('SUCCEEDED');
-  await t.allShown();
-  expect(waiting.state).toBe('PENDING');
-  expect(waiting.replies().map(textOf).join()).toMatch(
-    /<@U0ADA> approved\..*by €16\.00.*has to approve it too/s,
-  );
-  const { csv } = await auditLog(t.workspace);
-  expect(
-    csv.split('\r\n').filter((line) => line.includes(waiting.id) && line.includes('approved')),
-  ).toHaveLength(1);
-  await t.ada.click(waiting.card, 'order_approve');
-  await waiting.ends('SUCCEEDED');
-  await t.allShown();
-  expect(await detailsOf(t.workspace, t.bob, waiting.card)).toContain('Approved by <@U0ADA>.');
-});
-
-it('make an order wait that needs no approval, and one click sends it when there is room again', async () => {
-  const order = await ask(t.workspace, t.alice, '/domain restore tavern.rest');
-  expect(textOf(order.card)).toMatch(/It exceeds the budget of all names.*An admin has to approve it/s);
-  const form = await formBehind('budget_edit');
-  await toldAfter(t.workspace, t.ada, async () => {
-    closed(await t.ada.submit(form, { amount: '500.00' }));
-  });
-  await t.workspace.waitFor(
-    () => (textOf(order.card).includes('It fits the budget now, so no admin is needed') ? true : undefined),
-    { what: 'the card to say that it fits' },
-  );
-  await t.bob.click(order.card, 'order_approve');
-  await t.workspace.waitFor(() => requestsOf(t.service, order)[0], { what: 'the request' });
 });

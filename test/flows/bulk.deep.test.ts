@@ -1,43 +1,11 @@
 import { expect, test } from 'vitest';
 import { answerTo, DOMAINS, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
-import { ask, chargesFor, orderAfter, orderOf, requestsOf } from '../support/orders.ts';
+import { ask, chargesFor, orderAfter, orderOf } from '../support/orders.ts';
 import { clickAs } from '../support/people.ts';
 
 /* Several names in one order: one card, one approval, and a request and a result per name. */
 
 const t = useTestDemo();
-
-const names = (...labels: string[]) => labels.map((label) => `${label}.rest`);
-
-test('has one card with all names, one approval, and one request per name', async () => {
-  const before = t.workspace.messages(DOMAINS).length;
-  const order = await ask(
-    t.workspace,
-    t.alice,
-    '/domain renew sushi.rest, tapas.rest SUSHI.rest. tavern.rest 2 -- for the season',
-  );
-  await order.becomes('PENDING');
-  expect(orderOf(order.card)).toMatchObject({
-    task: 'renew',
-    names: names('sushi', 'tapas', 'tavern').join(','),
-  });
-  expect(textOf(order.card)).toContain('sushi.rest, tapas.rest, tavern.rest');
-  expect(textOf(order.card)).toMatch(/3 names for 2 years/);
-
-  await t.bob.click(order.card, 'order_approve');
-  const reply = await order.ends('SUCCEEDED');
-  for (const name of names('sushi', 'tapas', 'tavern'))
-    expect(textOf(reply)).toMatch(new RegExp(`${name}.*done`));
-  const requests = requestsOf(t.service, order);
-  expect(requests.map(({ ctid, path, body }) => [ctid, path, body]).sort()).toEqual(
-    names('sushi', 'tapas', 'tavern').map((name, index) => [
-      `${order.id}.${index + 1}`,
-      `/v1/domain/${name}/_renew`,
-      { period: 2 },
-    ]),
-  );
-  expect(t.workspace.messages(DOMAINS), 'a card and a result').toHaveLength(before + 2);
-});
 
 test('a failed name blocks no other, and Retry requests only the failed ones', async () => {
   t.service.faults.set({

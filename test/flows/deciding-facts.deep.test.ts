@@ -1,7 +1,6 @@
 import type { Actor, Message, View } from '@domain-steward/slack-workspace';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { PolicyRule } from '../../src/policy/policy.ts';
-import { withSession } from '../../src/store/session.ts';
 import { rule } from '../policy/sample.ts';
 import {
   answerTo,
@@ -115,13 +114,6 @@ test('an approver can’t remove a tag of a rule alone, and with it the rule', a
   expect(line).toMatch(/Bob \(U0BOB\).*Carol \(U0CAROL\)/);
 });
 
-test('unprotected tags need no second person', async () => {
-  await watched('bar.rest', 'brand');
-  expect(await edit(t.alice, 'bar.rest', 'brand, client-acme', { note: 'x' })).toContain(
-    'Saved for bar.rest.',
-  );
-});
-
 describe('guarded', () => {
   test('is removed by two', async () => {
     await watched('guard.rest', 'guarded');
@@ -134,50 +126,6 @@ describe('guarded', () => {
       await toldAfter(t.workspace, t.bob, () => clickAs(t.workspace, 'U0BOB', 'facts_dismiss', 'gone')),
     ).toContain('is no longer open');
   });
-
-  test('is added by anyone, unless a rule names it', async () => {
-    await watched('free.rest', '');
-    expect(await edit(t.alice, 'free.rest', 'guarded')).toContain('Saved for free.rest.');
-    await watched('weak.rest', 'brand');
-    rules = [rule({ names: ['tag:guarded'], decision: 'free', approvers: [] }), BRAND];
-    const question = await questionAfter(() => edit(t.alice, 'weak.rest', 'brand, guarded'));
-    expect(await tagsOf('weak.rest')).toBe('`brand`');
-    expect(await refused(t.alice, question)).toContain('You requested this');
-  });
-});
-
-test('a tag that moves a name to another rule is added by two', async () => {
-  await watched('moved.rest', '');
-  rules = [rule({ names: ['tag:loose'], decision: 'free', approvers: [] })];
-  const question = await questionAfter(() => edit(t.alice, 'moved.rest', 'loose'));
-  expect(await tagsOf('moved.rest')).toBe('');
-  await press(t.bob, question);
-  await answered(question, 'confirmed by <@U0BOB>');
-  expect(await tagsOf('moved.rest')).toBe('`loose`');
-});
-
-test('a tag of a budget is removed by two', async () => {
-  await watched('ladle.rest', 'seasonal');
-  await withSession(t.databaseUrl, (client) =>
-    client.query(`INSERT INTO budgets VALUES ('b1', $1, 'seasonal', 'month', 10000, 'EUR', 'U0ADA', now())`, [
-      t.workspace.teamId,
-    ]),
-  );
-  const question = await questionAfter(() => edit(t.alice, 'ladle.rest', ''));
-  expect(await tagsOf('ladle.rest')).toContain('seasonal');
-  await press(t.carol, question);
-  await answered(question, 'Changed: ladle.rest');
-  expect(await tagsOf('ladle.rest')).toBe('');
-});
-
-test('a name with such a tag is unwatched by two', async () => {
-  await watched('kept.rest', 'brand');
-  const question = await questionAfter(() => told('unwatch kept.rest', t.bob));
-  expect(textOf(question)).toContain('off the watch list, including tags `brand`');
-  expect(await tagsOf('kept.rest')).toBe('`brand`');
-  await press(t.carol, question);
-  await answered(question, 'confirmed by <@U0CAROL>');
-  expect(await told('unwatch kept.rest')).toContain('isn’t watched');
 });
 
 test('of several names the protected changes wait together', async () => {

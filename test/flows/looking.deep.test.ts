@@ -145,7 +145,7 @@ test('in a channel the file in the thread has every row, once Slack has accepted
 }, 60_000);
 
 test('many rows are viewed page by page, back and forth', async () => {
-  const order = await askForMany('page', 150);
+  const order = await askForMany('page', 110);
   const look = await openLook(t.workspace, t.bob, order.card);
   expect(JSON.parse(look.private_metadata)).toEqual({ channelId: DOMAINS, subject: order.id, page: 1 });
   const pages = await allPages(t.workspace, t.bob, look);

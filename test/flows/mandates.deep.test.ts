@@ -149,22 +149,6 @@ describe('the form', () => {
 });
 
 describe('a mandate', () => {
-  test('is answered within 3 s if its card can’t be posted', async () => {
-    await watched('kiosk.rest', 200);
-    const view = await form();
-    t.workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'fatal_error' });
-    const terms = { ...TERMS, mandate_names: 'kiosk.rest', until: dayAhead(300) };
-    const sent = performance.now();
-    const told = await toldAfter(t.workspace, t.alice, () => t.alice.submit(view, terms));
-    expect(performance.now() - sent).toBeLessThan(3_000);
-    expect(told).toContain('Your order is saved: Mandate to renew kiosk.rest');
-    const posted = () =>
-      t.workspace.messages(DOMAINS).find((message) => orderOf(message)?.names === 'kiosk.rest');
-    t.workspace.faults.clear();
-    const card = await t.workspace.waitFor(posted, { what: 'the card', timeoutMs: 20_000 });
-    await t.alice.click(card, 'order_cancel');
-  });
-
   test('of a whole zone fits on a phone, and all covered names are one click away', async () => {
     const names = ['a', 'b', 'c', 'd', 'e'].map((letter) => `booth-${letter}.rest`);
     for (const name of names) await watched(name, 200);
@@ -282,33 +266,6 @@ describe('a mandate', () => {
     expect(await answerTo(t.workspace, t.alice, '/domain mandates')).toContain('No mandate is in force');
     await t.bob.openHome();
     await until('Home does not show what has ended', () => !homeOf(t.bob).includes(order.id));
-  }, 60_000);
-
-  test('that a price stops asks in the ordinary way, and says why', async () => {
-    await watched('dear.rest', 12);
-    const order = await asked({
-      ...TERMS,
-      mandate_names: 'dear.rest',
-      max_price: '17.99',
-      until: dayAhead(300),
-    });
-    await t.bob.click(order.card, 'order_approve');
-    await order.becomes('SUCCEEDED');
-    await t.demo.moveTime(3 * DAY_MS);
-    const day = await dayOf('dear.rest');
-    expect(textOf(day)).toContain('its price is above the maximum');
-    const digest = await digestWith('dear.rest');
-    expect(textOf(digest)).toMatch(/\*dear\.rest\* · \d+ days · renew by/);
-    const card = await t.workspace.waitFor(
-      () =>
-        t.workspace
-          .messages(REMINDERS)
-          .find(
-            (message) => orderOf(message)?.names === 'dear.rest' && orderOf(message)?.state === 'PENDING',
-          ),
-      { what: 'the card of an ordinary order' },
-    );
-    expect(card.metadata?.event_payload).not.toHaveProperty('mandate');
   }, 60_000);
 });
 

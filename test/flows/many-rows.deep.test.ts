@@ -153,25 +153,25 @@ test('many names are only deleted after typing their number and one of them', as
 });
 
 test('has one card with its hash, one approval, one request per row, one progress message and a file that matches the audit log', async () => {
-  const names = held('many', 47);
+  const names = held('many', 23);
   const rows = names.map((name, index) => `${name},${(index % 2) + 1}`);
   refuse('many-9.rest', 'not now');
   const order = await askFor('renew', csv('name,period', rows), { reason: 'the season' });
   await order.becomes('PENDING');
   const card = textOf(order.card);
-  expect(card).toMatch(/Renew 47 names/);
+  expect(card).toMatch(/Renew 23 names/);
   const details = await detailsOf(t.workspace, t.bob, order.card);
   const [, hash = ''] = /Plan\*\n`([0-9a-f]{64})`/.exec(details) ?? [];
   expect(hash).not.toBe('');
   expect(card).toContain(`plan \`${hash.slice(0, 8)}\``);
-  expect(details).toMatch(/sends 47 requests, one per name, in waves of 20/);
+  expect(details).toMatch(/sends 23 requests, one per name, in waves of 20/);
   const plan = await fileOf(order, /plan/);
-  expect(linesOf(plan)).toHaveLength(48);
+  expect(linesOf(plan)).toHaveLength(24);
   expect(linesOf(plan)[2]).toBe('2,many-2.rest,2,,,,,');
 
   await approveWhereItStands(t.workspace, t.bob, order.card);
   const reply = await order.ends('FAILED', 30_000);
-  expect(textOf(reply)).toMatch(/46 done · 1 failed/);
+  expect(textOf(reply)).toMatch(/22 done · 1 failed/);
   expect(textOf(reply), 'the reason in the thread, not only in the file').toMatch(
     /:x: \*many-9\.rest\*: failed · `EF01055` “not now”/,
   );
@@ -185,18 +185,18 @@ test('has one card with its hash, one approval, one request per row, one progres
     .messages(DOMAINS)
     .filter((message) => message.thread_ts === order.card.ts && textOf(message).includes('%'));
   expect(bars).toHaveLength(1);
-  expect(textOf(bars[0] ?? { blocks: [] })).toMatch(/100 %.*46 done · 1 failed/s);
+  expect(textOf(bars[0] ?? { blocks: [] })).toMatch(/100 %.*22 done · 1 failed/s);
   expect(order.replies(), 'no reply a name').toHaveLength(1);
 
   const result = linesOf(await fileOf(order, /result/));
   const audit = linesOf((await auditLog(t.workspace)).csv);
-  expect(result).toHaveLength(48);
+  expect(result).toHaveLength(24);
   expect(result[0]).toBe(audit[0]);
   for (const [index, line] of result.slice(1).entries()) {
     expect(audit, `row ${index + 1}`).toContain(line);
     expect(line).toContain(`,${order.id}.${index + 1},`);
   }
-  expect(audit.find((line) => line.includes(',approved,'))).toContain(',47 names,');
+  expect(audit.find((line) => line.includes(',approved,'))).toContain(',23 names,');
 }, 60_000);
 
 test('its failed rows are requested again with a new plan', async () => {

@@ -153,17 +153,6 @@ describe('a protected setting', () => {
     expect(await press(t.bob, 'settings_dismiss', request)).toContain('Not applied');
     expect(await forged(t.bob, value)).toContain('This is no longer open');
   });
-
-  it('waits as long as an order does', async () => {
-    await save({ approvals_required: '1' });
-    const value = buttonValue(await requestTo(), 'settings_confirm');
-    await t.demo.moveTime(2 * 86_400_000);
-    await t.workspace.waitFor(
-      () => readBy(t.bob).find((text) => text.includes('No one confirmed it in time.')),
-      { what: 'the question to say so' },
-    );
-    expect(await forged(t.bob, value)).toContain('has expired');
-  });
 });
 
 describe('a price that a rule uses', () => {
@@ -222,10 +211,5 @@ describe('a price that a rule uses', () => {
     expect(await importPrices(`example,renew,1,8.00,${TODAY},C9`)).toContain('Waiting for another admin');
     expect(await amounts()).toMatchObject({ example: 900 });
     expect(await importPrices(`example,renew,1,10.00,${TODAY},C9`)).toContain('1 price changed.');
-  });
-
-  it('rises at once', async () => {
-    expect(await importPrices(`rest,renew,1,200.00,${TODAY},C9`)).toContain('1 price changed.');
-    expect(await amounts()).toMatchObject({ rest: 20_000 });
   });
 });

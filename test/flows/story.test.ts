@@ -254,18 +254,6 @@ test('from a message, the card and the result go into that message’s thread', 
   expect((await order.ends('SUCCEEDED')).thread_ts).toBe(message.ts);
 });
 
-test('in a channel without the bot, the card comes as a direct message that says how to invite it', async () => {
-  const order = await orderAfter(
-    t.workspace,
-    () => t.alice.command('C0NOBOT', '/domain renew soup.rest'),
-    'D0ALICE',
-  );
-  expect(textOf(order.card)).toContain('/invite');
-  expect(t.workspace.messages('C0NOBOT')).toEqual([]);
-  await t.alice.click(order.card, 'order_cancel');
-  await order.ends('CANCELLED');
-});
-
 test('a second account in the demo system is another one, and marked so', async () => {
   await link(t.workspace, t.alice, SANDBOX_ACCOUNTS.aliceDemoSystem);
   const order = await ask(t.workspace, t.alice, '/domain renew try.rest');

@@ -251,19 +251,6 @@ describe('tasks with a confirmation', () => {
     expect(told).toContain('Only the requester');
     expect(t.service.requestsFor({ name: 'cafe.rest', task: 'domain.ownerChange' })).toEqual([]);
   });
-
-  test('after 15 minutes a draft is deleted', async () => {
-    await t.alice.command(DOMAINS, '/domain delete soup.rest');
-    const draft = await ephemeral(t.workspace, t.alice, 'the question', ({ text }) =>
-      text.includes('soup.rest'),
-    );
-    await t.demo.moveTime(15 * 60_000 + 1_000);
-    const told = await toldAfter(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
-    expect(told).toContain('wasn’t confirmed in time');
-    expect(t.service.requestsFor({ name: 'soup.rest', task: 'domain.delete' })).toEqual([]);
-    const again = await answerTo(t.workspace, t.alice, '/domain delete soup.rest');
-    expect(again, 'a forgotten draft blocks nothing').toContain('soup.rest');
-  });
 });
 
 test('nameservers on the line are sent once they are confirmed', async () => {

@@ -7,15 +7,15 @@ import { explainChanges, type KnownChange } from '../../src/names/unexplained-ch
 import { seeded } from '../support/seeded.ts';
 
 /*
- * A month of 1,000 guarded names by the minute and 20,000 others by the day, through the pure functions: flaps, servers
+ * A month of 300 guarded names by the minute and 6,000 others by the day, through the pure functions: flaps, servers
  * that lag, refuse, are poisoned or silent, and 50 thefts. All thefts are found, and nothing else.
  */
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 const MONTH_MINUTES = 30 * 24 * 60;
-const GUARDED = 1_000;
-const OTHERS = 20_000;
+const GUARDED = 300;
+const OTHERS = 6_000;
 const REAL_GUARDED = 35;
 const REAL_OTHERS = 15;
 const SERVERS = 5;

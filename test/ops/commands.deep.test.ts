@@ -94,12 +94,9 @@ test('a data folder that was copied while nothing ran can be restored', async ()
   expect(code).toBe(0);
 });
 
-test.each([
-  ['no backup at all', 'this is no backup', 'isn’t a backup of Domain Steward'],
-  ['nothing', '', 'isn’t a backup of Domain Steward'],
-])('a file that is %s is refused', async (_what, text, said) => {
-  await writeFile(join(folder, 'wrong'), text);
+test('a file that is no backup is refused', async () => {
+  await writeFile(join(folder, 'wrong'), 'this is no backup');
   const { code, output } = await run(['restore', 'wrong'], { DATA_DIR: 'fresh data' });
   expect(code).toBe(1);
-  expect(output).toContain(said);
+  expect(output).toContain('isn’t a backup of Domain Steward');
 });
