@@ -482,7 +482,8 @@ describe('a secret', () => {
   });
 
   test('of the account whose key is missing here waits too', async () => {
-    const order = await rig.approvedRenewal('cafe.rest');
+    const { id } = await rig.approvedRenewal('cafe.rest');
+    const order = await rig.read(id);
     const clientFor = () => Promise.reject(new UnknownKeyError('k2'));
     await rig.startProcess({ clientFor, store: rig.replicaStore() }).execute(order.id);
     expect(await rig.read(order.id)).toEqual(order);
