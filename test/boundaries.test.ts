@@ -236,11 +236,6 @@ test('every part imports only allowed parts', () => {
   expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
 });
 
-test('the composition file only composes', () => {
-  const lines = readFileSync(join(SRC, 'app/bot.ts'), 'utf8').split('\n').length;
-  expect(lines, 'lines of app/bot.ts: what it builds belongs into compose.ts or start.ts').toBeLessThan(150);
-});
-
 test('the table of parts allows nothing unused', () => {
   const used = new Set(IMPORTS.map(({ from, to }) => `${partOf(from)} imports ${partOf(to)}`));
   const allowed = Object.entries(ALLOWED).flatMap(([part, others]) =>
