@@ -7,7 +7,7 @@ import pg from 'pg';
 import { z } from 'zod';
 import { credentialToText } from '../src/accounts/credential.ts';
 import { createVault } from '../src/accounts/vault.ts';
-import { credentialsKeysOf } from '../src/config/credentials-key.ts';
+import { loadCredentialsKeys } from '../src/config/credentials-key.ts';
 import { readConfig } from '../src/config/environment.ts';
 import { CHARGED_TASKS, priceEdits } from '../src/money/prices.ts';
 import { Secret } from '../src/service/secret.ts';
@@ -150,7 +150,7 @@ export class Surroundings {
 
   /** Creates a team's data: people with linked accounts, and the price list of a registrar. */
   async #populate(): Promise<void> {
-    const vault = createVault(credentialsKeysOf(readConfig(this.environment())));
+    const vault = createVault(loadCredentialsKeys(readConfig(this.environment())));
     const database = openDatabase({ url: this.databaseUrl });
     const store = createAccountStore(database);
     const login = { method: 'password', user: 'customer', context: 4 } as const;

@@ -97,6 +97,6 @@ export function isDemoContext(context: number | undefined): boolean {
 }
 
 /** Binds an encrypted credential to its row: it can't be decrypted in the row of another team, person or context. */
-export function holderOf({ teamId, userId, slot }: Account): readonly string[] {
+export function secretOwner({ teamId, userId, slot }: Account): readonly string[] {
   return userId === undefined ? ['team-account', teamId, slot] : ['account', teamId, userId, slot];
 }

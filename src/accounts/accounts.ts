@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { Credential } from '../service/authenticator/signature.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { ServiceError } from '../service/errors.ts';
-import { type Account, APPLICATION_SLOT, holderOf, type PersonAccount, type TeamAccount } from './account.ts';
+import { type Account, APPLICATION_SLOT, secretOwner, type PersonAccount, type TeamAccount } from './account.ts';
 import { checkCredential, type LinkOutcome, type LinkRefusal, linkFailure } from './check.ts';
 import type { AccountsContext } from './context.ts';
 import { credentialToText } from './credential.ts';
-import { createHeldClients, type HeldClients } from './held-clients.ts';
+import { createClientCache, type ClientCache } from './held-clients.ts';
 import { readProfile } from './profile.ts';
 import { type Sealed, UnknownKeyError, type Vault, VaultError } from './vault.ts';
 
@@ -56,9 +56,9 @@ export interface Accounts {
 
 const RESEAL_BATCH = 100;
 
-export function opensAccount(vault: Vault, account: Account, sealed: Sealed): boolean {
+export function canDecryptAccount(vault: Vault, account: Account, sealed: Sealed): boolean {
   try {
-    vault.open(sealed, holderOf(account));
+    vault.open(sealed, secretOwner(account));
     return true;
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
@@ -67,12 +67,12 @@ export function opensAccount(vault: Vault, account: Account, sealed: Sealed): bo
 }
 
 interface Scope extends AccountsContext {
-  readonly clients: HeldClients;
+  readonly clients: ClientCache;
 }
 
 export function createAccounts(context: AccountsContext): Accounts {
   const { teamId, store } = context;
-  const clients = createHeldClients(context);
+  const clients = createClientCache(context);
   const scope: Scope = { ...context, clients };
   const active = async (userId: string) => (await store.list(teamId, userId)).find((each) => each.active);
   return {
@@ -119,7 +119,7 @@ async function linkTeam(scope: Scope, by: string, credential: TeamCredential): P
     verifiedAt: checked.verified ? now : undefined,
     profile: checked.profile,
   };
-  await store.team.save(account, vault.seal(credentialToText(checked.kept), holderOf(account)), now);
+  await store.team.save(account, vault.seal(credentialToText(checked.kept), secretOwner(account)), now);
   return linked(scope, account, previous);
 }
 
@@ -153,7 +153,7 @@ async function linkPerson(scope: Scope, userId: string, credential: Credential):
     verifiedAt: verified ? now : undefined,
     profile,
   };
-  await store.save(account, vault.seal(credentialToText(kept), holderOf(account)));
+  await store.save(account, vault.seal(credentialToText(kept), secretOwner(account)));
   return linked(scope, account, previous);
 }
 
@@ -206,7 +206,7 @@ async function reseal({ store, vault, log }: Scope): Promise<number> {
     const batch = await store.sealedWithOtherKey(vault.currentKeyId, RESEAL_BATCH, afterId);
     for (const { account, sealed } of batch) {
       try {
-        const holder = holderOf(account);
+        const holder = secretOwner(account);
         const resealed = vault.seal(vault.open(sealed, holder), holder);
         if (await store.reseal(account.id, sealed, resealed)) count += 1;
       } catch (err) {

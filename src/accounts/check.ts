@@ -22,14 +22,14 @@ export type LinkOutcome =
   | { readonly kind: 'unreachable'; readonly refusal: CheckRefusal };
 
 export type CredentialRefusal =
-  | { readonly code: 'not_accepted'; readonly said: ServiceStatement | undefined }
+  | { readonly code: 'not_accepted'; readonly statement: ServiceStatement | undefined }
   | { readonly code: 'not_sendable'; readonly issue: RequestIssue };
 
 export type CheckRefusal =
-  | { readonly code: 'busy'; readonly said: ServiceStatement | undefined }
+  | { readonly code: 'busy'; readonly statement: ServiceStatement | undefined }
   /** A one-time token works once; `retryAfterMs` is the time until the next one. */
   | { readonly code: 'token_used'; readonly retryAfterMs: number }
-  | { readonly code: 'no_clear_answer'; readonly said: ServiceStatement | undefined };
+  | { readonly code: 'no_clear_answer'; readonly statement: ServiceStatement | undefined };
 
 export type LinkRefusal = CredentialRefusal | CheckRefusal;
 
@@ -85,16 +85,16 @@ function withSession(
 export type LinkFailure = Exclude<LinkOutcome, { readonly kind: 'linked' }>;
 
 export function linkFailure(error: ServiceError): LinkFailure {
-  const said = statementOf(error);
+  const statement = buildStatement(error);
   switch (error.kind) {
     case 'auth':
     case 'refused':
-      return { kind: 'refused', refusal: { code: 'not_accepted', said } };
+      return { kind: 'refused', refusal: { code: 'not_accepted', statement } };
     case 'invalid_input':
     case 'unsupported':
       return { kind: 'refused', refusal: { code: 'not_sendable', issue: error.issue ?? NOT_SENDABLE } };
     case 'busy':
-      return { kind: 'unreachable', refusal: { code: 'busy', said } };
+      return { kind: 'unreachable', refusal: { code: 'busy', statement } };
     case 'token_used':
       return {
         kind: 'unreachable',
@@ -103,11 +103,11 @@ export function linkFailure(error: ServiceError): LinkFailure {
     case 'not_sent':
     case 'unknown_outcome':
     case 'invalid_response':
-      return { kind: 'unreachable', refusal: { code: 'no_clear_answer', said } };
+      return { kind: 'unreachable', refusal: { code: 'no_clear_answer', statement } };
   }
 }
 
-function statementOf({ code, text, stid }: ServiceError): ServiceStatement | undefined {
+function buildStatement({ code, text, stid }: ServiceError): ServiceStatement | undefined {
   const words = [code, text].filter((part) => part !== undefined && part !== '').join(' ');
   return words === '' ? undefined : { words, stid };
 }

@@ -1,5 +1,5 @@
 import type { ServiceClient } from '../service/client.ts';
-import { type Account, holderOf } from './account.ts';
+import { type Account, secretOwner } from './account.ts';
 import type { AccountsContext } from './context.ts';
 import { credentialFromText } from './credential.ts';
 import type { Sealed } from './vault.ts';
@@ -7,7 +7,7 @@ import type { Sealed } from './vault.ts';
 /** Clients of linked accounts, which share sessions. Created on demand. */
 
 /** The client of one encrypted credential. A changed credential gets another client. */
-interface HeldClient {
+interface CachedClient {
   readonly sealed: Sealed;
   readonly client: ServiceClient;
   /** The service has accepted it, and the account's row is up to date. */
@@ -17,12 +17,12 @@ interface HeldClient {
 /** Above this number, the least recently used client is closed: each may hold a session at the service. */
 const MAX_CLIENTS = 500;
 
-export type HeldClients = ReturnType<typeof createHeldClients>;
+export type ClientCache = ReturnType<typeof createClientCache>;
 
-export function createHeldClients(context: AccountsContext) {
+export function createClientCache(context: AccountsContext) {
   const { store, vault, now, log } = context;
   /** Least recently used first. */
-  const clients = new Map<string, HeldClient>();
+  const clients = new Map<string, CachedClient>();
 
   async function close(accountId: string, sessions: 'own' | 'all'): Promise<void> {
     const held = clients.get(accountId);
@@ -34,8 +34,8 @@ export function createHeldClients(context: AccountsContext) {
     }
   }
 
-  function replace(held: HeldClient | undefined, account: Account, sealed: Sealed): ServiceClient {
-    const client = context.createClient(credentialFromText(vault.open(sealed, holderOf(account))));
+  function replace(held: CachedClient | undefined, account: Account, sealed: Sealed): ServiceClient {
+    const client = context.createClient(credentialFromText(vault.open(sealed, secretOwner(account))));
     clients.set(account.id, { sealed, client, verified: account.verifiedAt !== undefined });
     if (held !== undefined) void held.client.close().catch(() => undefined);
     const oldest = clients.keys().next();

@@ -18,7 +18,7 @@ import type { Connected, Site } from './site.ts';
 import {
   checkSettingsLater,
   connect,
-  noteMissing,
+  logMissingFeatures,
   retryAtStart,
   slackMode,
   startApp,
@@ -85,7 +85,7 @@ async function start(site: Site): Promise<Bot> {
     isSigned: (headers, body) => signingSecret !== undefined && isSignedBySlack(signingSecret, headers, body),
     slack: () => (app.connected() ? app.requestListener : undefined),
   });
-  noteMissing(site, savedSettings);
+  logMissingFeatures(site, savedSettings);
   shutdown.onClose(checkSettingsLater(site, slack, savedSettings));
   warnOfMovedKeys(site, connected);
   const ports = { port: server.port, metricsPort: metricsServer.port };

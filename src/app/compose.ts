@@ -4,12 +4,12 @@ import { createOrderSigning } from '../approvals/order-signing.ts';
 import { createProposals } from '../approvals/proposals/proposals.ts';
 import { createVerifier } from '../approvals/signing/assertion.ts';
 import { activeKeys } from '../approvals/signing/key-ring.ts';
-import { withSaved } from '../config/settings.ts';
+import { applySavedSettings } from '../config/settings.ts';
 import { createExpiry, type Expiry } from '../expiry/expiry.ts';
 import { createAnchorFile } from '../ledger/anchor-file.ts';
 import { createLedger, type Ledger } from '../ledger/ledger.ts';
 import { MAX_CSV_BYTES } from '../lib/csv.ts';
-import { mandatesInTime } from '../mandates/overview.ts';
+import { findMandatesInTime } from '../mandates/overview.ts';
 import { createBudgetComparison } from '../money/budget-comparison.ts';
 import { amountsByName, createOrderPricer } from '../money/order-cost.ts';
 import { costOf, zoneOf } from '../money/prices.ts';
@@ -24,7 +24,7 @@ import { type OffboardingContext, offboard } from '../orders/offboarding.ts';
 import type { KeyUse } from '../orders/ports.ts';
 import { readStatement } from '../orders/statement.ts';
 import { createWebhooks, WEBHOOK_TIMEOUT_MS } from '../outbox/webhooks/webhooks.ts';
-import { readTagsTouched } from '../policy/subject.ts';
+import { readAffectedTags } from '../policy/subject.ts';
 import { createRdapClient } from '../registry/rdap/client.ts';
 import { createWhoisClient } from '../registry/whois/client.ts';
 import { createServiceClient } from '../service/client.ts';
@@ -88,7 +88,7 @@ export function compose(site: Site, connected: Connected): Contexts {
   shutdown.onClose(() => accounts.close());
   const memory = createAnchorFile(config.dataDir, teamId, log);
   const ledger = createLedger({ store: stores.ledger, key: connected.ledgerKey, memory, now, log });
-  const savedSettings = async () => withSaved(teamDefaults.current(), await stores.savedSettings.all());
+  const savedSettings = async () => applySavedSettings(teamDefaults.current(), await stores.savedSettings.all());
   const reconciler = createReconciler({
     ...pace,
     store: stores.orders,
@@ -113,7 +113,7 @@ export function compose(site: Site, connected: Connected): Contexts {
     teamId,
     publicUrl,
     formatEvent: (name) => formatCalendarEvent(name, hasService),
-    mandated: () => mandatesInTime(orders),
+    mandated: () => findMandatesInTime(orders),
     settings: savedSettings,
     lookUpAdded: () => {
       void reconciler.checkRecords();
@@ -153,7 +153,7 @@ function composeSending(
     accepted: accounts.accepted,
     workerId: processId,
     leaseMs: pace.leaseMs,
-    sendWithinMs: pace.sendWithinMs,
+    maxSendDelayMs: pace.maxSendDelayMs,
     wallClock: Date.now,
     observe: metrics.serviceRequest,
     follow: expiry.follow,
@@ -232,7 +232,7 @@ function composeOrders(
   const { slack, stores, vault } = connected;
   const { bot, directory } = slack;
   const { prices, budgets, portfolio } = stores;
-  const tagsOf = readTagsTouched(portfolio.tagsOf);
+  const tagsOf = readAffectedTags(portfolio.tagsOf);
   const priceOf = createOrderPricer({ prices, now });
   const ruleFacts: OrdersContext['ruleFacts'] = {
     currency: config.currency,
@@ -240,7 +240,7 @@ function composeOrders(
     tagsOf: portfolio.tagsOf,
     namesFitting: stores.mandates.namesFitting,
   };
-  const use = keyUseOf(config.signingRoots, connected);
+  const use = buildKeyUse(config.signingRoots, connected);
   const areSigningEventsSealed = use && shareRead(ledger.areSigningEventsSealed);
   const readRows = () => stores.keys.readRows(areSigningEventsSealed);
   const { policy } = seams;
@@ -251,8 +251,8 @@ function composeOrders(
         ? readRows
         : async () => ({ ...(await readRows()), policy: await policy.current() }),
     directory,
-    settingsOf: (saved) => withSaved(connected.teamDefaults.current(), saved),
-    start: withSaved(connected.teamDefaults.current(), {}),
+    settingsOf: (saved) => applySavedSettings(connected.teamDefaults.current(), saved),
+    start: applySavedSettings(connected.teamDefaults.current(), {}),
     ruleFacts,
     now,
   });
@@ -284,9 +284,9 @@ function composeOrders(
     incidents: names.orderIncidents,
     hasOpenIncident: async (name) => (await stores.incidents.openOf([name])).length > 0,
     mandates: stores.mandates,
-    tagsTouched: tagsOf,
+    affectedTags: tagsOf,
     findAccount: accounts.find,
-    accountOf: accounts.forOrders,
+    findAccountFor: accounts.forOrders,
     interfacesOf: ({ method }) => credentialInterfaces(method, config.service.xmlUrl !== undefined),
     clientFor: accounts.clientFor,
     servicePlaces: config.service,
@@ -314,7 +314,7 @@ function composeSlack(
     adminsToNotify: createAdminsToNotify(config.admins, directory, log),
     teamId: bot.teamId,
     orgId,
-    statementOf: (order) => readStatement(order, config.service),
+    buildStatement: (order) => readStatement(order, config.service),
     notificationLeaseMs: pace.notificationLeaseMs,
     ...(pace.spacingMs === undefined ? {} : { pauseMs: pace.spacingMs }),
     nameRecords: stores.names,
@@ -381,13 +381,13 @@ export function openPages(
   const ceremonies = createCeremonies({
     ...{ links, keys, relyingParty, policies, now },
     orders: deps.orders,
-    decidingChanged: () => {
+    onRulesChanged: () => {
       deps.notifyDue();
       void deps.refreshWaitingCards();
     },
     proposals: deps.proposals,
     readSettings: savedSettings.all,
-    settingsOf: (saved) => withSaved(teamDefaults.current(), saved),
+    settingsOf: (saved) => applySavedSettings(teamDefaults.current(), saved),
   });
   return createPages({ ceremonies, origin: relyingParty.origin, ...pageWords(deps) }).handle;
 }
@@ -396,7 +396,7 @@ export function openPages(
  * The roots of trust for keys; undefined without `SIGNING_ROOTS`. If `PUBLIC_URL` doesn't allow passkeys, no signature
  * is valid: a wrong setting must not turn signatures off.
  */
-function keyUseOf(
+function buildKeyUse(
   roots: readonly string[],
   { relyingParty, ledgerKey: witness }: Connected,
 ): KeyUse | undefined {

@@ -3,7 +3,7 @@ import type { Log } from '../lib/log.ts';
 import { DUE_LANES, dueAt, notificationDueAt } from '../orders/due.ts';
 import type { Order } from '../orders/order.ts';
 import type { DueLane, OrderStore } from '../orders/ports.ts';
-import { keyOfSubject, type NotificationStore, type Subject, subjectOfKey } from '../outbox/notifications.ts';
+import { subjectKey, type NotificationStore, type Subject, parseSubjectKey } from '../outbox/notifications.ts';
 
 /**
  * Finds due rows at start, every two seconds, and immediately in the process that made a change. Lost notifications,
@@ -176,9 +176,9 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
         isBackground && !deps.mayRefresh()
           ? []
           : (await deps.notifications.claimDue(now(), notificationLeaseMs, limit, isBackground)).map(
-              keyOfSubject,
+              subjectKey,
             ),
-      work: (key, isClaimed) => deps.notify(subjectOfKey(key), isClaimed),
+      work: (key, isClaimed) => deps.notify(parseSubjectKey(key), isClaimed),
       failed: () => deps.failed(name),
       log,
     });
@@ -194,7 +194,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   };
 
   let isStarted = false;
-  const notifyOnTime = createOrderTimers(now, (id) => notifications.add(keyOfSubject({ kind: 'order', id })));
+  const notifyOnTime = createOrderTimers(now, (id) => notifications.add(subjectKey({ kind: 'order', id })));
 
   return {
     start() {

@@ -1,7 +1,7 @@
 import type { ReadCertificate } from '../names/observe.ts';
 import { LEASE_MS } from '../orders/claim-order.ts';
 import type { OrderStore } from '../orders/ports.ts';
-import { SEND_WITHIN_MS } from '../orders/send-order.ts';
+import { MAX_SEND_DELAY_MS } from '../orders/send-order.ts';
 import type { NotificationStore } from '../outbox/notifications.ts';
 import type { PolicySource } from '../policy/ports.ts';
 import { NOTIFICATION_LEASE_MS } from '../slack/outbound/notify.ts';
@@ -10,7 +10,7 @@ import { NOTIFICATION_LEASE_MS } from '../slack/outbound/notify.ts';
 export interface Pace {
   readonly leaseMs: number;
   /** A request that wasn't sent within this time after its `sentAt` is not sent. */
-  readonly sendWithinMs: number;
+  readonly maxSendDelayMs: number;
   readonly notificationLeaseMs: number;
   /** The interval between queries for due orders: the longest delay after a lost notification. */
   readonly periodMs: number;
@@ -24,7 +24,7 @@ export interface Pace {
 
 export const PACE: Pace = {
   leaseMs: LEASE_MS,
-  sendWithinMs: SEND_WITHIN_MS,
+  maxSendDelayMs: MAX_SEND_DELAY_MS,
   notificationLeaseMs: NOTIFICATION_LEASE_MS,
   periodMs: 2_000,
   purgeMs: 10_000,

@@ -5,9 +5,9 @@ import { createMissingKeyLog } from '../accounts/missing-keys.ts';
 import { createVault, type Vault, VaultError } from '../accounts/vault.ts';
 import { relyingPartyOf } from '../approvals/signing/assertion.ts';
 import { activeKeys } from '../approvals/signing/key-ring.ts';
-import { credentialsKeyFile, credentialsKeysOf } from '../config/credentials-key.ts';
+import { credentialsKeyFile, loadCredentialsKeys } from '../config/credentials-key.ts';
 import type { Config, NamedSettings } from '../config/environment.ts';
-import { settingsAsText, withSaved } from '../config/settings.ts';
+import { settingsAsText, applySavedSettings } from '../config/settings.ts';
 import type { LedgerKey } from '../ledger/key.ts';
 import { OVERDUE_SECONDS, openLedgerKey } from '../ledger/ledger.ts';
 import type { Log } from '../lib/log.ts';
@@ -259,7 +259,7 @@ async function connectSlack(site: Site, database: Database, vault: Vault, canSig
   const ledgerKey = await openKey(site, database, vault, bot.teamId);
   const teamDefaults = createTeamDefaults(config.team, () => directory.workspaceAdmins());
   const texts = (saved: Readonly<Record<string, unknown>>) =>
-    settingsAsText(withSaved(teamDefaults.current(), saved));
+    settingsAsText(applySavedSettings(teamDefaults.current(), saved));
   const ofTeam = createStores(database, opened, {
     ...{ teamId: bot.teamId, settingTexts: texts, canSign },
     witness: ledgerKey,
@@ -302,7 +302,7 @@ export async function connect(site: Site): Promise<Connected> {
 
 function openVault({ config, log, now, metrics }: Site): Vault {
   const logMissingKey = createMissingKeyLog(log, now);
-  const keys = credentialsKeysOf(config);
+  const keys = loadCredentialsKeys(config);
   if (config.credentialsKeys === undefined)
     log.info(
       { path: credentialsKeyFile(config) },
@@ -381,7 +381,7 @@ export function checkSettingsLater(
 }
 
 /** Logs which features are off. The bot already works, so a slow database must not end it. */
-export function noteMissing({ config, log }: Site, settings: SlackContext['savedSettings']): void {
+export function logMissingFeatures({ config, log }: Site, settings: SlackContext['savedSettings']): void {
   if (config.service.jsonUrl === undefined)
     log.info('SERVICE_JSON_URL is not set: no domain service is connected, the bot only watches');
   settings().then(

@@ -53,7 +53,7 @@ function createWebhookLoops({ pace, metrics, log }: Site, { slack }: Contexts) {
 /** Longer than a year, so that a name's last renewal is in its history. */
 const OBSERVATIONS_KEPT_MS = 400 * DAY_MS;
 
-function jobsOf(site: Site, connected: Connected, contexts: Contexts): readonly Job[] {
+function listJobs(site: Site, connected: Connected, contexts: Contexts): readonly Job[] {
   const { now, log, pace, shutdown } = site;
   const { stores, slack, takeBackup } = connected;
   const { slack: deps, offboarding } = contexts;
@@ -89,7 +89,7 @@ function jobsOf(site: Site, connected: Connected, contexts: Contexts): readonly 
       everyMs: MINUTE_MS,
       run: async () => {
         await slack.token.check();
-        await webhooks.noteSlack(slack.outage.current());
+        await webhooks.recordSlackOutage(slack.outage.current());
       },
     },
     // A few of them each second.
@@ -134,7 +134,7 @@ export function startWork(site: Site, connected: Connected, contexts: Contexts):
     if (refused.length === 0) return undefined;
     return refused.map(({ channelId, code }) => `${channelId}: ${code}`).join(', ');
   });
-  const table = jobsOf(site, connected, contexts);
+  const table = listJobs(site, connected, contexts);
   for (const { name } of table) metrics.jobFailed(name, 0);
   const webhooks = createWebhookLoops(site, contexts);
   reconciler.start();

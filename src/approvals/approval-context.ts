@@ -3,20 +3,20 @@ import { findEarlier } from '../orders/earlier.ts';
 import type { Order } from '../orders/order.ts';
 import { type BudgetUse, lookUpBudgets } from '../orders/order-budget.ts';
 import type { OrderLogEntry } from '../orders/order-events.ts';
-import { checkMembers, type MemberCheck, partiesOf } from '../orders/parties.ts';
+import { checkMembers, type MemberCheck, findParties } from '../orders/parties.ts';
 import type { ImpactAtApproval, KnownIncidents } from '../orders/ports.ts';
 import type { EarlierFinding } from '../orders/refusal.ts';
 import type { ServicePlaces } from '../orders/statement.ts';
-import { taskNamed } from '../orders/tasks.ts';
+import { findTask } from '../orders/tasks.ts';
 import { needsSignatures } from '../policy/policy.ts';
 import {
-  calledPeople,
+  notifiedPeople,
   type DecisionContext,
   type ListedPeople,
   loadDecisionContext,
-  standInsFor,
+  loadStandIns,
 } from './approvers.ts';
-import { signedSubjectOf } from './order-signing.ts';
+import { buildSignedSubject } from './order-signing.ts';
 import { isWaiting } from './requirements.ts';
 import type { LoggedSignature } from './signing/approval.ts';
 import type { KeyRing } from './signing/key-ring.ts';
@@ -86,7 +86,7 @@ export async function loadApproval(
     loadMoney(context, order, userIds),
     isWaiting(order) ? loadPreconditions(context, order) : undefined,
     context.incidents.known(order),
-    order.approvals.length === 0 || taskNamed(order.task).risk === 'none'
+    order.approvals.length === 0 || findTask(order.task).risk === 'none'
       ? undefined
       : context.impactWarnedAt(order),
     clicks.some(({ signed }) => signed !== undefined) ? context.signing.keys() : undefined,
@@ -117,7 +117,7 @@ async function loadMoney(context: OrdersContext, order: Order, userIds: readonly
 
 async function loadPreconditions(context: OrdersContext, order: Order): Promise<Preconditions> {
   const { servicePlaces } = context;
-  const { people, isLinked } = await partiesOf(context.findAccount, order);
+  const { people, isLinked } = await findParties(context.findAccount, order);
   const [members, earlier] = await Promise.all([
     checkMembers(context.directory, people),
     findEarlier(context.store.load, order),
@@ -132,9 +132,9 @@ async function loadSignatures(
   ring: KeyRing | undefined,
 ) {
   if (ring === undefined || !needsSignatures(demand)) return { signers: new Set<string>(), isSigned: false };
-  const counting = await signing.countingAmong(
+  const counting = await signing.filterValid(
     [...order.approvals, click],
-    signedSubjectOf(order, policyVersion),
+    buildSignedSubject(order, policyVersion),
     ring,
   );
   const earlier = order.approvals.filter((approval) => counting.has(approval));
@@ -148,8 +148,8 @@ async function loadEmergency(
 ): Promise<Emergency> {
   const [isAdmin, standIns] = await Promise.all([
     context.isAdmin(userId),
-    standInsFor(context, order, demand),
+    loadStandIns(context, order, demand),
   ]);
-  const approvers = await calledPeople(context.directory, demand.requirements, standIns);
+  const approvers = await notifiedPeople(context.directory, demand.requirements, standIns);
   return { isAdmin, approvers };
 }

@@ -3,7 +3,7 @@ import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
 import type { Refusal } from '../orders/refusal.ts';
 import { type Click, loadApproval } from './approval-context.ts';
-import { loadDecisionContext, refusalToDecide, rightsOf } from './approvers.ts';
+import { loadDecisionContext, refusalToDecide, evaluateRights } from './approvers.ts';
 import { decideClick, refusalOfEmergency } from './decide-approval.ts';
 import { isWaiting, readRequirements } from './requirements.ts';
 import type { LoggedSignature } from './signing/approval.ts';
@@ -110,7 +110,7 @@ export async function refusalToApprove(
   userId: string,
 ): Promise<Refusal | undefined> {
   if (order.state !== 'PENDING') return { code: 'wrong_state', wanted: 'approved', state: order.state };
-  const rights = rightsOf(await loadDecisionContext(context, order, [userId]), [userId]);
+  const rights = evaluateRights(await loadDecisionContext(context, order, [userId]), [userId]);
   return refusalToDecide(order, userId, 'approve', rights);
 }
 

@@ -4,9 +4,9 @@ import { isRequester, type Order } from '../orders/order.ts';
 import type { Directory } from '../orders/ports.ts';
 import type { ApproverRight, Refusal } from '../orders/refusal.ts';
 import type { Requirement, Requirements } from '../policy/evaluate.ts';
-import { type Asked, calledOf, isGroup, silentOf } from '../policy/policy.ts';
+import { type RequirementPeople, notifiedIds, isGroup, silentIds } from '../policy/policy.ts';
 
-import { countedApprovals, type People, type StandIn } from './progress.ts';
+import { validSlots, type People, type StandIn } from './progress.ts';
 import {
   type CurrentRequirements,
   currentRequirements,
@@ -69,7 +69,7 @@ export interface ListedPeople {
 }
 
 /** Replaces groups with their current members. */
-export async function peopleAmong(directory: Directory, ids: readonly string[]): Promise<ListedPeople> {
+export async function resolvePeople(directory: Directory, ids: readonly string[]): Promise<ListedPeople> {
   const listed = await Promise.all(
     [...new Set(ids)].map(async (id) => ({
       id,
@@ -85,24 +85,24 @@ export async function peopleAmong(directory: Directory, ids: readonly string[]):
 /** Approvers who are never notified: silent by their own id, or only in a silent group. */
 export async function silentPeople(
   directory: Directory,
-  requirements: readonly Asked[],
+  requirements: readonly RequirementPeople[],
 ): Promise<ReadonlySet<string>> {
-  const silent = silentOf(requirements);
+  const silent = silentIds(requirements);
   if (silent.length === 0) return new Set();
-  const called = await peopleAmong(directory, calledOf(requirements));
-  const { people } = await peopleAmong(directory, silent);
+  const called = await resolvePeople(directory, notifiedIds(requirements));
+  const { people } = await resolvePeople(directory, silent);
   return new Set(people.filter((id) => silent.includes(id) || !called.people.includes(id)));
 }
 
 /** The people whom requirements notify, with stand-ins. */
-export async function calledPeople(
+export async function notifiedPeople(
   directory: Directory,
-  requirements: readonly Asked[],
+  requirements: readonly RequirementPeople[],
   standIns: ReadonlyMap<string, StandIn>,
 ): Promise<ListedPeople> {
   const silent = await silentPeople(directory, requirements);
   const also = [...standIns.values()].map(({ userId }) => userId);
-  const { people, unreadableGroups } = await peopleAmong(directory, [...calledOf(requirements), ...also]);
+  const { people, unreadableGroups } = await resolvePeople(directory, [...notifiedIds(requirements), ...also]);
   return { people: people.filter((id) => !silent.has(id)), unreadableGroups };
 }
 
@@ -187,7 +187,7 @@ export interface ApproverQuestion {
 }
 
 /** Which people may decide by these requirements, as approvers or as stand-ins. */
-export function approvalPolicyOf(
+export function buildApprovalPolicy(
   { requirements, requesters, userIds }: ApproverQuestion,
   { people, unreadableGroups, unconfirmed }: KnownPeople,
   settings: TeamSettings,
@@ -196,7 +196,7 @@ export function approvalPolicyOf(
   const may = (userId: string) => {
     // An approver may always deny. `refusalToDecide` checks whether a requester may approve.
     const context = { requesters, approvals: [userId], people, allowSelfApproval: true, now };
-    return requirements.some((requirement) => countedApprovals(requirement, context).length > 0);
+    return requirements.some((requirement) => validSlots(requirement, context).length > 0);
   };
   const approvers = new Set(userIds.filter(may));
   const isRuled = requirements.some(({ rule }) => rule.kind === 'rule');
@@ -242,7 +242,7 @@ export async function loadDecisionContext(
 }
 
 /** Which of these people may decide. */
-export function rightsOf(
+export function evaluateRights(
   { now, order, requirements, people }: DecisionContext,
   userIds: readonly string[],
   also?: 'general',
@@ -252,43 +252,43 @@ export function rightsOf(
     requesters: requestersOf(order),
     userIds,
   };
-  return approvalPolicyOf(question, people, requirements.settings, now);
+  return buildApprovalPolicy(question, people, requirements.settings, now);
 }
 
 /**
  * Which of these people may approve or deny an order. The same people may retry, stop and settle it.
  * @param also `general`: people named in the settings may decide too, whatever the rules say
  */
-export async function approversOf(
+export async function findApprovers(
   context: OrdersContext,
   order: Order,
   userIds: readonly string[],
   also?: 'general',
 ): Promise<ApprovalPolicy> {
   const loaded = await loadDecisionContext(context, order, userIds, also);
-  return rightsOf(loaded, userIds, also);
+  return evaluateRights(loaded, userIds, also);
 }
 
 /** Current requirements of a pending order, as shown to its approvers. */
-export interface PendingDecision extends Omit<CurrentRequirements, 'settings' | 'asked'> {
+export interface PendingDecision extends Omit<CurrentRequirements, 'settings' | 'requested'> {
   readonly standIns: ReadonlyMap<string, StandIn>;
 }
 
 /** Reads a pending order's requirements and its approvers' stand-ins. */
 export async function pendingDecision(context: OrdersContext, order: Order): Promise<PendingDecision> {
   const current = await currentRequirements(context, order);
-  return { ...current, standIns: await standInsFor(context, order, current.demand) };
+  return { ...current, standIns: await loadStandIns(context, order, current.demand) };
 }
 
 /** Stand-ins of an order's approvers by absent approver, except those of silent approvers. */
-export async function standInsFor(
+export async function loadStandIns(
   { standIns, directory, now }: OrdersContext,
   order: Order,
   { requirements }: Requirements,
 ): Promise<ReadonlyMap<string, StandIn>> {
   const away = await standIns.current(now());
   if (away.size === 0) return away;
-  const { people } = await peopleAmong(
+  const { people } = await resolvePeople(
     directory,
     requirements.flatMap(({ approvers }) => approvers),
   );
@@ -339,7 +339,7 @@ export async function waitingFor(
   const all = [...general, ...asked.flatMap(({ requirements }) => requirements)];
   const known = await readPeople({ directory: deps.directory, away, at }, all, [userId], options);
   const may = (requirements: readonly Requirement[], requesters: ReadonlySet<string>) =>
-    approvalPolicyOf({ requirements, requesters, userIds: [userId] }, known, settings, at).approvers.has(
+    buildApprovalPolicy({ requirements, requesters, userIds: [userId] }, known, settings, at).approvers.has(
       userId,
     );
   const found = asked

@@ -15,7 +15,7 @@ import { budgetedItems, budgetsFor } from '../orders/order-budget.ts';
 import type { OrderLogEntry } from '../orders/order-events.ts';
 import { readStatement } from '../orders/statement.ts';
 import type { Statement } from '../orders/statement-shape.ts';
-import { calledOf } from '../policy/policy.ts';
+import { notifiedIds } from '../policy/policy.ts';
 import { type PendingDecision, pendingDecision } from './approvers.ts';
 
 /** Facts for approvers, read once for the card and its copies, Details, Home, and the signing page. */
@@ -81,7 +81,7 @@ export async function loadBriefing(
   return {
     ...draft,
     ...{ history: log, decision, cost, budgets, term, impact, incidents, preview },
-    approvers: decision === undefined ? [] : calledIn(decision),
+    approvers: decision === undefined ? [] : notifiedApprovers(decision),
   };
 }
 
@@ -91,9 +91,9 @@ export function currentCost({ priceOf }: OrdersContext, order: Order): Promise<O
   return priceOf({ task, names: budgetedItems(order).items.map(({ name }) => name), input, sendAfter });
 }
 
-function calledIn({ demand, standIns }: PendingDecision): readonly string[] {
+function notifiedApprovers({ demand, standIns }: PendingDecision): readonly string[] {
   return [
-    ...new Set([...calledOf(demand.requirements), ...[...standIns.values()].map(({ userId }) => userId)]),
+    ...new Set([...notifiedIds(demand.requirements), ...[...standIns.values()].map(({ userId }) => userId)]),
   ];
 }
 

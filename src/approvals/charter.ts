@@ -1,8 +1,8 @@
 import type { TeamSettings } from '../config/environment.ts';
-import { askedOf, type Policy, type PolicyInForce, tagOfPattern } from '../policy/policy.ts';
+import { requirementPeople, type Policy, type PolicyInForce, parseTagPattern } from '../policy/policy.ts';
 import { type Assertion, type CharterChallenge, hashOf } from './signing/assertion.ts';
 import type { CharterProblem } from './signing/difference.ts';
-import { type KeyLog, keyRingOf, logAt, signingKey, type Trust } from './signing/key-ring.ts';
+import { type KeyLog, buildKeyRing, logAtCharter, signingKey, type Trust } from './signing/key-ring.ts';
 
 /**
  * The charter is the policy and the protected settings, signed together. Without it, someone with write access to the
@@ -22,7 +22,7 @@ export interface Rules {
 }
 
 /** A policy and settings as signed. @param publisher who made the policy or settings change, if any */
-export function charterOf({ policy: { version, rules }, settings }: Rules, publisher: string | undefined) {
+export function makeCharter({ policy: { version, rules }, settings }: Rules, publisher: string | undefined) {
   return {
     policy: { version, rules },
     settings: {
@@ -58,7 +58,7 @@ export function witnessText(challenge: CharterChallenge): string {
 }
 
 /** The hash for the next charter's `previous`. */
-export function hashOfCharter(last: LoggedCharter | undefined): { readonly previous?: string } {
+export function hashCharter(last: LoggedCharter | undefined): { readonly previous?: string } {
   return last === undefined ? {} : { previous: hashOf(last.signature.challenge) };
 }
 
@@ -89,7 +89,7 @@ export function charterStatus(
   const last = signed?.rules ?? newest?.rules ?? rows;
   if (!keys.isWhole) return { kind: 'lapsed', problem: 'events_missing', last };
   if (signed !== newest) return { kind: 'lapsed', problem: 'not_signed', last };
-  const isSame = hashOf(charterOf(last, undefined)) === hashOf(charterOf(rows, undefined));
+  const isSame = hashOf(makeCharter(last, undefined)) === hashOf(makeCharter(rows, undefined));
   return isSame ? { kind: 'counts' } : { kind: 'lapsed', problem: 'rows_differ', last };
 }
 
@@ -103,12 +103,12 @@ export async function lastSigned(
     if (charter === undefined || charter.rules === undefined) continue;
     const { challenge } = charter.signature;
     if (challenge.charter !== charter.hash || challenge.by === charter.publisher) continue;
-    if (challenge.previous !== hashOfCharter(charters[at - 1]).previous) continue;
+    if (challenge.previous !== hashCharter(charters[at - 1]).previous) continue;
     if (charter.witness === undefined || witness?.verify(witnessText(challenge), charter.witness) !== true)
       continue;
     // A missing event doesn't change which charter was published last.
-    const log = { ...logAt(keys, charter.n), isWhole: true };
-    const ring = await keyRingOf(log, { ...trust, left: new Set() });
+    const log = { ...logAtCharter(keys, charter.n), isWhole: true };
+    const ring = await buildKeyRing(log, { ...trust, left: new Set() });
     if (signingKey(ring.counting, charter.signature, challenge.by) === undefined) continue;
     if ((await trust.verifier.verify(charter.signature)) !== undefined) return charter;
   }
@@ -116,35 +116,35 @@ export async function lastSigned(
 }
 
 /** The policy and settings that apply. */
-export interface Deciding {
+export interface EffectiveRules {
   readonly settings: TeamSettings;
   readonly policy: PolicyInForce;
 }
 
-export function decidingWithoutKeys(policy: Policy, settings: TeamSettings): Deciding {
+export function effectiveRulesWithoutKeys(policy: Policy, settings: TeamSettings): EffectiveRules {
   return { settings, policy: { ...policy, signsSettings: false, tags: tagsOf(policy), lapsed: undefined } };
 }
 
 /** Applies while keys are used. @param start the settings of the environment */
-export function decidingWithKeys(
+export function effectiveRulesWithKeys(
   { policy, settings }: { readonly policy: Policy; readonly settings: TeamSettings },
   start: ProtectedSettings,
   status: CharterStatus,
-): Deciding {
-  if (status.kind === 'counts') return decidingWithoutKeys(policy, settings);
+): EffectiveRules {
+  if (status.kind === 'counts') return effectiveRulesWithoutKeys(policy, settings);
   if (status.kind === 'none') {
     const tags = tagsOf(policy);
     return {
-      settings: { ...settings, ...decidingOf(start) },
+      settings: { ...settings, ...effectiveRulesOf(start) },
       policy: { version: 0, rules: [], signsSettings: true, tags, lapsed: undefined },
     };
   }
   const { last, problem } = status;
   const allowSelfApproval = last.settings.allowSelfApproval && start.allowSelfApproval;
   const { approvalsRequired: needed, approvalTasks: tasks } = start;
-  const asked = askedOf(start.approvers, start.silentApprovers);
+  const asked = requirementPeople(start.approvers, start.silentApprovers);
   return {
-    settings: { ...settings, ...decidingOf(last.settings), allowSelfApproval },
+    settings: { ...settings, ...effectiveRulesOf(last.settings), allowSelfApproval },
     policy: {
       ...last.policy,
       signsSettings: false,
@@ -154,11 +154,11 @@ export function decidingWithKeys(
   };
 }
 
-function decidingOf(settings: ProtectedSettings): ProtectedSettings {
+function effectiveRulesOf(settings: ProtectedSettings): ProtectedSettings {
   const { approvers, silentApprovers, approvalsRequired, approvalTasks, allowSelfApproval } = settings;
   return { approvers, silentApprovers, approvalsRequired, approvalTasks, allowSelfApproval };
 }
 
 function tagsOf({ rules }: Policy): readonly string[] {
-  return rules.flatMap(({ names }) => names.flatMap((name) => tagOfPattern(name) ?? []));
+  return rules.flatMap(({ names }) => names.flatMap((name) => parseTagPattern(name) ?? []));
 }

@@ -1,6 +1,6 @@
 import type { Decision } from '../orders/change-order.ts';
 import { changedParts } from '../orders/check-statement.ts';
-import { stopForEarlier } from '../orders/earlier.ts';
+import { stopAfterEarlierOrder } from '../orders/earlier.ts';
 import type { Approval, ApprovalsGiven, ApprovalWeight } from '../orders/order.ts';
 import { consentToExcess } from '../orders/order-budget.ts';
 import { accountGone } from '../orders/parties.ts';
@@ -9,7 +9,7 @@ import { verifiedStatement } from '../orders/statement.ts';
 import { rulesChanged } from '../orders/tasks.ts';
 import { dropUnknownRules, loggedRules, needsSignatures } from '../policy/policy.ts';
 import type { ApprovalContext } from './approval-context.ts';
-import { type DecisionContext, requestersOf, rightsOf } from './approvers.ts';
+import { type DecisionContext, requestersOf, evaluateRights } from './approvers.ts';
 import { approvalProgress } from './progress.ts';
 
 /** Counts approvals. Pure. */
@@ -45,7 +45,7 @@ export function countClick(
   const isMissing = !('refusal' in counted || counted.validApprovers.includes(userId));
   if (signed === undefined && needsSignatures(requirements.demand) && isMissing)
     return { refusal: { code: 'signature_needed' } };
-  const obstacle = obstacleOf(loaded);
+  const obstacle = findObstacle(loaded);
   if (obstacle !== undefined) return obstacle;
   if ('refusal' in counted) return counted;
   const weight = { ...counted, by: userId, signed, agreedExcess, price, budget: { over, admins } };
@@ -106,7 +106,7 @@ export function countApprovals(
   const { demand, policyVersion, isStricter } = loaded.requirements;
   if (demand.outcome === 'refuse') return { refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
   const givers = approvals.map((approval) => approval.userId);
-  const { unconfirmed, unreadableGroups, allowSelfApproval } = rightsOf(loaded, givers);
+  const { unconfirmed, unreadableGroups, allowSelfApproval } = evaluateRights(loaded, givers);
   const { isApproved, requirements } = approvalProgress(demand, {
     requesters: requestersOf(loaded.order),
     approvals: givers,
@@ -136,7 +136,7 @@ export function countApprovals(
  * Why an order can't be sent: it differs from the request; its account, people or zone permission are gone; or an
  * earlier order already did part of it. Undefined for an order that isn't pending.
  */
-export function obstacleOf(loaded: ApprovalContext): Decision | undefined {
+export function findObstacle(loaded: ApprovalContext): Decision | undefined {
   const { order, history, preconditions } = loaded;
   if (preconditions === undefined) return undefined;
   const { servicePlaces, isLinked, members, earlier } = preconditions;
@@ -150,6 +150,6 @@ export function obstacleOf(loaded: ApprovalContext): Decision | undefined {
   if (members.kind === 'unknown') return { refusal: { code: 'membership_unknown', userId: members.userId } };
   const open = earlier.find(({ found }) => found === 'open');
   if (open !== undefined) return { refusal: { code: 'earlier_order', finding: open } };
-  const event = stopForEarlier(order, earlier);
+  const event = stopAfterEarlierOrder(order, earlier);
   return event && { event };
 }

@@ -3,11 +3,11 @@ import type { Decision } from '../orders/change-order.ts';
 import { isRequester, type Order } from '../orders/order.ts';
 import { consentToExcess } from '../orders/order-budget.ts';
 import type { Refusal } from '../orders/refusal.ts';
-import { taskNamed } from '../orders/tasks.ts';
+import { findTask } from '../orders/tasks.ts';
 import type { Requirements } from '../policy/evaluate.ts';
 import type { ApprovalContext } from './approval-context.ts';
-import { refusalOfNonApprover, refusalToDecide, requestersOf, rightsOf } from './approvers.ts';
-import { countClick, dropStaleApproval, dropUnwarnedApprovals, obstacleOf } from './count-approvals.ts';
+import { refusalOfNonApprover, refusalToDecide, requestersOf, evaluateRights } from './approvers.ts';
+import { countClick, dropStaleApproval, dropUnwarnedApprovals, findObstacle } from './count-approvals.ts';
 
 /** Decides about clicks to approve. Pure: time, people and lookups are parameters. */
 
@@ -38,7 +38,7 @@ export function decideApproval(loaded: ApprovalContext): ClickDecision {
   const { weight, reservation } = counted;
   if (!weight.validApprovers.includes(userId) && !weight.budget.admins.includes(userId))
     return { refusal: { code: 'stand_in_not_needed' } };
-  const unseen = unseenBy(loaded);
+  const unseen = findUnseen(loaded);
   if (unseen !== undefined) return unseen;
   const isRenewed = hasApproved(order.approvals, userId) && !hasApproved(approvals, userId);
   const isImpactUnknown = click.impact === 'unknown';
@@ -91,7 +91,7 @@ export function decideEmergencyApproval(loaded: ApprovalContext): ClickDecision 
   const { over, price } = budgets;
   const { unaware, reservation } = consentToExcess(order, budgets, loaded.admins, [{ userId, agreedExcess }]);
   if (unaware.length > 0) return { refusal: { code: 'excess_unseen', over } };
-  const unseen = obstacleOf(loaded) ?? unseenBy(loaded);
+  const unseen = findObstacle(loaded) ?? findUnseen(loaded);
   if (unseen !== undefined) return unseen;
   const requesters = requestersOf(order);
   const { people = [], unreadableGroups = [] } = emergency?.approvers ?? {};
@@ -124,7 +124,7 @@ export function refusalOfEmergency(
 
 function rightsWith(loaded: ApprovalContext, approvals: Order['approvals']) {
   const others = approvals.map(({ userId }) => userId).filter((userId) => userId !== loaded.click.userId);
-  return rightsOf(loaded, [...others, loaded.click.userId]);
+  return evaluateRights(loaded, [...others, loaded.click.userId]);
 }
 
 function hasApproved(approvals: Order['approvals'], userId: string): boolean {
@@ -132,9 +132,9 @@ function hasApproved(approvals: Order['approvals'], userId: string): boolean {
 }
 
 /** Findings and open incidents that a person must see before their click is accepted. */
-function unseenBy(loaded: ApprovalContext): ClickDecision | undefined {
+function findUnseen(loaded: ApprovalContext): ClickDecision | undefined {
   const { click, order } = loaded;
-  if (order.state === 'PENDING' && taskNamed(order.task).risk !== 'none') {
+  if (order.state === 'PENDING' && findTask(order.task).risk !== 'none') {
     if (click.impact === undefined) return { needs: 'impact' };
     if (click.impact === 'changed') return { refusal: { code: 'impact_changed' } };
   }

@@ -2,7 +2,7 @@ import { type ChangeOutcome, changeOrder, type Decision } from '../orders/change
 import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
 import type { Refusal } from '../orders/refusal.ts';
-import { type DecisionContext, loadDecisionContext, refusalToDecide, rightsOf } from './approvers.ts';
+import { type DecisionContext, loadDecisionContext, refusalToDecide, evaluateRights } from './approvers.ts';
 import { countApprovals } from './count-approvals.ts';
 
 export function denyOrder(
@@ -19,7 +19,7 @@ export function denyOrder(
 /** Pure. Logs the slots and rules, like an approval. */
 export function decideDenial(loaded: DecisionContext, userId: string, reason: string | undefined): Decision {
   const { order, now } = loaded;
-  const refusal = refusalToDecide(order, userId, 'deny', rightsOf(loaded, [userId]));
+  const refusal = refusalToDecide(order, userId, 'deny', evaluateRights(loaded, [userId]));
   if (refusal !== undefined) return { refusal };
   const own = { userId, at: now, agreedExcess: [] };
   const counted = countApprovals(loaded, [own], userId, new Set());
@@ -33,6 +33,6 @@ export async function refusalToDeny(
   order: Order,
   userId: string,
 ): Promise<Refusal | undefined> {
-  const rights = rightsOf(await loadDecisionContext(context, order, [userId]), [userId]);
+  const rights = evaluateRights(await loadDecisionContext(context, order, [userId]), [userId]);
   return refusalToDecide(order, userId, 'deny', rights);
 }

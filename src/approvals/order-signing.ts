@@ -16,10 +16,10 @@ import type {
 import { needsSignatures, versionToSign } from '../policy/policy.ts';
 import { readPeople, requestersOf } from './approvers.ts';
 import {
-  charterOf,
+  makeCharter,
   charterStatus,
-  decidingWithKeys,
-  decidingWithoutKeys,
+  effectiveRulesWithKeys,
+  effectiveRulesWithoutKeys,
   type LoggedCharter,
   lastSigned,
   type ProtectedSettings,
@@ -27,10 +27,10 @@ import {
 } from './charter.ts';
 import { approvalProgress } from './progress.ts';
 import { currentRequirements, type RequirementSources } from './requirements.ts';
-import { type BoundTo, differenceOf, type SignedSubject } from './signing/approval.ts';
+import { type BoundTo, findDifference, type SignedSubject } from './signing/approval.ts';
 import { hashOf, type Verifier } from './signing/assertion.ts';
 import type { SignatureDifference } from './signing/difference.ts';
-import { activeKeys, type KeyLog, type KeyRing, keyRingOf } from './signing/key-ring.ts';
+import { activeKeys, type KeyLog, type KeyRing, buildKeyRing } from './signing/key-ring.ts';
 
 /**
  * Counts an order's signed approvals, and decides whether they allow sending. Rows aren't trusted: everything is
@@ -48,7 +48,7 @@ export interface OrderSigningDeps {
 }
 
 /** An approval is bound to these besides the statement. For a paused order: the state after it is resumed. */
-function boundOf(order: Order): BoundTo {
+function approvalBinding(order: Order): BoundTo {
   const { id, requesterId, earlierRequesters, account, retryOf, demand, bulk, items } = order;
   const { approvalRound = 0 } = order;
   const waves = bulk !== undefined && isPaused(order) ? resumedBulk(items, bulk) : bulk;
@@ -63,8 +63,8 @@ function boundOf(order: Order): BoundTo {
   };
 }
 
-export function signedSubjectOf(order: Order, policyVersion: number): SignedSubject {
-  return { statement: order.statementHash, policy: policyVersion, bound: boundOf(order) };
+export function buildSignedSubject(order: Order, policyVersion: number): SignedSubject {
+  return { statement: order.statementHash, policy: policyVersion, bound: approvalBinding(order) };
 }
 
 /** As long as the database doesn't change, the log is the same object, so results are cached by it. */
@@ -76,29 +76,29 @@ interface SigningContext extends OrderSigningDeps {
 export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
   const context: SigningContext = { ...deps, rings: new WeakMap(), signed: new WeakMap() };
   const { use } = deps;
-  const countingAmong: OrderSigning['countingAmong'] = async (approvals, subject, ring) =>
+  const filterValid: OrderSigning['countingAmong'] = async (approvals, subject, ring) =>
     use === undefined ? new Set() : (await verifyAll(approvals, subject, ring, use.verifier)).counting;
-  const signersAmong: OrderSigning['signersAmong'] = async (approvals, subject) => {
+  const findSigners: OrderSigning['signersAmong'] = async (approvals, subject) => {
     if (use === undefined || approvals.every(({ signed }) => signed === undefined)) return new Set();
-    return signersIn(await countingAmong(approvals, subject, (await readKeys(context)).ring));
+    return signersIn(await filterValid(approvals, subject, (await readKeys(context)).ring));
   };
   return {
     use,
-    deciding: () => readDeciding(context),
-    settings: async () => (await readDeciding(context)).settings,
-    policy: { current: async () => (await readDeciding(context)).policy },
+    deciding: () => readEffectiveRules(context),
+    settings: async () => (await readEffectiveRules(context)).settings,
+    policy: { current: async () => (await readEffectiveRules(context)).policy },
     standIns: {
       async current(now) {
         const { standIns } = await deps.readRows();
         return new Map([...standIns].filter(([, { until }]) => until > now));
       },
     },
-    charter: async () => (await readDeciding(context)).status,
+    charter: async () => (await readEffectiveRules(context)).status,
     keys: () => readKeys(context),
-    signersOf: (order, policyVersion) => signersAmong(order.approvals, signedSubjectOf(order, policyVersion)),
-    signersAmong,
-    countingAmong,
-    guardOf: (order) => guardOf(context, order),
+    loadSigners: (order, policyVersion) => findSigners(order.approvals, buildSignedSubject(order, policyVersion)),
+    findSigners,
+    filterValid,
+    loadGuard: (order) => loadGuard(context, order),
   };
 }
 
@@ -112,27 +112,27 @@ function ringOf({ use, rings }: SigningContext, log: KeyLog, left: ReadonlySet<s
           counting: new Map(),
           keys: log.added.map((key) => ({ ...key, counts: 'not_vouched' as const })),
         })
-      : keyRingOf(log, { ...use, left }));
+      : buildKeyRing(log, { ...use, left }));
   rings.set(log, known.set(who, ring));
   return ring;
 }
 
 async function readKeys(context: SigningContext) {
   const { log } = await context.readRows();
-  const { left, unknown } = await ownersOf(context.directory, log.keys);
+  const { left, unknown } = await loadOwners(context.directory, log.keys);
   return { ...log, log: log.keys, left, unknown, ring: await ringOf(context, log.keys, left) };
 }
 
 /** The current settings and policy. */
-async function readDeciding(context: SigningContext) {
+async function readEffectiveRules(context: SigningContext) {
   const rows = await context.readRows();
-  if (context.use !== undefined) return decidingBy(context, context.use, rows);
-  const deciding = decidingWithoutKeys(rows.policy, context.settingsOf(rows.saved));
+  if (context.use !== undefined) return effectiveRulesBy(context, context.use, rows);
+  const deciding = effectiveRulesWithoutKeys(rows.policy, context.settingsOf(rows.saved));
   return { mark: '', status: undefined, ...deciding };
 }
 
 /** `mark` changes with the current settings and policy. */
-async function decidingBy(
+async function effectiveRulesBy(
   { signed, settingsOf, start }: SigningContext,
   use: KeyUse,
   { log, policy, saved }: SigningRows,
@@ -141,15 +141,15 @@ async function decidingBy(
   const last = signed.get(log) ?? lastSigned(log, use);
   signed.set(log, last);
   const status = charterStatus(log, { policy, settings }, await last);
-  const mark = hashOf({ status, rows: charterOf({ policy, settings }, undefined) });
-  return { mark, status, ...decidingWithKeys({ policy, settings }, start, status) };
+  const mark = hashOf({ status, rows: makeCharter({ policy, settings }, undefined) });
+  return { mark, status, ...effectiveRulesWithKeys({ policy, settings }, start, status) };
 }
 
 /** Read before an order's rows are locked for sending. */
 interface SigningFacts {
   readonly order: Order;
   readonly use: KeyUse;
-  readonly deciding: Awaited<ReturnType<typeof readDeciding>>;
+  readonly deciding: Awaited<ReturnType<typeof readEffectiveRules>>;
   readonly demand: Awaited<ReturnType<typeof currentRequirements>>['demand'];
   readonly requirements: SigningFacts['demand']['requirements'];
   readonly people: Awaited<ReturnType<typeof readPeople>>['people'];
@@ -159,13 +159,13 @@ interface SigningFacts {
 }
 
 /** @returns undefined when Slack can't look up the signers: it is retried soon */
-async function guardOf(context: SigningContext, order: Order): Promise<SendingGuard | undefined> {
+async function loadGuard(context: SigningContext, order: Order): Promise<SendingGuard | undefined> {
   const { use, directory } = context;
   if (use === undefined) {
     if (!needsSignatures(order.demand)) return 'no_signatures';
     return { verify: async () => ({ kind: 'not_signed', differs: ['no_keys'] }) };
   }
-  const [deciding, { left, unknown }] = await Promise.all([readDeciding(context), readKeys(context)]);
+  const [deciding, { left, unknown }] = await Promise.all([readEffectiveRules(context), readKeys(context)]);
   const fixed = {
     settings: async () => deciding.settings,
     policy: { current: async () => deciding.policy },
@@ -188,12 +188,12 @@ async function verifySignatures(
   rows: SendingRows,
 ): Promise<SendingObstacle | undefined> {
   if (!isSameRequest(rows.order, order)) return { kind: 'not_signed', differs: ['statement'] };
-  if ((await decidingBy(context, use, rows)).mark !== deciding.mark) return { kind: 'changed' };
+  if ((await effectiveRulesBy(context, use, rows)).mark !== deciding.mark) return { kind: 'changed' };
   const ring = await ringOf(context, rows.log.keys, left);
   if (demand.outcome === 'refuse') return { kind: 'not_signed', differs: ['refused'] };
   if (requirements.length === 0) return undefined;
   const { approvals } = rows.order;
-  const subject = signedSubjectOf(rows.order, versionToSign(deciding.policy));
+  const subject = buildSignedSubject(rows.order, versionToSign(deciding.policy));
   const { counting, differs } = await verifyAll(approvals, subject, ring, use.verifier);
   const { isApproved } = approvalProgress(
     { ...demand, requirements },
@@ -211,7 +211,7 @@ async function verifySignatures(
 }
 
 /** Membership of key owners, from Slack. */
-async function ownersOf(directory: Directory, log: KeyLog) {
+async function loadOwners(directory: Directory, log: KeyLog) {
   const owners = distinct(activeKeys(log).map(({ owner }) => owner));
   const known = await Promise.all(owners.map(async (id) => [id, await directory.membership(id)] as const));
   const those = (what: string): ReadonlySet<string> =>
@@ -229,7 +229,7 @@ async function verifyAll<Each extends SignedBy>(
   const counting = new Set<Each>();
   const differs = new Set<SignatureDifference>();
   for (const approval of approvals) {
-    const difference = await differenceOf(approval, subject, ring, verifier);
+    const difference = await findDifference(approval, subject, ring, verifier);
     if (difference === undefined) counting.add(approval);
     else differs.add(difference);
   }

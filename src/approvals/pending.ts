@@ -3,7 +3,7 @@ import type { OrdersContext } from '../orders/context.ts';
 import { pendingDeadlines } from '../orders/deadlines.ts';
 import { chosenTime, isRequester, type Order } from '../orders/order.ts';
 import type { Refusal } from '../orders/refusal.ts';
-import { approversOf, refusalOfNonApprover } from './approvers.ts';
+import { findApprovers, refusalOfNonApprover } from './approvers.ts';
 import { currentRequirements } from './requirements.ts';
 
 /** Changes of a pending order other than its approval. */
@@ -60,5 +60,5 @@ export async function refusalToAsk(
 ): Promise<Refusal | undefined> {
   if (order.state !== 'PENDING') return { code: 'wrong_state', wanted: 'asked', state: order.state };
   if (isRequester(order, userId)) return { code: 'own_question' };
-  return refusalOfNonApprover(await approversOf(context, order, [userId]), userId, 'ask');
+  return refusalOfNonApprover(await findApprovers(context, order, [userId]), userId, 'ask');
 }

@@ -60,7 +60,7 @@ export interface Progress {
 export function approvalProgress(demand: Requirements, context: GivenApprovals): Progress {
   const requirements = demand.requirements.map((requirement) => ({
     requirement,
-    counted: countedApprovals(requirement, {
+    counted: validSlots(requirement, {
       ...context,
       approvals: requirement.signed
         ? context.approvals.filter((userId) => context.signers.has(userId))
@@ -78,7 +78,7 @@ export function approvalProgress(demand: Requirements, context: GivenApprovals):
 }
 
 /** Valid approvals for a requirement, signed or not. A click logs the stand-ins; it doesn't replace a signature. */
-export function countedApprovals(requirement: Requirement, context: Omit<GivenApprovals, 'signers'>): Slot[] {
+export function validSlots(requirement: Requirement, context: Omit<GivenApprovals, 'signers'>): Slot[] {
   const { people, approvals, requesters, allowSelfApproval } = context;
   // A group whose members Slack can't look up is treated as empty.
   const listed = requirement.approvers.flatMap((id) =>
@@ -93,7 +93,7 @@ export function countedApprovals(requirement: Requirement, context: Omit<GivenAp
   const counted: Slot[] = own.map((userId) => ({ userId, standsInFor: undefined }));
   if (requirement.signed) return counted;
   for (const userId of given) {
-    const away = freeSeatFor(approvers, taken, userId, context);
+    const away = findFreeSlot(approvers, taken, userId, context);
     if (away === undefined) continue;
     taken.add(away);
     counted.push({ userId, standsInFor: away });
@@ -106,7 +106,7 @@ function isMember({ membership }: People, userId: string): boolean {
 }
 
 /** An absent approver whose slot a stand-in can fill. */
-function freeSeatFor(
+function findFreeSlot(
   approvers: ReadonlySet<string>,
   taken: ReadonlySet<string>,
   userId: string,

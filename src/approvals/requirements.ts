@@ -1,9 +1,9 @@
 import type { TeamSettings } from '../config/environment.ts';
 import { distinct } from '../lib/collections.ts';
 import { isPaused } from '../orders/bulk/waves.ts';
-import { type Order, type OrderTaskName, waitsForTime } from '../orders/order.ts';
+import { type Order, type OrderTaskName, waitsForScheduledTime } from '../orders/order.ts';
 import type { Directory, RuleFacts } from '../orders/ports.ts';
-import { taskNamed } from '../orders/tasks.ts';
+import { findTask } from '../orders/tasks.ts';
 import {
   type Evaluation,
   evaluate,
@@ -15,23 +15,23 @@ import {
   type Requirements,
   requirementKey,
   settingsApproval,
-  stricter,
+  mergeStricter,
 } from '../policy/evaluate.ts';
 import {
-  askedOf,
+  requirementPeople,
   needsSignatures,
   type PolicyInForce,
   type RuleReference,
   versionToSign,
 } from '../policy/policy.ts';
-import type { DecidingPolicy } from '../policy/ports.ts';
+import type { EffectivePolicySource } from '../policy/ports.ts';
 import { type FactOrder, gatherFacts } from '../policy/rule-facts.ts';
 
 /** An order's requirements by the policy and the settings, at the request and at each decision. */
 
 export interface RequirementSources {
   readonly settings: () => Promise<TeamSettings>;
-  readonly policy: DecidingPolicy;
+  readonly policy: EffectivePolicySource;
   readonly directory: Directory;
   readonly ruleFacts: RuleFacts;
 }
@@ -77,7 +77,7 @@ export interface EvaluatedOrder {
 /** Evaluates an order's current requirements. Only the groups of rules' requesters are looked up in Slack. */
 export async function evaluateOrder(deps: RequirementSources, order: DecidedOrder): Promise<EvaluatedOrder> {
   const [questions, saved, policy] = await Promise.all([
-    questionsOf(deps, order),
+    policyQueries(deps, order),
     deps.settings(),
     deps.policy.current(),
   ]);
@@ -87,9 +87,9 @@ export async function evaluateOrder(deps: RequirementSources, order: DecidedOrde
       evaluateUnder(policy, settings, asked, await gatherFacts(deps, policy.rules, asked)),
     ),
   );
-  const byRules = evaluations.map(({ demand }) => demand).reduce(stricter);
-  const isOthersToDecide = order.task === 'mandate' || order.isHeld === true;
-  const demand = isOthersToDecide ? decidedByAnother(byRules, settings, policy, order) : byRules;
+  const byRules = evaluations.map(({ demand }) => demand).reduce(mergeStricter);
+  const needsOtherApprover = order.task === 'mandate' || order.isHeld === true;
+  const demand = needsOtherApprover ? decidedByAnother(byRules, settings, policy, order) : byRules;
   const names = evaluations.flatMap((evaluation) => evaluation.names);
   return {
     settings,
@@ -108,7 +108,7 @@ export function settingsFor(
 }
 
 /** A mandate is evaluated as the renewal of each of its names, and as a mandate. */
-async function questionsOf(
+async function policyQueries(
   { ruleFacts }: RequirementSources,
   order: DecidedOrder,
 ): Promise<readonly FactOrder<OrderTaskName>[]> {
@@ -133,7 +133,7 @@ function decidedByAnother(
   const needed =
     demand.outcome === 'approve'
       ? demand
-      : askingFor(settings, demand, {
+      : addRequirement(settings, demand, {
           ...defaultRequirement(settings, names),
           rule: { kind: 'mandate' },
           signed: signsSettings,
@@ -169,8 +169,8 @@ function withEnvironment(
   const { tasks, needed, ...asked } = lapsed.environment;
   const isListed = tasks.includes(task);
   if (!isListed && needsSignatures(demand)) return demand;
-  return stricter(demand, {
-    ...askingFor(settings, demand, {
+  return mergeStricter(demand, {
+    ...addRequirement(settings, demand, {
       rule: { kind: 'environment' },
       ...{ names, ...asked, signed: true },
       needed: isListed ? needed : 1,
@@ -194,7 +194,7 @@ export function environmentRequirement(
   return { rule, names, ...asked, needed: tasks.length > 0 ? needed : 1, signed: true };
 }
 
-function askingFor(
+function addRequirement(
   { approvalEscalateTo: escalateTo }: TeamSettings,
   demand: Requirements,
   requirement: Requirement,
@@ -242,7 +242,7 @@ export async function rulesRefusing(
 
 export function factOrderOf(order: DecidedOrder): FactOrder<OrderTaskName> {
   const { task, names, requesterId, input, usesTeamAccount } = order;
-  const { effect, risk, nameKind, charge } = taskNamed(task);
+  const { effect, risk, nameKind, charge } = findTask(task);
   return {
     task,
     names,
@@ -260,16 +260,16 @@ export function defaultRequirement(settings: TeamSettings, names: readonly strin
 
 /** An order's requirements at the request. The settings' requirements name the current approvers. */
 export function requestedRequirements({ demand }: Order, settings: TeamSettings): Requirements {
-  const asked = askedOf(settings.approvers, settings.silentApprovers);
+  const asked = requirementPeople(settings.approvers, settings.silentApprovers);
   const requirements = demand.requirements.map((requirement) =>
     requirement.rule.kind === 'rule' || requirement.rule.kind === 'environment'
       ? requirement
-      : { ...withoutSilent(requirement), ...asked },
+      : { ...dropSilent(requirement), ...asked },
   );
   return { ...demand, requirements: mergeRequirements(requirements) };
 }
 
-function withoutSilent({ silent: _, ...requirement }: Requirement): Requirement {
+function dropSilent({ silent: _, ...requirement }: Requirement): Requirement {
   return requirement;
 }
 
@@ -292,7 +292,7 @@ export async function currentRequirements(
   const now = await evaluateOrder(deps, decidedOrder(order));
   const { settings, policyVersion, decidedBy } = now;
   const asked = requestedRequirements(order, settings);
-  const demand = stricter(asked, now.demand);
+  const demand = mergeStricter(asked, now.demand);
   const before = new Set(asked.requirements.map(requirementKey));
   const isStricter =
     demand.outcome !== asked.outcome ||
@@ -302,7 +302,7 @@ export async function currentRequirements(
 
 /** Reads an order's requirements. Only pending orders are evaluated again. */
 export async function readRequirements(deps: RequirementSources, order: Order): Promise<CurrentRequirements> {
-  if (isWaiting(order) || waitsForTime(order)) return currentRequirements(deps, order);
+  if (isWaiting(order) || waitsForScheduledTime(order)) return currentRequirements(deps, order);
   const settings = settingsFor(order, await deps.settings());
   const asked = requestedRequirements(order, settings);
   const { policyVersion } = order;

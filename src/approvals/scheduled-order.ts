@@ -1,7 +1,7 @@
 import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
 import { lookUpBudgets } from '../orders/order-budget.ts';
-import { taskNamed } from '../orders/tasks.ts';
+import { findTask } from '../orders/tasks.ts';
 import { needsSignatures } from '../policy/policy.ts';
 import { loadDecisionContext } from './approvers.ts';
 import { decideRecheck, type RecheckDecision } from './decide-scheduled.ts';
@@ -11,7 +11,7 @@ export const UNCHANGED: RecheckDecision = { kind: 'unchanged' };
 export async function recheckScheduledOrder(context: OrdersContext, order: Order): Promise<RecheckDecision> {
   const { approvals, items, task } = order;
   const userIds = approvals.map(({ userId }) => userId);
-  const isWarned = approvals.length > 0 && taskNamed(task).risk !== 'none';
+  const isWarned = approvals.length > 0 && findTask(task).risk !== 'none';
   const [decision, history, budgets, incidents, impact, firstExpiry, areAdmins] = await Promise.all([
     loadDecisionContext(context, order, userIds),
     context.store.history(order.id, 'system'),
@@ -24,7 +24,7 @@ export async function recheckScheduledOrder(context: OrdersContext, order: Order
   const { demand, policyVersion } = decision.requirements;
   const [warnedAt, signers] = await Promise.all([
     isWarned ? context.impactWarnedAt(order) : undefined,
-    needsSignatures(demand) ? context.signing.signersOf(order, policyVersion) : new Set<string>(),
+    needsSignatures(demand) ? context.signing.loadSigners(order, policyVersion) : new Set<string>(),
   ]);
   const admins = new Set(userIds.filter((_, index) => areAdmins[index]));
   return decideRecheck({

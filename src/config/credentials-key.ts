@@ -12,7 +12,7 @@ export function credentialsKeyFile({ dataDir }: Pick<Config, 'dataDir'>): string
  * Without `CREDENTIALS_KEYS`, a key is created in a file of the data folder.
  * @throws {ConfigError} when the file can't be read, written or used
  */
-export function credentialsKeysOf(config: Pick<Config, 'credentialsKeys' | 'dataDir'>): VaultKeys {
+export function loadCredentialsKeys(config: Pick<Config, 'credentialsKeys' | 'dataDir'>): VaultKeys {
   if (config.credentialsKeys !== undefined) return config.credentialsKeys;
   const file = credentialsKeyFile(config);
   try {

@@ -6,7 +6,7 @@ import { FINGERPRINT } from '../approvals/signing/public-key.ts';
 import { readLedgerKey } from '../ledger/key.ts';
 import { parseDuration } from '../lib/duration.ts';
 import { editDistance } from '../lib/edit-distance.ts';
-import { exponentOf } from '../money/amount.ts';
+import { currencyDecimals } from '../money/amount.ts';
 import { DEFAULT_APPROVAL_TASKS, ORDER_TASK_NAMES } from '../orders/order.ts';
 import { parseDnsServers } from '../registry/dns/servers.ts';
 import { parseWhoisServers } from '../registry/whois/servers.ts';
@@ -172,7 +172,7 @@ export type NamedSettings = z.output<typeof namedSettings>;
 /** Without a domain service, admins are the approvers. */
 const watchOnlySettings = namedSettings.extend({ approvers: peopleAndGroups.prefault('') });
 
-export function teamSettingsOf(of: <Name extends keyof NamedSettings>(name: Name) => NamedSettings[Name]) {
+export function buildTeamSettings(of: <Name extends keyof NamedSettings>(name: Name) => NamedSettings[Name]) {
   return {
     approvers: of('approvers'),
     /** Approvers who are never notified. */
@@ -197,7 +197,7 @@ export function teamSettingsOf(of: <Name extends keyof NamedSettings>(name: Name
   };
 }
 /** Defaults from the environment, overridden by `/domain settings`. */
-export type TeamSettings = Readonly<ReturnType<typeof teamSettingsOf>>;
+export type TeamSettings = Readonly<ReturnType<typeof buildTeamSettings>>;
 
 /** Whether it has five fields and matches at least one date. */
 function isCronLine(line: string): boolean {
@@ -343,7 +343,7 @@ const environment = z.object({
   CURRENCY: z
     .string()
     .toUpperCase()
-    .refine((code) => exponentOf(code) !== undefined, 'must be a currency code (ISO 4217)')
+    .refine((code) => currencyDecimals(code) !== undefined, 'must be a currency code (ISO 4217)')
     .default('EUR'),
   RDAP_BOOTSTRAP_URL: httpUrl.default(IANA_BOOTSTRAP),
   WHOIS: z.enum(['auto', 'off'], 'must be auto or off').default('auto'),
@@ -426,16 +426,16 @@ export class ConfigError extends Error {
  * @throws {ConfigError} with every wrong variable, the problem, and an example
  */
 export function readConfig(env: Environment): Config {
-  const { given, problems: unreadable } = givenVariables(env, VARIABLE_NAMES);
+  const { given, problems: unreadable } = readVariables(env, VARIABLE_NAMES);
   const parsed = environment.safeParse(given);
   const settings = given['SERVICE_JSON_URL'] === undefined ? watchOnlySettings : namedSettings;
   const team = settings.safeParse(
     Object.fromEntries(Object.entries(given).map(([name, text]) => [name.toLowerCase(), text])),
   );
   const issues = [...(parsed.error?.issues ?? []), ...(team.error?.issues ?? [])];
-  const problems = new Map([...problemsOf(given, issues), ...unreadable]);
+  const problems = new Map([...collectProblems(given, issues), ...unreadable]);
   if (!parsed.success || !team.success || problems.size > 0) throw new ConfigError(formatProblems(problems));
-  return configOf(parsed.data, team.data, mistypedVariables(env));
+  return buildConfig(parsed.data, team.data, findTypos(env));
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -447,7 +447,7 @@ type Problems = ReadonlyMap<string, string>;
 const FILE_SUFFIX = '_FILE';
 
 /** Problems never quote a path: it may be a secret in the wrong variable. */
-function givenVariables(
+function readVariables(
   env: Environment,
   names: readonly string[],
 ): { readonly given: GivenVariables; readonly problems: Problems } {
@@ -476,23 +476,23 @@ function givenVariables(
 const PLACEHOLDER = '…';
 
 /** Unknown variables that look like typos. */
-function mistypedVariables(env: Environment): readonly (readonly [name: string, meant: string])[] {
+function findTypos(env: Environment): readonly (readonly [name: string, meant: string])[] {
   const known = VARIABLE_NAMES.flatMap((name) => [name, `${name}${FILE_SUFFIX}`]);
   const set = Object.keys(env).filter((name) => env[name] !== '' && !known.includes(name));
   return set.flatMap((name) => {
-    const meant = known.find((other) => isNear(name.toUpperCase(), other));
+    const meant = known.find((other) => isSimilar(name.toUpperCase(), other));
     return meant === undefined ? [] : [[name, meant] as const];
   });
 }
 
 /** One letter in six may differ, or words may be missing, as in `SLACK_TOKEN`. */
-function isNear(name: string, known: string): boolean {
+function isSimilar(name: string, known: string): boolean {
   const words = name.split('_');
   const lacksWords = words.length > 1 && words.every((word) => known.split('_').includes(word));
   return lacksWords || editDistance(name, known) <= Math.max(1, Math.floor(known.length / 6));
 }
 
-function problemsOf(given: GivenVariables, issues: readonly z.core.$ZodIssue[]): Problems {
+function collectProblems(given: GivenVariables, issues: readonly z.core.$ZodIssue[]): Problems {
   const problems = new Map<string, string>();
   for (const issue of issues) {
     const name = String(issue.path[0]).toUpperCase();
@@ -519,7 +519,7 @@ function problemsOf(given: GivenVariables, issues: readonly z.core.$ZodIssue[]):
 }
 
 /** In the order in which an operator gets them. */
-const WHERE_TO_FIND: Readonly<Record<string, string>> = {
+const SETUP_HINTS: Readonly<Record<string, string>> = {
   SLACK_SIGNING_SECRET:
     'At https://api.slack.com/apps → your app → Basic Information. Socket Mode: App-Level Tokens → Generate, with the scope connections:write (SLACK_APP_TOKEN). HTTP: App Credentials → Signing Secret.',
   SLACK_BOT_TOKEN:
@@ -533,31 +533,31 @@ const CREATE_APP = 'No Slack app yet? npm run manifest -- --socket prints the li
 
 function formatProblems(problems: Problems): string {
   const examples = new Map<string, string>(Object.entries(VARIABLES));
-  const order = Object.keys(WHERE_TO_FIND);
+  const order = Object.keys(SETUP_HINTS);
   const place = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
   const lines = [...problems]
     .sort(([a], [b]) => place(a) - place(b))
     .flatMap(([name, problem]) => [
       `  ${name} ${problem} (example: ${examples.get(name)})`,
-      ...(problem.startsWith('is required') && name in WHERE_TO_FIND ? [`      ${WHERE_TO_FIND[name]}`] : []),
+      ...(problem.startsWith('is required') && name in SETUP_HINTS ? [`      ${SETUP_HINTS[name]}`] : []),
     ]);
   const app = problems.has('SLACK_BOT_TOKEN') ? `${CREATE_APP}\n` : '';
   return `Invalid settings, ${problems.size} to fix:\n${lines.join('\n')}\n${app}Set them in the environment or in a .env file. Every step: docs/install.md`;
 }
 
 /** By default, only the embedded database is backed up. */
-function backupDirOf(e: z.output<typeof environment>): string | undefined {
+function resolveBackupDir(e: z.output<typeof environment>): string | undefined {
   if (e.BACKUP_DIR === undefined)
     return e.DATABASE_URL === undefined ? join(e.DATA_DIR, 'backups') : undefined;
   return e.BACKUP_DIR === NO_BACKUPS ? undefined : e.BACKUP_DIR;
 }
 
-export type Config = Readonly<ReturnType<typeof configOf>>;
+export type Config = Readonly<ReturnType<typeof buildConfig>>;
 
-function configOf(
+function buildConfig(
   e: z.output<typeof environment>,
   team: NamedSettings,
-  mistyped: ReturnType<typeof mistypedVariables>,
+  mistyped: ReturnType<typeof findTypos>,
 ) {
   return {
     mistyped,
@@ -595,7 +595,7 @@ function configOf(
     /** The timestamp service (RFC 3161) for anchors. */
     databaseUrl: e.DATABASE_URL,
     dataDir: e.DATA_DIR,
-    backupDir: backupDirOf(e),
+    backupDir: resolveBackupDir(e),
     admins: e.ADMINS,
     /** Enterprise Grid: members of the organization's other workspaces. */
     allowOrgMembers: e.ALLOW_ORG_MEMBERS,
@@ -620,7 +620,7 @@ export interface DatabaseSettings {
 /** For commands that don't need the bot's other settings. */
 export function readDatabaseSettings(env: Environment): DatabaseSettings {
   const shape = environment.pick({ DATABASE_URL: true, DATA_DIR: true });
-  const { given, problems } = givenVariables(env, Object.keys(shape.shape));
+  const { given, problems } = readVariables(env, Object.keys(shape.shape));
   const parsed = shape.safeParse(given);
   const all = new Map([
     ...(parsed.error?.issues ?? []).map(({ path, message }) => [String(path[0]), message] as const),

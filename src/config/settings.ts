@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { formatDuration } from '../lib/duration.ts';
-import { type NamedSettings, namedSettings, type TeamSettings, teamSettingsOf } from './environment.ts';
+import { type NamedSettings, namedSettings, type TeamSettings, buildTeamSettings } from './environment.ts';
 
 export type SettingName = keyof NamedSettings;
 
@@ -47,7 +47,7 @@ export function settingsAsText(settings: TeamSettings): Readonly<Record<SettingN
   };
 }
 
-export const teamSettings = namedSettings.transform((named) => teamSettingsOf((name) => named[name]));
+export const teamSettings = namedSettings.transform((named) => buildTeamSettings((name) => named[name]));
 
 const PARSERS: { readonly [Name in SettingName]: z.ZodType<NamedSettings[Name]> } = namedSettings.shape;
 
@@ -55,8 +55,8 @@ const PARSERS: { readonly [Name in SettingName]: z.ZodType<NamedSettings[Name]> 
  * Saved values override the defaults; invalid ones are ignored. A channel saved as empty is unset, even if the
  * environment sets it.
  */
-export function withSaved(start: NamedSettings, saved: Readonly<Record<string, unknown>>): TeamSettings {
-  return teamSettingsOf((name) => {
+export function applySavedSettings(start: NamedSettings, saved: Readonly<Record<string, unknown>>): TeamSettings {
+  return buildTeamSettings((name) => {
     const read = saved[name] === undefined ? undefined : PARSERS[name].safeParse(saved[name]);
     return read?.success === true ? read.data : start[name];
   });

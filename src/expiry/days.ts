@@ -1,5 +1,5 @@
 import { type ExpirySource, laterEnd } from '../names/dates.ts';
-import { calendarDay, dayNumber, numberedDay, utcDay } from '../zones/calendar-day.ts';
+import { calendarDay, dayNumber, dayFromNumber, utcDay } from '../zones/calendar-day.ts';
 
 /** A calendar day as YYYY-MM-DD; such days can be compared as text. */
 export type Day = string;
@@ -11,7 +11,7 @@ export function daysBetween(from: Day, to: Day): number {
 
 /** A day plus some days, possibly negative. */
 export function shiftDay(day: Day, days: number): Day {
-  return numberedDay(dayNumber(day) + days);
+  return dayFromNumber(dayNumber(day) + days);
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { TeamSettings } from '../config/environment.ts';
-import { chunksOf, groupBy } from '../lib/collections.ts';
+import { splitIntoChunks, groupBy } from '../lib/collections.ts';
 import { DAY_MS, MINUTE_MS, WEEK_MS } from '../lib/duration.ts';
 import { DISPUTE_DAYS } from '../names/dates.ts';
 import { utcDay } from '../zones/calendar-day.ts';
@@ -160,7 +160,7 @@ export function messagesOf(
     .filter(([purpose]) => purpose !== '')
     .map(([purpose, reminders]) => ({ part: partOf(purpose), reminders }))
     .sort((a, b) => a.part - b.part);
-  const [first = [], ...later] = chunksOf(
+  const [first = [], ...later] = splitIntoChunks(
     due.map(({ watched }) => watched).filter(({ purpose }) => purpose === ''),
     NAMES_PER_MESSAGE,
   );

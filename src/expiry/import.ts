@@ -1,7 +1,7 @@
-import { type CsvIssue, type CsvRecord, hasMoreCells, inTurns, readCsv, SEPARATOR_LINE } from '../lib/csv.ts';
+import { type CsvIssue, type CsvRecord, hasMoreCells, iterateYielding, readCsv, SEPARATOR_LINE } from '../lib/csv.ts';
 import { columnOf, isHeading } from '../lib/csv-headings.ts';
 import { type DateIssue, parseTypedDate } from '../lib/typed-date.ts';
-import { cleanText, excerptOf } from '../lib/typed-text.ts';
+import { cleanText, shortenText } from '../lib/typed-text.ts';
 import { type DomainName, parseDomainName } from '../zones/names.ts';
 import { checkRegistrable } from '../zones/rules.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
@@ -83,13 +83,13 @@ export async function parseImport(text: string): Promise<ImportReport | { readon
   if (cells.length > 1 && !cells.some(isNameOrDate))
     return { issue: { line: at + 1, code: 'unknown_headings', headings: cells } };
   const read: ImportLine[] = [];
-  for await (const [index, raw] of inTurns([...lines.slice(0, MAX_IMPORT_LINES).entries()])) {
+  for await (const [index, raw] of iterateYielding([...lines.slice(0, MAX_IMPORT_LINES).entries()])) {
     if (isSkipped(raw) || index < at) continue;
     const named = roughCells(raw);
     if (named.length > 1 && named.every(isHeading))
       return { issue: { line: index + 1, code: 'second_header' } };
     const content = cleanText(raw).trim();
-    read.push({ line: index + 1, text: excerptOf(content), read: readListLine(content) });
+    read.push({ line: index + 1, text: shortenText(content), read: readListLine(content) });
   }
   const report = reportOf(read);
   if (lines.slice(MAX_IMPORT_LINES).every(isSkipped)) return report;
@@ -112,8 +112,8 @@ async function readTable(text: string): Promise<ImportReport | { readonly issue:
       ? { ok: false, issue: { code: 'too_many_cells' } }
       : { ok: true, value: { name: cells[name] ?? '', date: cells[date] ?? '' } };
   const read: ImportLine[] = [];
-  for await (const row of inTurns(csv.rows))
-    read.push({ line: row.line, text: excerptOf(row.cells.join(', ')), read: cellsOf(row) });
+  for await (const row of iterateYielding(csv.rows))
+    read.push({ line: row.line, text: shortenText(row.cells.join(', ')), read: cellsOf(row) });
   const unusedHeadings = headings.filter((_, at) => at !== name && at !== date);
   return { ...reportOf(read), unusedHeadings, lacksExpiry: date === -1 && unusedHeadings.length > 0 };
 }

@@ -1,5 +1,5 @@
 import type { TeamSettings } from '../config/environment.ts';
-import { groupBy, settleEach, throwAny } from '../lib/collections.ts';
+import { groupBy, settleEach, throwIfAny } from '../lib/collections.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import type { ExpirySource } from '../names/dates.ts';
 import { endOf, type OwnedName, ownerAnswer, questionAbout } from '../names/portfolio.ts';
@@ -84,7 +84,7 @@ export async function askOwners(
       await reminders.ask({ owner, subject: ownerDay(owner, day), names, at });
     },
   );
-  throwAny(errors);
+  throwIfAny(errors);
 }
 
 /** Asks about names that are seen between two digests. A due digest asks by itself, before its reminders. */

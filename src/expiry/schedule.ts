@@ -1,6 +1,6 @@
 import { CronExpressionParser } from 'cron-parser';
 import { MINUTE_MS } from '../lib/duration.ts';
-import { calendarDay, firstMomentOf, latestTimeShown, localTime } from '../zones/calendar-day.ts';
+import { calendarDay, resolveLocalTime, latestLocalTime, localTime } from '../zones/calendar-day.ts';
 
 /**
  * The latest scheduled time up to now. If a clock change skips a local time, the first valid time after it is used. If
@@ -11,10 +11,10 @@ import { calendarDay, firstMomentOf, latestTimeShown, localTime } from '../zones
  */
 export function lastScheduled(cron: string, timeZone: string, now: Date): Date {
   // Fields are local times, treated as UTC so that none is skipped or repeated; the library mishandles clock changes.
-  const after = new Date(latestTimeShown(now, timeZone).getTime() + MINUTE_MS);
+  const after = new Date(latestLocalTime(now, timeZone).getTime() + MINUTE_MS);
   const times = CronExpressionParser.parse(cron, { currentDate: after, tz: 'UTC' });
   for (;;) {
-    const at = firstMomentOf(times.prev().toDate(), timeZone);
+    const at = resolveLocalTime(times.prev().toDate(), timeZone);
     if (at <= now) return at;
   }
 }
@@ -22,7 +22,7 @@ export function lastScheduled(cron: string, timeZone: string, now: Date): Date {
 export function nextScheduled(cron: string, timeZone: string, after: Date): Date {
   const times = CronExpressionParser.parse(cron, { currentDate: localTime(after, timeZone), tz: 'UTC' });
   for (;;) {
-    const at = firstMomentOf(times.next().toDate(), timeZone);
+    const at = resolveLocalTime(times.next().toDate(), timeZone);
     if (at > after) return at;
   }
 }

@@ -26,11 +26,11 @@ export interface ExchangeLimits {
   readonly maxBytes: number | 'ignored';
   readonly signal?: AbortSignal | undefined;
   /** Checked before connecting, and again before the first byte is written. */
-  readonly leaveBefore?: LeaveDeadline | undefined;
+  readonly sendBefore?: SendDeadline | undefined;
 }
 
 /** The latest time to send a request. */
-export interface LeaveDeadline {
+export interface SendDeadline {
   /** Milliseconds since 1970. */
   readonly at: number;
   /** Must be a wall clock: monotonic clocks stop while a virtual machine is suspended. */
@@ -127,7 +127,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     const { timeoutMs, signal } = this.#limits;
     this.#timer = setTimeout(() => this.#failBy('timeout'), timeoutMs);
     // Checked before the deadline: a suspended process misses both and must report the suspension.
-    if (!this.#mayLeave()) return false;
+    if (!this.#canSend()) return false;
     if (signal?.aborted) this.#onAbort();
     else if (timeoutMs <= 0) this.#fail('timeout', 'there was no time left to send it');
     else signal?.addEventListener('abort', this.#onAbort);
@@ -139,7 +139,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
       controller.abort(new Error('this request is over'));
       this.#fail('connection', 'the connection would have sent it a second time');
       // Checked again: connecting takes time, and the process may have been suspended.
-    } else if (this.#mayLeave()) {
+    } else if (this.#canSend()) {
       this.#sent = true;
       this.#controller = controller;
     } else controller.abort(new Error('nothing may be sent any more'));
@@ -188,9 +188,9 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     this.#fail('connection', message, withoutData(error));
   }
 
-  #mayLeave(): boolean {
-    const { leaveBefore } = this.#limits;
-    const lateMs = leaveBefore === undefined ? 0 : leaveBefore.clock() - leaveBefore.at;
+  #canSend(): boolean {
+    const { sendBefore } = this.#limits;
+    const lateMs = sendBefore === undefined ? 0 : sendBefore.clock() - sendBefore.at;
     if (lateMs > 0 && this.#settle())
       this.#reject(new TooLateError(`it would have left ${lateMs} ms too late`));
     return lateMs <= 0;

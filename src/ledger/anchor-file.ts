@@ -4,17 +4,17 @@ import { z } from 'zod';
 import type { Log } from '../lib/log.ts';
 
 const remembered = z.object({ n: z.int(), hash: z.string(), at: z.string() });
-export type RememberedAnchor = Readonly<z.output<typeof remembered>>;
+export type SavedAnchor = Readonly<z.output<typeof remembered>>;
 
 /** Keeps the newest anchor outside of the database, to detect a restored database. */
 export interface AnchorMemory {
-  recall(): Promise<RememberedAnchor | undefined>;
+  recall(): Promise<SavedAnchor | undefined>;
   /** Never fails: without it, only external anchors detect a restored database. */
-  remember(anchor: RememberedAnchor): Promise<void>;
+  remember(anchor: SavedAnchor): Promise<void>;
 }
 
 /** @returns undefined when the file is missing or unreadable */
-export async function readAnchorFile(folder: string, teamId: string): Promise<RememberedAnchor | undefined> {
+export async function readAnchorFile(folder: string, teamId: string): Promise<SavedAnchor | undefined> {
   try {
     return remembered.parse(JSON.parse(await readFile(fileIn(folder, teamId), 'utf8')));
   } catch {

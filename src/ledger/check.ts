@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { LedgerDifference } from './difference.ts';
 import type { LedgerKey } from './key.ts';
 import type { ForgottenEvents, SealedBlock, SealedEvent, SealHash, SigningBlocks } from './ports.ts';
-import { hashOfSeal, isSigned, leafOf, type Seal } from './seal.ts';
+import { hashSeal, isSigned, leafOf, type Seal } from './seal.ts';
 import { hexOf, treeHead } from './tree.ts';
 
 /**
@@ -41,10 +41,10 @@ export async function checkLedger(snapshot: LedgerSnapshot): Promise<readonly Le
   let unyielded = 0;
   for await (const { seal, events } of snapshot.blocks) {
     if (seal.n !== (last?.n ?? 0) + 1) note('seal_gone', (last?.n ?? 0) + 1);
-    else if (seal.prev !== hashOfSeal(last) || seal.from !== (last?.to ?? 0) + 1)
+    else if (seal.prev !== hashSeal(last) || seal.from !== (last?.to ?? 0) + 1)
       note('seal_changed', seal.n);
     checkBlock({ seal, events }, snapshot, note);
-    if (wanted.has(seal.n)) hashes.set(seal.n, hashOfSeal(seal));
+    if (wanted.has(seal.n)) hashes.set(seal.n, hashSeal(seal));
     last = seal;
     unyielded += events.length;
     if (unyielded >= TURN) {
@@ -92,7 +92,7 @@ export async function areSigningEventsSealed(
     checkBlock(block, measures, () => {
       fits = false;
     });
-    if (last !== undefined && last.to >= newest) fits &&= seal.prev === hashOfSeal(last);
+    if (last !== undefined && last.to >= newest) fits &&= seal.prev === hashSeal(last);
     for (const { seq } of events) missing.delete(seq);
     last = seal;
   }

@@ -7,7 +7,7 @@ import { areSigningEventsSealed, checkLedger, historyDifference } from './check.
 import { createLedgerKey, type LedgerKey, readLedgerKey } from './key.ts';
 import type { Anchor, LedgerKeyStore, LedgerStore, UnsealedEvent } from './ports.ts';
 import { type FileLine, headerLine, type ProvedOrder, receiptLines } from './receipt.ts';
-import { eventLine, hashOfSeal, isSigned, leafOf, type Seal, sealAfter } from './seal.ts';
+import { eventLine, hashSeal, isSigned, leafOf, type Seal, makeNextSeal } from './seal.ts';
 
 export interface LedgerContext {
   readonly store: LedgerStore;
@@ -49,7 +49,7 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
     const leaves = events.map((event, index) =>
       'leaf' in event ? event.leaf : leafOf(eventLine(from + index, event)),
     );
-    return { seal: sealAfter(last, leaves, signer, now()), leaves };
+    return { seal: makeNextSeal(last, leaves, signer, now()), leaves };
   }
 
   async function sealAll(signer: LedgerKey): Promise<void> {
@@ -74,8 +74,8 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
     const left = await memory.recall();
     if (left !== undefined) {
       const [newest, [seal]] = await Promise.all([store.newestSeal(), store.seals(left.n, left.n)]);
-      const difference = historyDifference(left, newest?.n ?? 0, seal && hashOfSeal(seal));
-      if (difference !== undefined) await store.noteDifferences([difference], now());
+      const difference = historyDifference(left, newest?.n ?? 0, seal && hashSeal(seal));
+      if (difference !== undefined) await store.recordDifferences([difference], now());
     }
     isForkChecked = true;
   }
@@ -96,7 +96,7 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
         : [{ code: 'other_key', count: 1, first: newest.n } as const];
     if (differences.length === 0) return;
     log.error({ differences }, 'the ledger doesn’t match its log');
-    await store.noteDifferences(differences, now());
+    await store.recordDifferences(differences, now());
   }
 
   async function anchor(): Promise<void> {
@@ -105,7 +105,7 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
     const seal = await store.newestSeal();
     const at = now();
     if (seal !== undefined && (await store.anchor(seal, at)))
-      await memory.remember({ n: seal.n, hash: hashOfSeal(seal), at: at.toISOString() });
+      await memory.remember({ n: seal.n, hash: hashSeal(seal), at: at.toISOString() });
   }
 
   return {
@@ -120,7 +120,7 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
     },
 
     async alertIfStalled(): Promise<void> {
-      if ((await store.waitingSeconds()) > OVERDUE_SECONDS) await store.noteStalled(now());
+      if ((await store.waitingSeconds()) > OVERDUE_SECONDS) await store.recordStalled(now());
     },
 
     /** Runs at start, then hourly. Reports differences between the ledger, the events and the anchors. */
@@ -146,7 +146,7 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
       ]);
       return {
         fingerprint: key?.fingerprint,
-        newest: newest && { ...newest, hash: hashOfSeal(newest) },
+        newest: newest && { ...newest, hash: hashSeal(newest) },
         anchor,
         waitingSeconds,
       };

@@ -85,13 +85,13 @@ export interface LedgerStore {
   newestAnchor(): Promise<Anchor | undefined>;
   anchorsBetween(from: Date, to: Date): Promise<readonly Anchor[]>;
   /** The first anchor for this seal or a later one. */
-  anchorFrom(n: number): Promise<Anchor | undefined>;
+  findAnchor(n: number): Promise<Anchor | undefined>;
   /** Logs differences and notifies people, unless nothing has changed since the last time. */
-  noteDifferences(differences: readonly LedgerDifference[], at: Date): Promise<void>;
+  recordDifferences(differences: readonly LedgerDifference[], at: Date): Promise<void>;
   /** Logs that a backup was restored, and notifies people. @returns the backup's newest seal */
-  noteRestored(takenAt: Date, at: Date): Promise<Seal | undefined>;
+  recordRestored(takenAt: Date, at: Date): Promise<Seal | undefined>;
   /** Logs that events wait too long for a seal, and notifies people, once until they are sealed. */
-  noteStalled(at: Date): Promise<void>;
+  recordStalled(at: Date): Promise<void>;
 }
 
 /** Stores the key that the bot created itself. Implemented by the store. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hashOfStatement } from '../orders/statement.ts';
+import { hashStatement } from '../orders/statement.ts';
 import type { Statement } from '../orders/statement-shape.ts';
 import type { LedgerKey } from './key.ts';
 import type { Anchor, LedgerStore, SealedEvent } from './ports.ts';
@@ -72,7 +72,7 @@ export async function receiptLines(
   { id, statementHash: hash }: ProvedOrder,
   statement: Statement | undefined,
 ): Promise<FileLine[]> {
-  const isThat = statement !== undefined && hashOfStatement(statement) === hash;
+  const isThat = statement !== undefined && hashStatement(statement) === hash;
   const ofOrder = (await store.ofOrder(id)).filter(isThere);
   const keys = ofOrder.flatMap(({ line }) => keysOf(line));
   const revocations = keys.length === 0 ? [] : (await store.revocationsOf(keys)).filter(isThere);
@@ -115,7 +115,7 @@ async function addSeals(
   anchors: Map<number, Anchor>,
 ): Promise<void> {
   seals.set(seal.n, seal);
-  const anchor = await store.anchorFrom(seal.n);
+  const anchor = await store.findAnchor(seal.n);
   if (anchor === undefined || anchor.n - seal.n > MAX_SEALS_TO_ANCHOR || anchors.has(anchor.n)) return;
   anchors.set(anchor.n, anchor);
   for (const each of await store.seals(seal.n, anchor.n)) seals.set(each.n, each);

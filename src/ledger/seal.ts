@@ -58,11 +58,11 @@ export function leafOf(line: EventLine): Hash {
 }
 
 /** SHA-256 (hex) of a seal's canonical form. */
-export function hashOfSeal(seal: Seal | undefined): string {
+export function hashSeal(seal: Seal | undefined): string {
   return hexOf(seal === undefined ? sha256() : sha256(canonicalJson(seal)));
 }
 
-export function sealAfter(last: Seal | undefined, leaves: readonly Hash[], key: LedgerKey, at: Date): Seal {
+export function makeNextSeal(last: Seal | undefined, leaves: readonly Hash[], key: LedgerKey, at: Date): Seal {
   const from = (last?.to ?? 0) + 1;
   const unsigned = {
     type: 'seal' as const,
@@ -70,7 +70,7 @@ export function sealAfter(last: Seal | undefined, leaves: readonly Hash[], key: 
     from,
     to: from + leaves.length - 1,
     root: hexOf(treeHead(leaves)),
-    prev: hashOfSeal(last),
+    prev: hashSeal(last),
     at: at.toISOString(),
   };
   return { ...unsigned, signature: key.sign(canonicalJson(unsigned)) };

@@ -22,7 +22,7 @@ export function leafHash(entry: string): Hash {
 }
 
 /** From the leaves to the root. A node without a sibling moves up unchanged. */
-function levelsOf(leaves: readonly Hash[]): readonly (readonly Hash[])[] {
+function treeLevels(leaves: readonly Hash[]): readonly (readonly Hash[])[] {
   const levels: (readonly Hash[])[] = [leaves];
   for (let level = leaves; level.length > 1; ) {
     const above: Hash[] = [];
@@ -38,10 +38,10 @@ function levelsOf(leaves: readonly Hash[]): readonly (readonly Hash[])[] {
 }
 
 export function treeHead(leaves: readonly Hash[]): Hash {
-  return levelsOf(leaves).at(-1)?.[0] ?? sha256();
+  return treeLevels(leaves).at(-1)?.[0] ?? sha256();
 }
 
 /** The sibling hashes from a leaf to the root, lowest first. */
 export function auditPath(index: number, leaves: readonly Hash[]): Hash[] {
-  return levelsOf(leaves).flatMap((level, height) => level[(index >> height) ^ 1] ?? []);
+  return treeLevels(leaves).flatMap((level, height) => level[(index >> height) ^ 1] ?? []);
 }

@@ -27,7 +27,7 @@ export function present<Value>(values: readonly Maybe<Value>[]): Value[] {
   return values.filter((value): value is Value => value !== undefined && value !== false);
 }
 
-export function chunksOf<Value>(values: readonly Value[], size: number): Value[][] {
+export function splitIntoChunks<Value>(values: readonly Value[], size: number): Value[][] {
   return Array.from({ length: Math.ceil(values.length / size) }, (_, index) =>
     values.slice(index * size, (index + 1) * size),
   );
@@ -37,7 +37,7 @@ export function chunksOf<Value>(values: readonly Value[], size: number): Value[]
 const SLICE = 500;
 
 /** Yields to the event loop between slices. */
-export async function* slicesOf<Value>(values: readonly Value[]): AsyncGenerator<readonly Value[]> {
+export async function* iterateSlices<Value>(values: readonly Value[]): AsyncGenerator<readonly Value[]> {
   for (let start = 0; start < values.length; start += SLICE) {
     if (start > 0) await setImmediate();
     yield values.slice(start, start + SLICE);
@@ -62,6 +62,6 @@ export async function settleEach<Item, Result>(
 }
 
 /** @throws {AggregateError} unless `errors` is empty */
-export function throwAny(errors: readonly unknown[]): void {
+export function throwIfAny(errors: readonly unknown[]): void {
   if (errors.length > 0) throw new AggregateError(errors, `${errors.length} failed`);
 }

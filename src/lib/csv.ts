@@ -76,7 +76,7 @@ export function decodeFile(
 ): { readonly ok: true; readonly text: string } | { readonly ok: false; readonly issue: UnreadableFile } {
   if (bytes.length > MAX_CSV_BYTES)
     return { ok: false, issue: { code: 'too_large', maxBytes: MAX_CSV_BYTES } };
-  const label = encodingOf(bytes);
+  const label = detectEncoding(bytes);
   const nul = label === 'utf-8' ? bytes.indexOf(0) : -1;
   const readable = nul === -1 ? bytes : bytes.subarray(0, nul);
   try {
@@ -89,7 +89,7 @@ export function decodeFile(
 }
 
 /** Without a byte order mark, every other byte of ASCII in UTF-16 is zero. */
-function encodingOf(bytes: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16be' {
+function detectEncoding(bytes: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16be' {
   const start = Buffer.from(bytes.subarray(0, 4)).toString('hex');
   if (/^fffe|^(?!00)..00(?!00)..00$/.test(start)) return 'utf-16le';
   return /^feff|^00(?!00)..00(?!00)..$/.test(start) ? 'utf-16be' : 'utf-8';
@@ -113,7 +113,7 @@ function readableStart(bytes: Uint8Array): string {
 export async function readCsv(text: string, options: CsvOptions): Promise<ReadCsv> {
   if (Buffer.byteLength(text) > MAX_CSV_BYTES)
     return { ok: false, issue: { line: 1, code: 'too_many_bytes', limit: MAX_CSV_BYTES } };
-  const { content, header: first, delimiter } = layoutOf(text);
+  const { content, header: first, delimiter } = detectLayout(text);
   const bytes = Buffer.from(content);
   // Parsing a header with many columns would be slow.
   if (first.split(delimiter, MAX_COLUMNS + 1).length > MAX_COLUMNS)
@@ -141,7 +141,7 @@ export async function readCsv(text: string, options: CsvOptions): Promise<ReadCs
     },
   });
   try {
-    await pipeline(chunksOf(bytes), parser);
+    await pipeline(splitIntoChunks(bytes), parser);
   } catch (error) {
     if (error instanceof CsvRefusal) return { ok: false, issue: error.issue };
     if (!(error instanceof CsvError)) throw error;
@@ -177,7 +177,7 @@ function repeatedColumn({ line, cells }: CsvRecord, columnOf: CsvOptions['column
 }
 
 /** Normalizes line endings, and finds the first non-blank line and the separator. */
-function layoutOf(text: string): {
+function detectLayout(text: string): {
   readonly content: string;
   readonly header: string;
   readonly delimiter: string;
@@ -195,7 +195,7 @@ function layoutOf(text: string): {
 
 const FILLED_LINE = /^.*\S.*$/m;
 
-async function* chunksOf(bytes: Buffer): AsyncGenerator<Buffer> {
+async function* splitIntoChunks(bytes: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
     await nextTurn();
     yield bytes.subarray(at, at + CHUNK_BYTES);
@@ -203,7 +203,7 @@ async function* chunksOf(bytes: Buffer): AsyncGenerator<Buffer> {
 }
 
 /** Yields to the event loop between items. */
-export async function* inTurns<T>(items: readonly T[]): AsyncGenerator<T> {
+export async function* iterateYielding<T>(items: readonly T[]): AsyncGenerator<T> {
   let since = performance.now();
   for (const item of items) {
     yield item;

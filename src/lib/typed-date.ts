@@ -1,5 +1,5 @@
 import { DAY_MS } from './duration.ts';
-import { cleanText, excerptOf } from './typed-text.ts';
+import { cleanText, shortenText } from './typed-text.ts';
 
 /** With an excerpt of the input. */
 export interface DateIssue {
@@ -100,5 +100,5 @@ function checkedDate(
 }
 
 function dateIssue(code: DateIssue['code'], text: string): TypedDate {
-  return { ok: false, issue: { code, text: excerptOf(text) } };
+  return { ok: false, issue: { code, text: shortenText(text) } };
 }

@@ -15,7 +15,7 @@ export function cleanText(text: string): string {
 const SHOWN_TEXT = 80;
 
 /** Fits into one line of an answer. */
-export function excerptOf(text: string): string {
+export function shortenText(text: string): string {
   const clean = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ');
   return clean.length > SHOWN_TEXT ? `${[...clean].slice(0, SHOWN_TEXT).join('')}…` : clean;
 }

@@ -3,7 +3,7 @@ import type { Amount } from '../money/amount.ts';
 import { type BudgetSpan, periodOf } from '../money/budget.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import type { HeldCode } from './codes.ts';
-import { covers, isInForce, type Mandate } from './mandate.ts';
+import { covers, isActive, type Mandate } from './mandate.ts';
 import type { MandateTerms } from './terms.ts';
 
 /**
@@ -21,7 +21,7 @@ const SPREAD_MS = 8 * HOUR_MS;
 export const SAME_END_MS = 180 * DAY_MS;
 
 /** Reasons that need no action, so no regular order is made. */
-const NEEDS_NOBODY: ReadonlySet<HeldCode> = new Set<HeldCode>([
+const NEEDS_NO_ACTION: ReadonlySet<HeldCode> = new Set<HeldCode>([
   'renewed_meanwhile',
   'let_go',
   'mandate_ended',
@@ -32,32 +32,32 @@ const NEEDS_NOBODY: ReadonlySet<HeldCode> = new Set<HeldCode>([
  * request it.
  */
 export function needsOrder(code: HeldCode): boolean {
-  return code !== 'policy_refuses' && code !== 'earlier_unknown' && !NEEDS_NOBODY.has(code);
+  return code !== 'policy_refuses' && code !== 'earlier_unknown' && !NEEDS_NO_ACTION.has(code);
 }
 
 /** A mandate's amounts used by other orders: sent, unsent, or with an unknown outcome. */
-export interface Taken {
+export interface UsedAmounts {
   /** By the day (UTC, YYYY-MM-DD) of sending. */
   readonly byDay: readonly { readonly day: string; readonly minor: bigint }[];
   readonly countOn: (day: string) => number;
 }
 
 /** The used part of a mandate's total in a period. */
-function takenIn(span: BudgetSpan, day: string, byDay: Taken['byDay']): bigint {
+function usedInPeriod(span: BudgetSpan, day: string, byDay: UsedAmounts['byDay']): bigint {
   const period = periodOf(span, day);
   return byDay.reduce((sum, each) => (periodOf(span, each.day) === period ? sum + each.minor : sum), 0n);
 }
 
 /** Why an amount exceeds a mandate's limits on a day; undefined if it fits. Limits are inclusive. */
-export function overCeiling(
+export function exceededLimit(
   { max_price, max_total, span }: MandateTerms,
   amount: Amount | undefined,
   day: string,
-  taken: Taken,
+  taken: UsedAmounts,
 ): Extract<HeldCode, 'price_unknown' | 'price_above' | 'total_spent' | 'day_full'> | undefined {
   if (amount === undefined || amount.currency !== max_price.currency) return 'price_unknown';
   if (amount.minor > max_price.minor) return 'price_above';
-  if (takenIn(span, day, taken.byDay) + BigInt(amount.minor) > BigInt(max_total.minor)) return 'total_spent';
+  if (usedInPeriod(span, day, taken.byDay) + BigInt(amount.minor) > BigInt(max_total.minor)) return 'total_spent';
   return taken.countOn(day) >= MAX_SENT_A_DAY ? 'day_full' : undefined;
 }
 
@@ -69,17 +69,17 @@ export interface NameEnd {
 }
 
 /** Whether a mandate's notice period for a name has begun. */
-export function isDueFor({ terms }: Mandate, { expiresAt }: NameEnd, now: Date): boolean {
+export function isRenewalDue({ terms }: Mandate, { expiresAt }: NameEnd, now: Date): boolean {
   return expiresAt.getTime() - now.getTime() <= terms.notice * DAY_MS;
 }
 
-export function isInTimeFor(
+export function isInTime(
   { terms, endsAt }: Mandate,
   { name, expiresAt }: Omit<NameEnd, 'renewableUntil'>,
   now: Date,
 ): boolean {
   const actsAt = Math.max(now.getTime(), expiresAt.getTime() - terms.notice * DAY_MS);
-  return actsAt + ANNOUNCED_MS + spreadOf(name) < endsAt.getTime();
+  return actsAt + ANNOUNCED_MS + spreadDelay(name) < endsAt.getTime();
 }
 
 /** The time of sending, and the amount. */
@@ -97,14 +97,14 @@ export function planSending(
   mandate: Mandate,
   end: NameEnd,
   amount: Amount | undefined,
-  taken: Taken,
+  taken: UsedAmounts,
   now: Date,
 ): SendPlan | HeldCode {
-  let sendAfter = new Date(now.getTime() + ANNOUNCED_MS + spreadOf(end.name));
+  let sendAfter = new Date(now.getTime() + ANNOUNCED_MS + spreadDelay(end.name));
   if (sendAfter >= end.renewableUntil) return 'too_late';
   for (;;) {
     const day = utcDay(sendAfter);
-    const over = overCeiling(mandate.terms, amount, day, taken);
+    const over = exceededLimit(mandate.terms, amount, day, taken);
     if (over !== undefined && over !== 'day_full') return over;
     if (over === undefined && amount !== undefined)
       return sendAfter < mandate.endsAt ? { sendAfter, day, amount } : 'mandate_ended';
@@ -115,7 +115,7 @@ export function planSending(
 }
 
 /** Constant for a name, different between names. */
-function spreadOf(name: string): number {
+function spreadDelay(name: string): number {
   let hash = 2_166_136_261;
   for (const character of name) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 16_777_619);
   return (hash >>> 0) % SPREAD_MS;
@@ -139,7 +139,7 @@ export interface ActingFacts {
 }
 
 /** Why a mandate doesn't renew a name, by the name's own facts; undefined if it does. */
-function heldByFacts(facts: ActingFacts): HeldCode | undefined {
+function findHeldReason(facts: ActingFacts): HeldCode | undefined {
   if (facts.hasUnknownRenewal) return 'earlier_unknown';
   if (facts.policy === 'refuses') return 'policy_refuses';
   if (!facts.isAccountLinked) return 'account_gone';
@@ -153,10 +153,10 @@ function heldByFacts(facts: ActingFacts): HeldCode | undefined {
 export function decideActing(
   mandate: Mandate,
   facts: ActingFacts,
-  taken: Taken,
+  taken: UsedAmounts,
   now: Date,
 ): SendPlan | HeldCode {
-  const held = heldByFacts(facts);
+  const held = findHeldReason(facts);
   if (held !== undefined) return held;
   return planSending(mandate, facts.end, facts.amount, taken, now);
 }
@@ -178,19 +178,19 @@ export interface SendingFacts {
   readonly announcedAt: Date | undefined;
   readonly amount: Amount | undefined;
   /** Without this order. */
-  readonly taken: Taken;
+  readonly taken: UsedAmounts;
 }
 
 /** Why a mandate's order must not be marked as sent now; undefined if it may. */
 export function refusalToSend(facts: SendingFacts, now: Date): HeldCode | undefined {
   const { mandate, expiresAt, announcedAt } = facts;
-  if (mandate === undefined || !facts.isUnchanged || !isInForce(mandate, now)) return 'mandate_ended';
+  if (mandate === undefined || !facts.isUnchanged || !isActive(mandate, now)) return 'mandate_ended';
   if (expiresAt === undefined || !covers(mandate, facts.name, facts.touched)) return 'moved_out';
   if (!isSameEnd(facts.actedFor, expiresAt)) return 'renewed_meanwhile';
   if (facts.isLapsing) return 'let_go';
   if (announcedAt === undefined || now.getTime() - announcedAt.getTime() < ANNOUNCED_MS)
     return 'not_announced';
-  return overCeiling(mandate.terms, facts.amount, utcDay(now), facts.taken);
+  return exceededLimit(mandate.terms, facts.amount, utcDay(now), facts.taken);
 }
 
 export function isSameEnd(a: Date, b: Date): boolean {
@@ -234,10 +234,10 @@ export function decideClearance(facts: DueFacts, now: Date): Clearance {
     return { kind: 'later', until: announcedAt === undefined ? new Date(now.getTime() + WAIT_MS) : until };
   }
   if (refusal === 'day_full') {
-    const until = new Date(Date.parse(utcDay(now)) + DAY_MS + spreadOf(facts.name));
+    const until = new Date(Date.parse(utcDay(now)) + DAY_MS + spreadDelay(facts.name));
     return isTooLate(facts.end, until) ? held(refusal) : { kind: 'later', until };
   }
-  const code = refusal ?? heldByFacts(facts) ?? (facts.fitsBudgets ? undefined : 'budget_empty');
+  const code = refusal ?? findHeldReason(facts) ?? (facts.fitsBudgets ? undefined : 'budget_empty');
   if (code !== undefined) return held(code);
   const seenSince = Math.max(facts.madeAt.getTime(), now.getTime() - MAX_LOOKUP_AGE_MS);
   if (facts.lookedAt === undefined || facts.lookedAt.getTime() < seenSince) {

@@ -15,13 +15,13 @@ import type { MandateName } from './ports.ts';
 /** Loads the facts that a mandate's renewal depends on: all that an approval checks, read each time. */
 
 /** A name's expiry, with the latest time for a renewal that keeps it. */
-export function endOfName({ name, expiresAt }: MandateName): NameEnd {
+export function nameEnd({ name, expiresAt }: MandateName): NameEnd {
   const graceDays = zoneFor(name).lifecycle?.autoRenewGraceDays ?? 0;
   return { name, expiresAt, renewableUntil: new Date(expiresAt.getTime() + graceDays * DAY_MS) };
 }
 
 /** The renewal of one name for one year, as input of the policy and the price list. */
-export function renewalOf({ requesterId, account }: Order, name: string) {
+export function buildRenewal({ requesterId, account }: Order, name: string) {
   const input = { names: [name], period: 1 };
   const usesTeamAccount = account.isTeamAccount ?? false;
   return { task: 'renew', names: [name], requesterId, input, usesTeamAccount } as const;
@@ -41,13 +41,13 @@ export interface KnownName {
  * @param without the order to be sent, so that it isn't counted as another renewal
  * @returns undefined while Slack can't look up a person it depends on
  */
-export async function knownName(
+export async function loadName(
   deps: OrdersContext,
   mandate: Order,
   name: MandateName,
   without?: string,
 ): Promise<KnownName | undefined> {
-  const renewal = renewalOf(mandate, name.name);
+  const renewal = buildRenewal(mandate, name.name);
   const [evaluated, cost, account, latest, incident, owner, open] = await Promise.all([
     evaluateOrder(deps, renewal),
     deps.priceOf(renewal),
@@ -57,7 +57,7 @@ export async function knownName(
     name.owner === undefined ? 'member' : deps.directory.membership(name.owner),
     deps.store.openOrders('renew', [name.name]),
   ]);
-  const policy = await policyFor(deps, mandate, evaluated);
+  const policy = await checkPolicy(deps, mandate, evaluated);
   if (policy === 'unknown' || owner === 'unknown') return undefined;
   const openId = open.get(name.name);
   const other =
@@ -67,7 +67,7 @@ export async function knownName(
     cost,
     needsOrder: other !== undefined && other.state !== 'UNKNOWN',
     facts: {
-      end: endOfName(name),
+      end: nameEnd(name),
       isDateCertain: name.isDateCertain && name.deletedAt === undefined,
       hasOwnerLeft: owner === 'left',
       hasOpenIncident: incident,
@@ -84,7 +84,7 @@ export async function knownName(
  * Whether a mandate's approvals still meet the requirements of a name's renewal. Only this lets its orders be sent: it
  * doesn't matter whether approvers have left or lost the permission since.
  */
-async function policyFor(
+async function checkPolicy(
   deps: OrdersContext,
   mandate: Order,
   { demand, policyVersion }: EvaluatedOrder,
@@ -98,7 +98,7 @@ async function policyFor(
   const { isApproved } = approvalProgress(demand, {
     requesters: requestersOf(mandate),
     approvals: givers,
-    signers: needsSignatures(demand) ? await deps.signing.signersOf(mandate, policyVersion) : new Set(),
+    signers: needsSignatures(demand) ? await deps.signing.loadSigners(mandate, policyVersion) : new Set(),
     people: known.people,
     allowSelfApproval: false,
     now: at,
@@ -126,7 +126,7 @@ async function standInsOf(deps: OrdersContext, mandate: Order): Promise<Readonly
  * Amounts that a name's renewal reserves on a day; undefined when a budget is exceeded.
  * @param orderId its order, if any, whose reservation is replaced
  */
-export async function reservationFor(
+export async function loadReservation(
   deps: OrdersContext,
   name: string,
   { cost }: KnownName,

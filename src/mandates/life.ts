@@ -1,16 +1,16 @@
-import { approversOf, refusalOfNonApprover } from '../approvals/approvers.ts';
-import { settleEach, throwAny } from '../lib/collections.ts';
+import { findApprovers, refusalOfNonApprover } from '../approvals/approvers.ts';
+import { settleEach, throwIfAny } from '../lib/collections.ts';
 import { WEEK_MS } from '../lib/duration.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from '../orders/change-order.ts';
 import { findChangedParts, stopContradicted } from '../orders/check-statement.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import { differenceFromLog } from '../orders/log-limits.ts';
 import type { Order } from '../orders/order.ts';
-import { accountGone, checkMembers, type MemberCheck, type Party, partiesOf } from '../orders/parties.ts';
+import { accountGone, checkMembers, type MemberCheck, type Party, findParties } from '../orders/parties.ts';
 import type { OrderStore, SystemViewer } from '../orders/ports.ts';
 import type { PlainSummary, StatementPart } from '../orders/summary.ts';
 import type { MandateEnd } from './codes.ts';
-import { isInForce, type MandateInForce, mandateOf } from './mandate.ts';
+import { isActive, type ActiveMandate, readMandate } from './mandate.ts';
 import { endOfMandate, mandateTerms } from './terms.ts';
 
 /** Starts and ends mandates. Their orders are in `run.ts`. */
@@ -22,14 +22,14 @@ const ENDING_SOON_MS = WEEK_MS;
  * Starts an approved mandate, if it and its people are unchanged. Sends nothing.
  * @returns false when Slack can't look up its people: try again
  */
-export async function putInForce(deps: OrdersContext, orderId: string): Promise<boolean> {
+export async function activateMandate(deps: OrdersContext, orderId: string): Promise<boolean> {
   const outcome = await changeOrder(deps, orderId, async (order) =>
-    decideInForce(await loadInForce(deps, order)),
+    decideActivation(await loadActivation(deps, order)),
   );
   return outcome.ok || outcome.refusal.code !== 'membership_unknown';
 }
 
-interface InForceContext {
+interface ActivationContext {
   readonly order: Order;
   readonly changedParts: readonly StatementPart[] | undefined;
   readonly isLinked: boolean;
@@ -37,8 +37,8 @@ interface InForceContext {
   readonly now: Date;
 }
 
-async function loadInForce(deps: OrdersContext, order: Order): Promise<InForceContext> {
-  const { people, isLinked } = await partiesOf(deps.findAccount, order);
+async function loadActivation(deps: OrdersContext, order: Order): Promise<ActivationContext> {
+  const { people, isLinked } = await findParties(deps.findAccount, order);
   return {
     ...{ order, isLinked, now: deps.now() },
     members: await checkMembers(deps.directory, people),
@@ -46,7 +46,7 @@ async function loadInForce(deps: OrdersContext, order: Order): Promise<InForceCo
   };
 }
 
-function decideInForce(context: InForceContext): Decision {
+function decideActivation(context: ActivationContext): Decision {
   const { order, members, now } = context;
   const stop = (summary: PlainSummary): Decision => ({ event: { type: 'stopped', summary } });
   if (order.state !== 'APPROVED' || order.task !== 'mandate') return { refusal: { code: 'not_due' } };
@@ -79,7 +79,7 @@ export async function endMandate(
 ): Promise<ChangeOutcome> {
   const order = await deps.store.load(orderId, 'system');
   if (order !== undefined && order.requesterId !== userId) {
-    const policy = await approversOf(deps, order, [userId], 'general');
+    const policy = await findApprovers(deps, order, [userId], 'general');
     const refusal = refusalOfNonApprover(policy, userId, 'end_mandate');
     if (refusal !== undefined) return { ok: false, refusal, order };
   }
@@ -87,8 +87,8 @@ export async function endMandate(
 }
 
 /** Ends a mandate when one of its people has left. @returns whether it is still active */
-export async function endIfLeft(deps: OrdersContext, order: Order): Promise<boolean> {
-  const { people } = await partiesOf(deps.findAccount, order);
+export async function endIfPersonLeft(deps: OrdersContext, order: Order): Promise<boolean> {
+  const { people } = await findParties(deps.findAccount, order);
   const [asker, owner] = people;
   const parties: (Party & { readonly because: MandateEnd['because'] })[] = [
     ...(asker === undefined ? [] : [{ ...asker, because: 'requester_left' as const }]),
@@ -109,7 +109,7 @@ export async function endIfLeft(deps: OrdersContext, order: Order): Promise<bool
 
 /** Ends all active mandates: their spending is no longer certain. */
 export async function endAfterRestore(deps: OrdersContext): Promise<void> {
-  for (const { id, mandateEnd } of await mandatesOf(deps.store, 'system'))
+  for (const { id, mandateEnd } of await loadStartedMandates(deps.store, 'system'))
     if (mandateEnd === undefined)
       await changeOrder(deps, id, () => ({ event: { type: 'mandate_ended', because: 'database_restored' } }));
 }
@@ -127,19 +127,19 @@ export async function endIfContradicted(deps: OrdersContext, order: Order): Prom
 const MAX_MANDATES = 500;
 
 /** The orders of all mandates that have started, newest first. */
-export function mandatesOf(store: OrderStore, viewer: SystemViewer): Promise<readonly Order[]> {
+export function loadStartedMandates(store: OrderStore, viewer: SystemViewer): Promise<readonly Order[]> {
   return store.list({ viewer, tasks: ['mandate'], states: ['SUCCEEDED'], limit: MAX_MANDATES });
 }
 
 /** Oldest first. */
-export async function mandatesInForce(
+export async function loadActiveMandates(
   { store, now }: { readonly store: OrderStore; readonly now: () => Date },
   viewer: SystemViewer,
-): Promise<readonly MandateInForce[]> {
+): Promise<readonly ActiveMandate[]> {
   const at = now();
-  return (await mandatesOf(store, viewer)).toReversed().flatMap((order) => {
-    const mandate = mandateOf(order);
-    return mandate !== undefined && isInForce(mandate, at) ? [{ order, mandate }] : [];
+  return (await loadStartedMandates(store, viewer)).toReversed().flatMap((order) => {
+    const mandate = readMandate(order);
+    return mandate !== undefined && isActive(mandate, at) ? [{ order, mandate }] : [];
   });
 }
 
@@ -164,5 +164,5 @@ export async function stopUnsent(deps: OrdersContext, mandateId: string): Promis
       event: { type: 'stopped', summary: { code: 'mandate_held', because: 'mandate_ended' } },
     })),
   );
-  throwAny(stopped.errors);
+  throwIfAny(stopped.errors);
 }

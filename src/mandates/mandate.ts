@@ -1,5 +1,5 @@
 import type { Order } from '../orders/order.ts';
-import { fitsPatterns, type NamePatterns, sortPatterns } from '../policy/name-patterns.ts';
+import { matchesPatterns, type NamePatterns, sortPatterns } from '../policy/name-patterns.ts';
 import { subjectOf } from '../policy/subject.ts';
 import type { MandateEnd } from './codes.ts';
 import { endOfMandate, type MandateTerms, mandateTerms } from './terms.ts';
@@ -20,13 +20,13 @@ export interface Mandate {
   readonly end: MandateEnd | undefined;
 }
 
-export interface MandateInForce {
+export interface ActiveMandate {
   readonly order: Order;
   readonly mandate: Mandate;
 }
 
 /** @returns undefined for another kind of order, or a mandate that hasn't started */
-export function mandateOf(order: Order): Mandate | undefined {
+export function readMandate(order: Order): Mandate | undefined {
   if (order.task !== 'mandate' || order.state !== 'SUCCEEDED' || order.closedAt === undefined)
     return undefined;
   const terms = mandateTerms.safeParse(order.input).data;
@@ -42,12 +42,12 @@ export function mandateOf(order: Order): Mandate | undefined {
 }
 
 /** Whether a mandate allows sending at this time. */
-export function isInForce({ end, endsAt }: Mandate, at: Date): boolean {
+export function isActive({ end, endsAt }: Mandate, at: Date): boolean {
   return end === undefined && at < endsAt;
 }
 
 export function covers({ patterns }: Mandate, name: string, touched: readonly string[]): boolean {
-  return fitsPatterns(patterns, subjectOf(name, 'host'), touched) === 'yes';
+  return matchesPatterns(patterns, subjectOf(name, 'host'), touched) === 'yes';
 }
 
 /** If several mandates cover a name, the oldest applies, whatever the others allow. */
@@ -62,6 +62,6 @@ export function mandateFor(
   at: Date,
 ): Mandate | undefined {
   return mandates
-    .filter((mandate) => isInForce(mandate, at) && covers(mandate, name, touched))
+    .filter((mandate) => isActive(mandate, at) && covers(mandate, name, touched))
     .toSorted(byAge)[0];
 }

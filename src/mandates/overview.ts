@@ -5,20 +5,20 @@ import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
 import type { OrderLogEntry } from '../orders/order-events.ts';
 import type { SystemViewer } from '../orders/ports.ts';
-import { maySee, type PersonViewer, visibleIds } from '../orders/visibility.ts';
+import { canSee, type PersonViewer, visibleIds } from '../orders/visibility.ts';
 import { utcDay } from '../zones/calendar-day.ts';
-import { decideActing, isInTimeFor, overCeiling, type SendPlan, type Taken } from './acting.ts';
+import { decideActing, isInTime, exceededLimit, type SendPlan, type UsedAmounts } from './acting.ts';
 import type { HeldCode } from './codes.ts';
-import { knownName, reservationFor } from './facts.ts';
-import { mandatesInForce } from './life.ts';
-import { type Mandate, type MandateInForce, mandateFor } from './mandate.ts';
+import { loadName, loadReservation } from './facts.ts';
+import { loadActiveMandates } from './life.ts';
+import { type Mandate, type ActiveMandate, mandateFor } from './mandate.ts';
 import type { MandateAct, MandateName } from './ports.ts';
 import type { MandateTerms } from './terms.ts';
 
 /** Overviews of mandates, before the decision and while active. */
 
 /** An active mandate, with its past and upcoming renewals. */
-export interface MandateStatus extends MandateInForce {
+export interface MandateStatus extends ActiveMandate {
   readonly history: readonly OrderLogEntry[];
   /** The current month or year of its total. */
   readonly period: string;
@@ -41,19 +41,19 @@ export async function mandateStatuses(
   viewer: PersonViewer,
 ): Promise<{ readonly shown: readonly MandateStatus[]; readonly hidden: number }> {
   const now = deps.now();
-  const all = await mandatesInForce(deps, 'system');
+  const all = await loadActiveMandates(deps, 'system');
   const ids = all.map(({ order }) => order.id);
   const visible = await visibleIds(deps, viewer, ids);
   const given = all.filter(({ order }) => visible.has(order.id));
   const hidden = all.length - given.length;
   if (given.length === 0) return { shown: [], hidden };
-  const coming = await comingNames(
+  const coming = await upcomingNames(
     deps,
     all.map(({ mandate }) => mandate),
   );
   const shown = await Promise.all(
     given.map(async ({ order, mandate }): Promise<MandateStatus> => {
-      const { from, until, period } = boundsOf(mandate.terms.span, utcDay(now));
+      const { from, until, period } = periodBounds(mandate.terms.span, utcDay(now));
       const [spent, acts, history] = await Promise.all([
         deps.mandates.spentBy(mandate.id, from, until),
         deps.mandates.actsBy(mandate.id, new Date(now.getTime() - SHOWN_DAYS * DAY_MS)),
@@ -66,7 +66,7 @@ export async function mandateStatuses(
 }
 
 /** The first day of a month or year, and the first day after it. */
-function boundsOf(span: BudgetSpan, day: string) {
+function periodBounds(span: BudgetSpan, day: string) {
   const period = periodOf(span, day);
   const from = span === 'month' ? `${period}-01` : `${period}-01-01`;
   const next = new Date(from);
@@ -76,7 +76,7 @@ function boundsOf(span: BudgetSpan, day: string) {
 }
 
 /** The names that each mandate will renew within 30 days. */
-async function comingNames(
+async function upcomingNames(
   deps: OrdersContext,
   mandates: readonly Mandate[],
 ): Promise<ReadonlyMap<string, readonly MandateName[]>> {
@@ -84,10 +84,10 @@ async function comingNames(
   const notice = Math.max(...mandates.map(({ terms }) => terms.notice));
   const until = new Date(now.getTime() + (SHOWN_DAYS + notice) * DAY_MS);
   const names = await deps.mandates.due(now, until, undefined, MAX_COMING);
-  const touched = await deps.tagsTouched(names.map(({ name }) => name));
+  const touched = await deps.affectedTags(names.map(({ name }) => name));
   const found = new Map<string, MandateName[]>();
   for (const name of names) {
-    const acting = mandates.filter((mandate) => isInTimeFor(mandate, name, now));
+    const acting = mandates.filter((mandate) => isInTime(mandate, name, now));
     const mandate = mandateFor(acting, name.name, touched.get(name.name) ?? [], now);
     const actsAt = name.expiresAt.getTime() - (mandate?.terms.notice ?? 0) * DAY_MS;
     if (mandate === undefined || actsAt > now.getTime() + SHOWN_DAYS * DAY_MS) continue;
@@ -97,8 +97,8 @@ async function comingNames(
 }
 
 /** Without a domain service, no mandate renews. */
-async function actingMandates(deps: OrdersContext, viewer: SystemViewer): Promise<readonly MandateInForce[]> {
-  return deps.servicePlaces.jsonUrl === undefined ? [] : mandatesInForce(deps, viewer);
+async function actingMandates(deps: OrdersContext, viewer: SystemViewer): Promise<readonly ActiveMandate[]> {
+  return deps.servicePlaces.jsonUrl === undefined ? [] : loadActiveMandates(deps, viewer);
 }
 
 interface EndingName {
@@ -107,20 +107,20 @@ interface EndingName {
 }
 
 /** The active mandates that cover some names and don't end before they would renew them. */
-async function mandatesCovering(
+async function findCoveringMandates(
   deps: OrdersContext,
   names: readonly EndingName[],
   viewer: SystemViewer,
-): Promise<ReadonlyMap<string, MandateInForce>> {
+): Promise<ReadonlyMap<string, ActiveMandate>> {
   const now = deps.now();
   const given = await actingMandates(deps, viewer);
   if (given.length === 0) return new Map();
-  const touched = await deps.tagsTouched(names.map(({ name }) => name));
+  const touched = await deps.affectedTags(names.map(({ name }) => name));
   return new Map(
     names.flatMap(({ name, expiresAt }) => {
       const acting = given
         .map(({ mandate }) => mandate)
-        .filter((mandate) => expiresAt === undefined || isInTimeFor(mandate, { name, expiresAt }, now));
+        .filter((mandate) => expiresAt === undefined || isInTime(mandate, { name, expiresAt }, now));
       const chosen = mandateFor(acting, name, touched.get(name) ?? [], now);
       const found = given.find(({ mandate }) => mandate === chosen);
       return found === undefined ? [] : [[name, found] as const];
@@ -152,7 +152,7 @@ export async function previewOf(
     deps.mandates.findMany(names),
     deps.costOn(names, utcDay(new Date(now.getTime() - 365 * DAY_MS))),
     deps.costOn(names, utcDay(now)),
-    mandatesCovering(
+    findCoveringMandates(
       deps,
       names.map((name) => ({ name })),
       'system',
@@ -167,7 +167,7 @@ export async function previewOf(
     held: names.flatMap((name, index) => {
       const amount = nextYear.names[index]?.quote?.amount;
       const because =
-        overCeiling(terms, amount, utcDay(now), nothing) ??
+        exceededLimit(terms, amount, utcDay(now), nothing) ??
         (known.get(name)?.isDateCertain === true ? undefined : 'date_in_doubt');
       return because === undefined ? [] : [{ name, because }];
     }),
@@ -176,7 +176,7 @@ export async function previewOf(
 }
 
 /** Which of these expiries an active mandate will renew in time. */
-export async function mandatesInTime(
+export async function findMandatesInTime(
   deps: OrdersContext,
 ): Promise<(end: { readonly name: string; readonly expiresAt: Date }) => boolean> {
   const now = deps.now();
@@ -187,35 +187,35 @@ export async function mandatesInTime(
     }),
   );
   return (end) =>
-    covering.some(({ mandate, names }) => names.has(end.name) && isInTimeFor(mandate, end, now));
+    covering.some(({ mandate, names }) => names.has(end.name) && isInTime(mandate, end, now));
 }
 
 export interface CoveringMandate {
   /** Undefined when the viewer may not see it. */
-  readonly given: MandateInForce | undefined;
+  readonly given: ActiveMandate | undefined;
   /** It ends before it would renew the name. */
   readonly isOverBefore: boolean;
 }
 
 /** The mandate that covers a name (if several, the one that applies); undefined when none does. */
-export async function mandateOfName(
+export async function findMandate(
   deps: OrdersContext,
   name: string,
   viewer: PersonViewer,
 ): Promise<CoveringMandate | undefined> {
   const expiresAt = (await deps.mandates.find(name))?.expiresAt;
-  const acting = (await mandatesCovering(deps, [{ name, expiresAt }], 'system')).get(name);
-  const covering = acting ?? (await mandatesCovering(deps, [{ name }], 'system')).get(name);
+  const acting = (await findCoveringMandates(deps, [{ name, expiresAt }], 'system')).get(name);
+  const covering = acting ?? (await findCoveringMandates(deps, [{ name }], 'system')).get(name);
   if (covering === undefined) return undefined;
-  const isVisible = await maySee(deps, covering.order, viewer);
+  const isVisible = await canSee(deps, covering.order, viewer);
   return { given: isVisible ? covering : undefined, isOverBefore: acting === undefined };
 }
 
 /** Active mandates that a person requested or approved. */
-export async function mandatesOfPerson(
+export async function findMandatesByPerson(
   deps: OrdersContext,
   userId: string,
-): Promise<readonly MandateInForce[]> {
+): Promise<readonly ActiveMandate[]> {
   return (await actingMandates(deps, 'system')).filter(
     ({ order }) =>
       order.requesterId === userId || order.approvals.some((approval) => approval.userId === userId),
@@ -230,7 +230,7 @@ export interface Outlook {
   readonly uncovered: readonly string[];
 }
 
-export async function outlookOf(
+export async function loadOutlook(
   deps: OrdersContext,
   watched: readonly (EndingName & { readonly owner?: string | undefined })[],
   viewer: SystemViewer,
@@ -238,10 +238,10 @@ export async function outlookOf(
   const names = watched.map(({ name }) => name);
   const [open, covering] = await Promise.all([
     deps.store.openOrders('renew', names),
-    mandatesCovering(deps, watched, viewer),
+    findCoveringMandates(deps, watched, viewer),
   ]);
   const planned = new Map([
-    ...(await renewalsUnderWay(deps, open, viewer)),
+    ...(await pendingRenewals(deps, open, viewer)),
     ...(await renewalsAhead(deps, covering)),
   ]);
   const renewals = new Map<string, Date>();
@@ -256,7 +256,7 @@ export async function outlookOf(
 }
 
 /** When mandates' existing orders are sent. @param open the open order of each name */
-async function renewalsUnderWay(
+async function pendingRenewals(
   { store, now }: OrdersContext,
   open: ReadonlyMap<string, string>,
   viewer: SystemViewer,
@@ -273,29 +273,29 @@ async function renewalsUnderWay(
 /** When mandates will renew other names, by the same rules. */
 async function renewalsAhead(
   deps: OrdersContext,
-  covering: ReadonlyMap<string, MandateInForce>,
+  covering: ReadonlyMap<string, ActiveMandate>,
 ): Promise<readonly (readonly [string, Date])[]> {
   const now = deps.now().getTime();
-  const taken = new Map<string, Taken>();
+  const taken = new Map<string, UsedAmounts>();
   const found: [string, Date][] = [];
   for (const name of await deps.mandates.aheadAmong([...covering.keys()])) {
     const given = covering.get(name.name);
-    const known = given && (await knownName(deps, given.order, name));
+    const known = given && (await loadName(deps, given.order, name));
     if (given === undefined || known === undefined || known.needsOrder) continue;
     const { mandate } = given;
-    const before = taken.get(mandate.id) ?? (await deps.mandates.takenBy(mandate.id));
+    const before = taken.get(mandate.id) ?? (await deps.mandates.usedBy(mandate.id));
     const actsAt = Math.max(name.expiresAt.getTime() - mandate.terms.notice * DAY_MS, now);
     const plan = decideActing(mandate, known.facts, before, new Date(actsAt));
     if (typeof plan === 'string') continue;
-    if ((await reservationFor(deps, name.name, known, plan.day)) === undefined) continue;
-    taken.set(mandate.id, withPlan(before, plan));
+    if ((await loadReservation(deps, name.name, known, plan.day)) === undefined) continue;
+    taken.set(mandate.id, addPlan(before, plan));
     found.push([name.name, plan.sendAfter]);
   }
   return found;
 }
 
 /** Usage of the limits after one more order. */
-function withPlan({ byDay, countOn }: Taken, { day, amount }: SendPlan): Taken {
+function addPlan({ byDay, countOn }: UsedAmounts, { day, amount }: SendPlan): UsedAmounts {
   return {
     byDay: [...byDay, { day, minor: BigInt(amount.minor) }],
     countOn: (on) => countOn(on) + (on === day ? 1 : 0),

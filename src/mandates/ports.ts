@@ -1,6 +1,6 @@
 import type { Amount } from '../money/amount.ts';
 import type { OrderCreation } from '../orders/ports.ts';
-import type { Taken } from './acting.ts';
+import type { UsedAmounts } from './acting.ts';
 import type { HeldCode } from './codes.ts';
 
 export interface MandateName {
@@ -62,7 +62,7 @@ export interface MandateStore {
   /** Watched names that match some patterns and don't lapse, sorted. */
   namesFitting(patterns: readonly string[]): Promise<readonly string[]>;
   /** Amounts used by a mandate's orders. @param without an order to omit */
-  takenBy(mandateId: string, without?: string): Promise<Taken>;
+  usedBy(mandateId: string, without?: string): Promise<UsedAmounts>;
   latestAccount(name: string): Promise<string | undefined>;
   /**
    * Saves a mandate's order, reserves its amount in the budgets and the limits, and queues the notification. Everything
@@ -74,13 +74,13 @@ export interface MandateStore {
   /** Holds a mandate's order: the name gets a regular order instead. @returns false when already held */
   hold(orderId: string, held: HeldCode, at: Date): Promise<boolean>;
   /** Held names whose regular order is due, longest due first. */
-  toAskFor(now: Date, limit: number): Promise<readonly MandateAct[]>;
+  dueForRegularOrder(now: Date, limit: number): Promise<readonly MandateAct[]>;
   /** Retries a regular order that failed, with a delay that doubles each time. */
-  askingFailed(actId: string, at: Date): Promise<void>;
+  delayRegularOrder(actId: string, at: Date): Promise<void>;
   /** Number of names waiting for a retry. */
-  failingToAsk(): Promise<number>;
+  countDelayedOrders(): Promise<number>;
   /** Records a name's regular order; undefined: none is possible. */
-  askedFor(actId: string, orderId: string | undefined, at: Date): Promise<void>;
+  recordRegularOrder(actId: string, orderId: string | undefined, at: Date): Promise<void>;
   actsBy(mandateId: string, since: Date): Promise<readonly MandateAct[]>;
   /** A mandate's spending from one day until before another, plus pending and unknown amounts, in minor units. */
   spentBy(

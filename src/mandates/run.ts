@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { present, settleEach, throwAny } from '../lib/collections.ts';
+import { present, settleEach, throwIfAny } from '../lib/collections.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import { newOrder } from '../orders/decide-request.ts';
@@ -7,11 +7,11 @@ import type { Order } from '../orders/order.ts';
 import { checkRequest, newOrderId } from '../orders/request-context.ts';
 import { requestOrder } from '../orders/request-order.ts';
 import { NO_SECRETS } from '../orders/salted-secret.ts';
-import { decideActing, isDueFor, type SendPlan } from './acting.ts';
+import { decideActing, isRenewalDue, type SendPlan } from './acting.ts';
 import type { HeldCode } from './codes.ts';
-import { endOfName, type KnownName, knownName, renewalOf, reservationFor } from './facts.ts';
-import { endIfContradicted, endIfLeft, mandatesOf, stopUnsent } from './life.ts';
-import { isInForce, type MandateInForce, mandateFor, mandateOf } from './mandate.ts';
+import { nameEnd, type KnownName, loadName, buildRenewal, loadReservation } from './facts.ts';
+import { endIfContradicted, endIfPersonLeft, loadStartedMandates, stopUnsent } from './life.ts';
+import { isActive, type ActiveMandate, mandateFor, readMandate } from './mandate.ts';
 import type { MandateAct, MandateName } from './ports.ts';
 import { MAX_NOTICE_DAYS } from './terms.ts';
 
@@ -25,47 +25,47 @@ const PAGE = 200;
 /** After its expiry, a name may still be renewable for this long. */
 const LONGEST_GRACE_DAYS = 45;
 /** Held names processed per run. */
-const MAX_ASKED = 500;
+const MAX_HELD_NAMES = 500;
 
 /**
  * Runs the mandates that are due. A failure doesn't affect other mandates and names.
  * @throws {AggregateError} after everything was tried
  */
 export async function runMandates(deps: OrdersContext): Promise<void> {
-  const tended = await settleEach(await mandatesOf(deps.store, 'system'), (order) =>
-    tendMandate(deps, order),
+  const tended = await settleEach(await loadStartedMandates(deps.store, 'system'), (order) =>
+    maintainMandate(deps, order),
   );
-  if (deps.servicePlaces.jsonUrl === undefined) return throwAny(tended.errors);
-  const acted = await actForDueNames(deps, present(tended.results));
-  throwAny([...tended.errors, ...acted.errors, ...(await askForHeldNames(deps))]);
+  if (deps.servicePlaces.jsonUrl === undefined) return throwIfAny(tended.errors);
+  const acted = await renewDueNames(deps, present(tended.results));
+  throwIfAny([...tended.errors, ...acted.errors, ...(await requestForHeldNames(deps))]);
 }
 
-async function askForHeldNames(deps: OrdersContext): Promise<readonly unknown[]> {
-  const due = await deps.mandates.toAskFor(deps.now(), MAX_ASKED);
+async function requestForHeldNames(deps: OrdersContext): Promise<readonly unknown[]> {
+  const due = await deps.mandates.dueForRegularOrder(deps.now(), MAX_HELD_NAMES);
   const { errors } = await settleEach(due, async (act) => {
     try {
-      await askFor(deps, act);
+      await requestRegularOrder(deps, act);
     } catch (err) {
-      await deps.mandates.askingFailed(act.id, deps.now());
+      await deps.mandates.delayRegularOrder(act.id, deps.now());
       throw err;
     }
   });
-  const failing = await deps.mandates.failingToAsk();
+  const failing = await deps.mandates.countDelayedOrders();
   return failing > errors.length
     ? [...errors, new Error(`${failing} names are waiting for their orders`)]
     : errors;
 }
 
 /** Ends a mandate whose people have left, or stops an ended one's unsent orders. @returns it if it is still active */
-async function tendMandate(deps: OrdersContext, order: Order): Promise<MandateInForce | undefined> {
-  const mandate = mandateOf(order);
+async function maintainMandate(deps: OrdersContext, order: Order): Promise<ActiveMandate | undefined> {
+  const mandate = readMandate(order);
   if (mandate === undefined || (await endIfContradicted(deps, order))) return undefined;
-  if (isInForce(mandate, deps.now())) return (await endIfLeft(deps, order)) ? { order, mandate } : undefined;
+  if (isActive(mandate, deps.now())) return (await endIfPersonLeft(deps, order)) ? { order, mandate } : undefined;
   await stopUnsent(deps, mandate.id);
   return undefined;
 }
 
-async function actForDueNames(deps: OrdersContext, given: readonly MandateInForce[]) {
+async function renewDueNames(deps: OrdersContext, given: readonly ActiveMandate[]) {
   const errors: unknown[] = [];
   if (given.length === 0) return { errors };
   const mandates = given.map(({ mandate }) => mandate);
@@ -75,13 +75,13 @@ async function actForDueNames(deps: OrdersContext, given: readonly MandateInForc
   let after: MandateName | undefined;
   for (;;) {
     const page: readonly MandateName[] = await deps.mandates.due(from, until, after, PAGE);
-    const touched = await deps.tagsTouched(page.map(({ name }) => name));
+    const touched = await deps.affectedTags(page.map(({ name }) => name));
     for (const name of page) {
       const mandate = mandateFor(mandates, name.name, touched.get(name.name) ?? [], now);
       const chosen = given.find((each) => each.mandate === mandate);
-      const isDue = chosen !== undefined && isDueFor(chosen.mandate, endOfName(name), now);
-      if (!isDue || endOfName(name).renewableUntil <= now) continue;
-      await actFor(deps, chosen, name).catch((err: unknown) => {
+      const isDue = chosen !== undefined && isRenewalDue(chosen.mandate, nameEnd(name), now);
+      if (!isDue || nameEnd(name).renewableUntil <= now) continue;
+      await renewName(deps, chosen, name).catch((err: unknown) => {
         errors.push(err);
         deps.log.error({ err, mandateId: chosen.mandate.id, name: name.name }, 'acting for a name');
       });
@@ -91,16 +91,16 @@ async function actForDueNames(deps: OrdersContext, given: readonly MandateInForc
   }
 }
 
-async function actFor(
+async function renewName(
   deps: OrdersContext,
-  { order, mandate }: MandateInForce,
+  { order, mandate }: ActiveMandate,
   name: MandateName,
 ): Promise<void> {
-  const known = await knownName(deps, order, name);
+  const known = await loadName(deps, order, name);
   // Nothing to decide while another order is open or Slack can't look up people.
   if (known === undefined || known.needsOrder) return;
   const now = deps.now();
-  const taken = await deps.mandates.takenBy(mandate.id);
+  const taken = await deps.mandates.usedBy(mandate.id);
   const plan = decideActing(mandate, known.facts, taken, now);
   // It ends too soon to send anything: another mandate may follow.
   if (plan === 'mandate_ended') return;
@@ -111,7 +111,7 @@ async function actFor(
     at: now,
     amount: known.facts.amount,
   };
-  const held = typeof plan === 'string' ? plan : await orderFor(deps, { order, name, known, plan });
+  const held = typeof plan === 'string' ? plan : await buildOrder(deps, { order, name, known, plan });
   if (held !== undefined) await deps.mandates.keepHeld(act, held);
 }
 
@@ -122,9 +122,9 @@ interface PlannedAct {
   readonly plan: SendPlan;
 }
 
-async function orderFor(deps: OrdersContext, planned: PlannedAct): Promise<HeldCode | undefined> {
+async function buildOrder(deps: OrdersContext, planned: PlannedAct): Promise<HeldCode | undefined> {
   const { order: mandate, name, known, plan } = planned;
-  const reservation = await reservationFor(deps, name.name, known, plan.day);
+  const reservation = await loadReservation(deps, name.name, known, plan.day);
   if (reservation === undefined) return 'budget_empty';
   const account = await deps.findAccount(mandate.account.id);
   if (account === undefined) return 'account_gone';
@@ -149,7 +149,7 @@ async function orderFor(deps: OrdersContext, planned: PlannedAct): Promise<HeldC
       secrets: NO_SECRETS,
       servicePlaces: deps.servicePlaces,
     },
-    { state: 'APPROVED', moments: { expiresAt: endOfName(name).renewableUntil } },
+    { state: 'APPROVED', moments: { expiresAt: nameEnd(name).renewableUntil } },
   );
   if ('issue' in created) return 'account_gone';
   const act = { name: name.name, expiresAt: name.expiresAt, mandateId: mandate.id, at, amount: plan.amount };
@@ -163,16 +163,16 @@ async function orderFor(deps: OrdersContext, planned: PlannedAct): Promise<HeldC
  * requested.
  */
 async function renewalRequest({ settings }: OrdersContext, mandate: Order, name: string) {
-  const { task, input, requesterId } = renewalOf(mandate, name);
+  const { task, input, requesterId } = buildRenewal(mandate, name);
   const channelId = (await settings()).reminderChannel ?? mandate.channelId;
   return { task, input, requesterId, channelId, secret: undefined, reason: undefined, threadTs: undefined };
 }
 
 /** Makes a regular order for a name that its mandate doesn't renew. */
-async function askFor(deps: OrdersContext, act: MandateAct): Promise<void> {
+async function requestRegularOrder(deps: OrdersContext, act: MandateAct): Promise<void> {
   const mandate = await deps.store.load(act.mandateId, 'system');
   if (mandate === undefined) return;
-  const account = (await deps.findAccount(mandate.account.id)) ?? (await deps.accountOf(mandate.requesterId));
+  const account = (await deps.findAccount(mandate.account.id)) ?? (await deps.findAccountFor(mandate.requesterId));
   const outcome = await requestOrder(deps, {
     ...(await renewalRequest(deps, mandate, act.name)),
     account,
@@ -182,5 +182,5 @@ async function askFor(deps: OrdersContext, act: MandateAct): Promise<void> {
   const hasOrder = outcome.kind === 'accepted' || outcome.kind === 'open_already';
   // The held order will be stopped soon.
   if (outcome.kind === 'open_already' && outcome.order.mandated !== undefined) return;
-  await deps.mandates.askedFor(act.id, hasOrder ? outcome.order.id : undefined, deps.now());
+  await deps.mandates.recordRegularOrder(act.id, hasOrder ? outcome.order.id : undefined, deps.now());
 }

@@ -8,8 +8,8 @@ import { needsSignatures } from '../policy/policy.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { type Clearance, type DueFacts, decideClearance, refusalToSend } from './acting.ts';
 import type { HeldCode } from './codes.ts';
-import { knownName, renewalOf, reservationFor } from './facts.ts';
-import { mandateOf } from './mandate.ts';
+import { loadName, buildRenewal, loadReservation } from './facts.ts';
+import { readMandate } from './mandate.ts';
 
 /**
  * The last checks of a mandate's order before it is sent: all that an approval checks, repeated in the transaction that
@@ -21,7 +21,7 @@ export type Cleared =
   | (Extract<Clearance, { kind: 'clear' }> & { readonly sending: MandatedSending })
   | Exclude<Clearance, { kind: 'clear' }>;
 
-export async function clearForMandate(deps: OrdersContext, order: Order): Promise<Cleared> {
+export async function checkClearance(deps: OrdersContext, order: Order): Promise<Cleared> {
   const now = deps.now();
   const loaded = await loadDue(deps, order, now);
   if (!('facts' in loaded)) return loaded;
@@ -43,21 +43,21 @@ async function loadDue(deps: OrdersContext, order: Order, now: Date) {
   if (item === undefined || act === undefined || kept === undefined) return held('mandate_ended');
   const name = await deps.mandates.find(item.name);
   if (name === undefined || !isRenewalOf(kept, order, item.name)) return held('moved_out');
-  const known = await knownName(deps, kept, name, order.id);
+  const known = await loadName(deps, kept, name, order.id);
   if (known === undefined)
     return { kind: 'later', until: new Date(now.getTime() + UNKNOWN_WAIT_MS) } as const;
-  const reservation = await reservationFor(deps, item.name, known, utcDay(now), order.id);
+  const reservation = await loadReservation(deps, item.name, known, utcDay(now), order.id);
   const facts: DueFacts = {
     ...known.facts,
-    mandate: mandateOf(kept),
+    mandate: readMandate(kept),
     isUnchanged: verifiedStatement(kept, deps.servicePlaces) !== undefined,
     name: item.name,
-    touched: (await deps.tagsTouched([item.name])).get(item.name) ?? [],
+    touched: (await deps.affectedTags([item.name])).get(item.name) ?? [],
     actedFor: act.expiresAt,
     expiresAt: name.expiresAt,
     isLapsing: name.isLapsing,
     announcedAt: act.announcedAt,
-    taken: await deps.mandates.takenBy(kept.id, order.id),
+    taken: await deps.mandates.usedBy(kept.id, order.id),
     fitsBudgets: reservation !== undefined,
     madeAt: act.at,
     lookedAt: name.lookedAt,
@@ -70,7 +70,7 @@ async function loadDue(deps: OrdersContext, order: Order, now: Date) {
  * be its order.
  */
 function isRenewalOf(mandate: Order, order: Order, name: string): boolean {
-  const { task, input, requesterId } = renewalOf(mandate, name);
+  const { task, input, requesterId } = buildRenewal(mandate, name);
   return (
     order.task === task &&
     order.items.length === 1 &&
@@ -86,7 +86,7 @@ const UNKNOWN_WAIT_MS = 5 * MINUTE_MS;
 /** @param day whose total was checked and is reserved: past midnight it is checked again */
 function refusalAtMark({ servicePlaces, now }: OrdersContext, day: string): MandatedSending['refusal'] {
   return (kept: Order | undefined, read: SendingRead) => {
-    const mandate = kept && mandateOf(kept);
+    const mandate = kept && readMandate(kept);
     const isUnchanged = kept !== undefined && verifiedStatement(kept, servicePlaces) !== undefined;
     const at = now();
     return (

@@ -22,7 +22,7 @@ const EXPONENTS = new Map<string, number>([
 const CODES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
 
 /** Number of decimals; undefined for an unknown currency. */
-export function exponentOf(currency: string): number | undefined {
+export function currencyDecimals(currency: string): number | undefined {
   return CODES.has(currency) ? (EXPONENTS.get(currency) ?? 2) : undefined;
 }
 
@@ -37,7 +37,7 @@ export type ReadAmount =
  * @param currency ISO 4217 code.
  */
 export function parseAmount(text: string, currency: string): ReadAmount {
-  const exponent = exponentOf(currency);
+  const exponent = currencyDecimals(currency);
   if (exponent === undefined) return { ok: false, issue: 'unknown_currency' };
   const [matched, whole = '', decimals = ''] = /^(\d{1,30})(?:\.(\d{1,30}))?$/.exec(text.trim()) ?? [];
   if (matched === undefined) return { ok: false, issue: 'not_an_amount' };
@@ -49,7 +49,7 @@ export function parseAmount(text: string, currency: string): ReadAmount {
 
 /** The inverse of {@link parseAmount}. */
 export function formatDecimal({ currency, minor }: Amount): string {
-  const exponent = exponentOf(currency) ?? 2;
+  const exponent = currencyDecimals(currency) ?? 2;
   const digits = String(Math.abs(minor)).padStart(exponent + 1, '0');
   const sign = minor < 0 ? '-' : '';
   const point = digits.length - exponent;
@@ -73,7 +73,7 @@ export function sumByCurrency(amounts: Iterable<Amount>): Amount[] {
  * @param locale BCP 47 tag, such as `de-DE`
  */
 export function formatAmount({ currency, minor }: Amount, locale: string): string {
-  const exponent = exponentOf(currency) ?? 2;
+  const exponent = currencyDecimals(currency) ?? 2;
   const divisor = 10n ** BigInt(exponent);
   const absolute = BigInt(Math.abs(minor));
   const digits = String(absolute % divisor).padStart(exponent, '0');
@@ -83,8 +83,8 @@ export function formatAmount({ currency, minor }: Amount, locale: string): strin
 }
 
 /** For charts, which accept only plain numbers. */
-export function wholeUnits({ currency, minor }: Amount): number {
-  return Number(BigInt(minor) / 10n ** BigInt(exponentOf(currency) ?? 2));
+export function toWholeUnits({ currency, minor }: Amount): number {
+  return Number(BigInt(minor) / 10n ** BigInt(currencyDecimals(currency) ?? 2));
 }
 
 const formats = new Map<string, Intl.NumberFormat>();

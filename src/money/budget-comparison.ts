@@ -4,7 +4,7 @@ import {
   type MissingAmount,
   missingAmounts,
   type Reservation,
-  reservationOf,
+  buildReservation,
   sharesOf,
 } from './budget.ts';
 import type { BudgetStore } from './ports.ts';
@@ -48,7 +48,7 @@ export function createBudgetComparison(deps: {
       deps.budgets.statusesFor(names, day, resumed),
     ]);
     if (cost === undefined) return undefined;
-    const reservation = reservationOf(cost, items, { teamId, day }, (name) => tags.get(name) ?? []);
+    const reservation = buildReservation(cost, items, { teamId, day }, (name) => tags.get(name) ?? []);
     const shares = sharesOf(statuses, reservation);
     return {
       reservation: { ...reservation, isLimited: shares.length > 0 },

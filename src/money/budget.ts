@@ -39,7 +39,7 @@ export interface Reservation {
 }
 
 /** @param asked the order's items, in the order of the cost's names */
-export function reservationOf(
+export function buildReservation(
   cost: OrderCost,
   asked: readonly { readonly n: number; readonly name: string }[],
   { teamId, day }: { readonly teamId: string; readonly day: string },
@@ -54,7 +54,7 @@ export function reservationOf(
 }
 
 /** Amounts in other currencies don't use up a budget. */
-export function takenFrom({ tag, amount: { currency } }: Budget, { items }: Reservation): bigint {
+export function amountInBudget({ tag, amount: { currency } }: Budget, { items }: Reservation): bigint {
   return items.reduce((sum, { amount, tags }) => {
     const counts = amount?.currency === currency && (tag === undefined || tags.includes(tag));
     return counts ? sum + BigInt(amount.minor) : sum;
@@ -76,12 +76,12 @@ export interface BudgetShare extends BudgetStatus {
 
 export function sharesOf(statuses: readonly BudgetStatus[], reservation: Reservation): BudgetShare[] {
   return statuses
-    .map((status) => ({ ...status, takes: takenFrom(status.budget, reservation) }))
+    .map((status) => ({ ...status, takes: amountInBudget(status.budget, reservation) }))
     .filter(({ takes }) => takes > 0n);
 }
 
 /** Before the order's own share. Negative when the budget is already exceeded. */
-export function leftOf({ budget, booked, reserved }: BudgetStatus): bigint {
+export function remainingAmount({ budget, booked, reserved }: BudgetStatus): bigint {
   return BigInt(budget.amount.minor) - booked - reserved;
 }
 
@@ -98,7 +98,7 @@ export const storedMissingAmount = z.object({
 export type MissingAmount = Readonly<z.output<typeof storedMissingAmount>>;
 
 /** Whether an admin approved the same excess of the same budgets, or more. */
-export function isAgreedTo(over: readonly MissingAmount[], agreed: readonly MissingAmount[]): boolean {
+export function isExcessApproved(over: readonly MissingAmount[], agreed: readonly MissingAmount[]): boolean {
   return over.every((excess) =>
     agreed.some(
       (known) =>
@@ -117,12 +117,12 @@ function excessOf({ leftMinor, takesMinor }: MissingAmount): bigint {
 /** Budgets too small for the order. */
 export function missingAmounts(shares: readonly BudgetShare[]): MissingAmount[] {
   return shares
-    .filter((share) => share.takes > leftOf(share))
+    .filter((share) => share.takes > remainingAmount(share))
     .map((share) => ({
       tag: share.budget.tag ?? null,
       period: share.period,
       currency: share.budget.amount.currency,
-      leftMinor: exactNumber(leftOf(share)),
+      leftMinor: exactNumber(remainingAmount(share)),
       takesMinor: exactNumber(share.takes),
     }));
 }

@@ -124,13 +124,13 @@ export interface PriceQuestion {
  * @param day YYYY-MM-DD
  * @returns undefined when unlisted
  */
-export function quoteOn(list: readonly Price[], question: PriceQuestion, day: string): Quote | undefined {
+export function findQuote(list: readonly Price[], question: PriceQuestion, day: string): Quote | undefined {
   const { name, task } = question;
   const period = hasPeriod(task) ? (question.period ?? 1) : 1;
   const zone = zoneOf(name);
-  const whole = priceOn(list, { zone, task, period }, day);
+  const whole = findPrice(list, { zone, task, period }, day);
   if (whole !== undefined) return { ...whole, times: 1 };
-  const yearly = priceOn(list, { zone, task, period: 1 }, day);
+  const yearly = findPrice(list, { zone, task, period: 1 }, day);
   return yearly && { ...yearly, amount: times(yearly.amount, period), times: period };
 }
 
@@ -138,7 +138,7 @@ export function quoteOn(list: readonly Price[], question: PriceQuestion, day: st
  * The newest price that is valid on a day.
  * @param day YYYY-MM-DD
  */
-export function priceOn(
+export function findPrice(
   list: readonly Price[],
   product: Product,
   day: string,
@@ -187,7 +187,7 @@ export function costOf(
   const { task, period, periods } = order;
   const names = order.names.map((name) => ({
     name,
-    quote: quoteOn(list, { name, task, period: periods?.[name] ?? period }, day),
+    quote: findQuote(list, { name, task, period: periods?.[name] ?? period }, day),
   }));
   const quotes = names.flatMap(({ quote }) => quote ?? []);
   return {

@@ -1,7 +1,7 @@
 import { groupBy } from '../lib/collections.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { type Amount, sumByCurrency } from './amount.ts';
-import { isCharged, type Price, type PricedTask, type Quote, quoteOn, zoneOf } from './prices.ts';
+import { isCharged, type Price, type PricedTask, type Quote, findQuote, zoneOf } from './prices.ts';
 
 /** Calculated from the price list, because the service's responses contain no amounts. */
 
@@ -52,7 +52,7 @@ export interface Spend {
  * @param isConcealed purchases the reader may not see. They are in every sum, but not in lines for a person, tag or
  * small zone, which would reveal them
  */
-export function spendOf(
+export function calculateSpend(
   list: readonly Price[],
   purchases: readonly Purchase[],
   tags: ReadonlyMap<string, readonly string[]> = new Map(),
@@ -61,11 +61,11 @@ export function spendOf(
   const priced = purchases
     .map((purchase) => {
       const day = utcDay(purchase.at);
-      return { purchase, day, quote: quoteOn(list, purchase, day) };
+      return { purchase, day, quote: findQuote(list, purchase, day) };
     })
     .filter(({ purchase, quote }) => isCharged(purchase.task) || quote !== undefined);
   type Priced = (typeof priced)[number];
-  const byEach = (keysOf: (each: Priced) => readonly string[]): SpendLine[] => {
+  const sumByKey = (keysOf: (each: Priced) => readonly string[]): SpendLine[] => {
     const keyed = priced.flatMap((each) =>
       [...new Set(keysOf(each))].map((key) => ({ key, quote: each.quote })),
     );
@@ -73,15 +73,15 @@ export function spendOf(
       .map(([key, group]) => ({ key, ...sumOf(group) }))
       .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
   };
-  const by = (keyOf: (each: Priced) => string) => byEach((each) => [keyOf(each)]);
+  const by = (keyOf: (each: Priced) => string) => sumByKey((each) => [keyOf(each)]);
   return {
     total: sumOf(priced),
     byMonth: by(({ day }) => day.slice(0, 7)),
     byTask: by(({ purchase }) => purchase.task),
     byZone: by(({ purchase }) => (isConcealed(purchase) ? CONCEALED : zoneOf(purchase.name))),
     byPerson: by(({ purchase }) => (isConcealed(purchase) ? CONCEALED : purchase.requesterId)),
-    byMandate: byEach(({ purchase: { mandate } }) => (mandate === undefined ? [] : [mandate])),
-    byTag: byEach(({ purchase }) => (isConcealed(purchase) ? [] : (tags.get(purchase.name) ?? []))),
+    byMandate: sumByKey(({ purchase: { mandate } }) => (mandate === undefined ? [] : [mandate])),
+    byTag: sumByKey(({ purchase }) => (isConcealed(purchase) ? [] : (tags.get(purchase.name) ?? []))),
   };
 }
 
@@ -145,7 +145,7 @@ export function renewalsAhead(
 export function renewalsByZone(list: readonly Price[], counts: readonly ZoneCount[], day: string): SpendSum {
   return totalOf(
     counts.map(({ zone, count }) => {
-      const amount = quoteOn(list, { name: `name.${zone}`, task: 'renew' }, day)?.amount;
+      const amount = findQuote(list, { name: `name.${zone}`, task: 'renew' }, day)?.amount;
       return amount === undefined
         ? { names: count, unknown: count, sums: [] }
         : { names: count, unknown: 0, sums: [{ ...amount, minor: amount.minor * count }] };
@@ -162,8 +162,8 @@ export function totalOf(lines: readonly SpendSum[]): SpendSum {
 }
 
 /** @param day YYYY-MM-DD */
-export function renewalsOf(list: readonly Price[], names: readonly string[], day: string): SpendSum {
-  return sumOf(names.map((name) => ({ quote: quoteOn(list, { name, task: 'renew' }, day) })));
+export function renewalCost(list: readonly Price[], names: readonly string[], day: string): SpendSum {
+  return sumOf(names.map((name) => ({ quote: findQuote(list, { name, task: 'renew' }, day) })));
 }
 
 export interface SpendSpan {

@@ -2,7 +2,7 @@ import { calendarDay } from '../zones/calendar-day.ts';
 import { type LifeDates, lifecycleAt } from '../zones/lifecycle.ts';
 import { zoneFor } from '../zones/rules.ts';
 import type { Amount } from './amount.ts';
-import { type Price, type Quote, quoteOn } from './prices.ts';
+import { type Price, type Quote, findQuote } from './prices.ts';
 
 /** The cost of waiting, from a zone's dates and the price list. */
 
@@ -22,7 +22,7 @@ export type WaitingStep =
   | { readonly kind: 'lost' };
 
 /** The reader's time and time zone. */
-export interface Viewpoint {
+export interface ReaderTime {
   readonly now: Date;
   /** IANA name. */
   readonly timeZone: string;
@@ -32,17 +32,17 @@ export interface Viewpoint {
  * @param name in ASCII
  * @returns only the current step when the zone's periods aren't documented; empty when the name is available
  */
-export function costOfWaiting(
+export function waitingSteps(
   list: readonly Price[],
   name: string,
   dates: LifeDates,
-  { now, timeZone }: Viewpoint,
+  { now, timeZone }: ReaderTime,
 ): WaitingStep[] {
   const zone = zoneFor(name);
   const { current, stages } = lifecycleAt(zone, dates, now, timeZone);
-  const renewalOn = (day: string) => quoteOn(list, { name, task: 'renew' }, day);
+  const renewalOn = (day: string) => findQuote(list, { name, task: 'renew' }, day);
   const restoreOn = (day: string, until: string | undefined): WaitingStep => ({
-    ...{ kind: 'restore', until, restore: quoteOn(list, { name, task: 'restore' }, day) },
+    ...{ kind: 'restore', until, restore: findQuote(list, { name, task: 'restore' }, day) },
     renewal: renewalOn(day),
   });
   if (zone.lifecycle === undefined) {
@@ -82,7 +82,7 @@ export function costAtRisk(steps: readonly WaitingStep[]): Amount | undefined {
 }
 
 /** Most expensive first, per currency; unknown last. */
-export function byCostAtRisk(a: Amount | undefined, b: Amount | undefined): number {
+export function compareCostAtRisk(a: Amount | undefined, b: Amount | undefined): number {
   if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
   if (a.currency !== b.currency) return a.currency < b.currency ? -1 : 1;
   return b.minor - a.minor;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type CsvIssue, type CsvRecord, hasMoreCells, inTurns, readCsv } from '../lib/csv.ts';
+import { type CsvIssue, type CsvRecord, hasMoreCells, iterateYielding, readCsv } from '../lib/csv.ts';
 import { columnOf } from '../lib/csv-headings.ts';
 import { parseDomainName } from '../zones/names.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
@@ -55,7 +55,7 @@ export async function readImport(text: string): Promise<ReadImport> {
   const issues = headerIssues(columns, header);
   if (issues.length > 0) return { ok: false, issues };
   const rows = new Map<string, ImportRow>();
-  for await (const { line, cells } of inTurns(csv.rows)) {
+  for await (const { line, cells } of iterateYielding(csv.rows)) {
     const read = readRow(new Map(columns.map((column, at) => [column, cells[at] ?? ''])), line);
     if (hasMoreCells(cells, columns)) issues.push({ line, code: 'too_many_cells' });
     else if ('issues' in read) issues.push(...read.issues);

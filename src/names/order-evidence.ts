@@ -182,7 +182,7 @@ function creationFinding(record: Registration, { order, sentAt }: LostAnswer): F
   const after = (registeredAt?.getTime() ?? Number.NaN) - sentAt.getTime();
   const isFromThen = after >= -SKEW_MS && after <= HOUR_MS;
   const shown = shownNameServers(record, order);
-  if (record.isSecure && record.hasExactDates && isFromThen && shown.areAskedFor)
+  if (record.isSecure && record.hasExactDates && isFromThen && shown.areRequested)
     return { done: { code: 'registered' } };
   return {
     hint: {
@@ -250,7 +250,7 @@ function transferFinding(record: Registration, { sentAt }: LostAnswer): Finding 
 
 function shownNameServers({ nameServers }: Registration, order: RequestedTask) {
   const asked = requestedNameServers(order) ?? [];
-  return { nameServers, areAskedFor: asked.length > 0 && isSameSet(nameServers, asked) };
+  return { nameServers, areRequested: asked.length > 0 && isSameSet(nameServers, asked) };
 }
 
 function isSameDay(one: Date, other: Date): boolean {

@@ -2,7 +2,7 @@ import { isDemoContext } from '../accounts/account.ts';
 import { DAY_MS, MINUTE_MS } from '../lib/duration.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
 import type { DelegationLookup, ImpactAtApproval } from '../orders/ports.ts';
-import { taskNamed } from '../orders/tasks.ts';
+import { findTask } from '../orders/tasks.ts';
 import type { FormerNameServers } from '../orders/undo.ts';
 import { subjectOf } from '../policy/subject.ts';
 import type { DnsClient } from '../registry/dns/client.ts';
@@ -279,6 +279,6 @@ function questionOf(order: Order): Question | undefined {
   const [item, ...others] = order.items;
   if (task === undefined || item === undefined || others.length > 0 || order.bulk !== undefined)
     return undefined;
-  const [name] = subjectOf(item.name, taskNamed(order.task).nameKind).hosts;
+  const [name] = subjectOf(item.name, findTask(order.task).nameKind).hosts;
   return name === undefined ? undefined : { name, task, newNameServers: requestedNameServers(order) };
 }

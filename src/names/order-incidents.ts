@@ -1,6 +1,6 @@
 import type { Order } from '../orders/order.ts';
 import type { IncidentsOfOrders } from '../orders/ports.ts';
-import { taskNamed } from '../orders/tasks.ts';
+import { findTask } from '../orders/tasks.ts';
 import { subjectOf } from '../policy/subject.ts';
 import type { NamesContext } from './context.ts';
 import type { ListedIncident } from './incident.ts';
@@ -15,7 +15,7 @@ export interface OrderIncidents extends IncidentsOfOrders {
  */
 export function createOrderIncidents({ incidents, now }: NamesContext): OrderIncidents {
   const openOf = ({ items, task }: Order) => {
-    const { nameKind } = taskNamed(task);
+    const { nameKind } = findTask(task);
     return incidents.openOf([...new Set(items.flatMap(({ name }) => subjectOf(name, nameKind).hosts))]);
   };
 

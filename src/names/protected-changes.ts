@@ -1,7 +1,7 @@
 import type { Confirmers } from '../approvals/proposals/decide-confirmation.ts';
 import type { ProposalOf } from '../approvals/proposals/proposal.ts';
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
-import { mandatesInForce } from '../mandates/life.ts';
+import { loadActiveMandates } from '../mandates/life.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import type { MessagePlace } from '../outbox/notifications.ts';
 import { subjectOf } from '../policy/subject.ts';
@@ -194,7 +194,7 @@ async function loadProtection(
     context.settings(),
     context.policy.current(),
     context.names.budgets.list(),
-    mandatesInForce(context, 'system'),
+    loadActiveMandates(context, 'system'),
     parents.length === 0
       ? new Map<string, readonly string[]>()
       : context.names.portfolio.tagsOf([...new Set(parents)]),

@@ -5,8 +5,8 @@ import {
   policySettings,
 } from '../approvals/requirements.ts';
 import type { TeamSettings } from '../config/environment.ts';
-import { slicesOf } from '../lib/collections.ts';
-import { covers, type MandateInForce } from '../mandates/mandate.ts';
+import { iterateSlices } from '../lib/collections.ts';
+import { covers, type ActiveMandate } from '../mandates/mandate.ts';
 import { ORDER_TASK_NAMES } from '../orders/order.ts';
 import {
   evaluate,
@@ -16,14 +16,14 @@ import {
   type Requirements,
   requirementKey,
 } from '../policy/evaluate.ts';
-import { fitsPatterns, sortPatterns } from '../policy/name-patterns.ts';
+import { matchesPatterns, sortPatterns } from '../policy/name-patterns.ts';
 import {
-  askedOf,
-  calledOf,
+  requirementPeople,
+  notifiedIds,
   isGroup,
   type PolicyInForce,
   type PolicyRule,
-  silentOf,
+  silentIds,
 } from '../policy/policy.ts';
 import { subjectOf } from '../policy/subject.ts';
 import { type ChangedName, GUARDED } from './portfolio.ts';
@@ -35,7 +35,7 @@ export interface Protection {
   readonly settings: TeamSettings;
   readonly policy: PolicyInForce;
   readonly budgetTags: ReadonlySet<string>;
-  readonly mandates: readonly MandateInForce[];
+  readonly mandates: readonly ActiveMandate[];
   /** The tags of the names' parent domains, which rules also match. */
   readonly tagsOf: ReadonlyMap<string, readonly string[]>;
   /** Names with an open incident or an open order. */
@@ -63,7 +63,7 @@ export async function separateChanges(
 ): Promise<{ readonly allowed: Allowed; readonly waiting: readonly ChangedName[] }> {
   const requirementsOf = classifyChanges(protection);
   const [atOnce, waiting]: [ChangedName[], ChangedName[]] = [[], []];
-  for await (const slice of slicesOf(changes))
+  for await (const slice of iterateSlices(changes))
     for (const change of slice) (requirementsOf(change, by) === undefined ? atOnce : waiting).push(change);
   return { allowed: new Allowed(atOnce), waiting };
 }
@@ -76,7 +76,7 @@ export async function requirementsOfAll(
 ): Promise<readonly Requirement[]> {
   const requirementsOf = classifyChanges(protection);
   const all: Requirement[] = [];
-  for await (const slice of slicesOf(changes)) {
+  for await (const slice of iterateSlices(changes)) {
     const asked = slice.flatMap((change) => requirementsOf(change, by) ?? []);
     all.splice(0, all.length, ...mergeRequirements([...all, ...asked]));
   }
@@ -149,13 +149,13 @@ function anyApprover({ settings, policy }: Protection, names: readonly string[])
 }
 
 /** One person who could approve the mandate. */
-function mandateRequirement({ order }: MandateInForce, protection: Protection, name: string): Requirement {
+function mandateRequirement({ order }: ActiveMandate, protection: Protection, name: string): Requirement {
   const [first, ...others] = order.demand.requirements.filter(({ rule }) => rule.kind === 'rule');
   if (first === undefined) return anyApprover(protection, [name]);
   const all = [first, ...others];
   const { silent: _, ...rest } = first;
   const signed = all.every((each) => each.signed);
-  return { ...rest, names: [name], ...askedOf(calledOf(all), silentOf(all)), needed: 1, signed };
+  return { ...rest, names: [name], ...requirementPeople(notifiedIds(all), silentIds(all)), needed: 1, signed };
 }
 
 function isLaterDate(date: ChangedName['date'], by: string): boolean {
@@ -194,7 +194,7 @@ function createEffects(
     const is = relevant([...inherited, ...(after?.tags ?? [])]);
     const subject = subjectOf(name, 'host');
     const fits = (tags: readonly string[]) =>
-      patterns.map((each) => fitsPatterns(each, subject, tags) === 'yes');
+      patterns.map((each) => matchesPatterns(each, subject, tags) === 'yes');
     const [fitted, fitting] = [fits(was), fits(is)];
     const key = JSON.stringify([fitted, fitting, after === undefined]);
     const effect =

@@ -4,7 +4,7 @@ import type { SendingContext } from './context.ts';
 import { unconfirmedItems } from './due.ts';
 import type { Order, OrderItem } from './order.ts';
 import type { NextStep } from './order-task.ts';
-import { taskNamed } from './tasks.ts';
+import { findTask } from './tasks.ts';
 
 /** Days after acceptance until a missing registry change is reported, early enough to ask the service. */
 const OVERDUE_DAYS: Readonly<Record<NextStep, number>> = {
@@ -36,7 +36,7 @@ export async function recordRegistryConfirmations(deps: SendingContext, order: O
 }
 
 function daysOverdue({ task }: Order, { answeredAt }: OrderItem, now: Date): number | undefined {
-  const { nextStep } = taskNamed(task);
+  const { nextStep } = findTask(task);
   if (nextStep === undefined || answeredAt === undefined) return undefined;
   const days = Math.floor((now.getTime() - answeredAt.getTime()) / DAY_MS);
   return days >= OVERDUE_DAYS[nextStep] ? days : undefined;

@@ -1,5 +1,5 @@
 import { escalateOrder, expireOrder, remindApprovers } from '../approvals/pending.ts';
-import { advanceMandate, putInForce } from '../mandates/life.ts';
+import { advanceMandate, activateMandate } from '../mandates/life.ts';
 import { recordRegistryConfirmations } from './accepted.ts';
 import { isPaused } from './bulk/waves.ts';
 import { changeOrder } from './change-order.ts';
@@ -12,7 +12,7 @@ import { differenceFromLog } from './log-limits.ts';
 import type { Order } from './order.ts';
 import type { DueLane } from './ports.ts';
 import { sendOrder } from './send-order.ts';
-import { taskNamed } from './tasks.ts';
+import { findTask } from './tasks.ts';
 
 /**
  * Advances an order by its row. Every step is a compare-and-swap, so it is idempotent, also on several replicas. It
@@ -39,19 +39,19 @@ export async function advance(deps: SendingContext, orderId: string, lane: DueLa
       if (isPaused(order)) await expireOrder(deps, orderId);
       // It waits until a domain service is connected again.
       else if (deps.servicePlaces.jsonUrl === undefined) await deps.store.putOff(orderId);
-      else if (!taskNamed(order.task).sends) {
-        if (!(await putInForce(deps, orderId))) await deps.store.putOff(orderId);
+      else if (!findTask(order.task).sends) {
+        if (!(await activateMandate(deps, orderId))) await deps.store.putOff(orderId);
       } else await sendOrder(deps, order);
       return;
     case 'EXECUTING':
-      return takeOver(deps, orderId);
+      return resumeAbandoned(deps, orderId);
     default:
       return observe(deps, order);
   }
 }
 
 /** Continues an order whose worker has died. Claiming due orders has already taken it from that worker. */
-async function takeOver(deps: SendingContext, orderId: string): Promise<void> {
+async function resumeAbandoned(deps: SendingContext, orderId: string): Promise<void> {
   const outcome = await changeOrder(deps, orderId, ({ claim }) =>
     claim === undefined ? { event: { type: 'released' } } : { refusal: { code: 'not_due' } },
   );

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { accountName } from '../accounts/account.ts';
 import type { Decision } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
-import { contradictionOf } from './log-limits.ts';
+import { findLogContradiction } from './log-limits.ts';
 import { chosenTime, type Order } from './order.ts';
 import type { OrderLogEntry } from './order-events.ts';
 import { type ServicePlaces, verifiedStatement } from './statement.ts';
@@ -48,7 +48,7 @@ export async function findChangedParts(
 
 /** The event that stops an order whose rows differ from its log; undefined if they don't. */
 export async function findContradiction({ store }: OrdersContext, order: Order) {
-  return contradictionOf(order, await store.history(order.id, 'system'), store.isWitnessed);
+  return findLogContradiction(order, await store.history(order.id, 'system'), store.isWitnessed);
 }
 
 export async function stopContradicted(context: OrdersContext, order: Order): Promise<Decision> {

@@ -5,15 +5,15 @@ import { recheckScheduledOrder, UNCHANGED } from '../approvals/scheduled-order.t
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
 import type { Log } from '../lib/log.ts';
 import type { HeldCode } from '../mandates/codes.ts';
-import { clearForMandate } from '../mandates/sending.ts';
+import { checkClearance } from '../mandates/sending.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { Secret } from '../service/secret.ts';
 import { commitDecision } from './change-order.ts';
 import { changedParts, StatementChangedError } from './check-statement.ts';
 import type { SendingContext } from './context.ts';
 import { decideClaim, decideSending, type SendingDecision, type SendingFacts } from './decide-sending.ts';
-import { type Order, pendingItems, waitsForTime } from './order.ts';
-import { checkMembers, type Party, partiesOf } from './parties.ts';
+import { type Order, pendingItems, waitsForScheduledTime } from './order.ts';
+import { checkMembers, type Party, findParties } from './parties.ts';
 import type { MandatedSending } from './ports.ts';
 import { inputOwner, itemInputOwner, unsaltSecret } from './salted-secret.ts';
 import { verifiedStatement } from './statement.ts';
@@ -77,7 +77,7 @@ async function tryToClaim(
     order,
     now: context.now(),
     pauseEndsAt: order.bulk === undefined ? context.now() : await pauseEnd(context),
-    changedParts: statement === undefined ? await partsOf(context, order) : undefined,
+    changedParts: statement === undefined ? await changedPartsOf(context, order) : undefined,
   });
   const loaded =
     byRow === undefined && statement !== undefined ? await load(context, order, statement) : undefined;
@@ -118,7 +118,7 @@ async function postpone(
   decision: Exclude<SendingDecision, { readonly event: unknown }>,
 ): Promise<void> {
   if (decision.kind === 'later') await store.reschedule(order, decision.until);
-  if (decision.kind === 'leave_to_others') await store.leaveToOthers(order.id);
+  if (decision.kind === 'leave_to_others') await store.releaseToOthers(order.id);
   if (decision.kind !== 'put_off') return;
   warnOfMembership(log, order.id, decision.userId);
   await store.putOff(order.id);
@@ -133,7 +133,7 @@ export async function pauseEnd({ settings, now }: SendingContext): Promise<Date>
   return new Date(now().getTime() + (await settings()).approvalTtl);
 }
 
-async function partsOf({ store, servicePlaces }: SendingContext, order: Order) {
+async function changedPartsOf({ store, servicePlaces }: SendingContext, order: Order) {
   return changedParts(order, await store.history(order.id, 'system'), servicePlaces);
 }
 
@@ -145,11 +145,11 @@ async function load(
 ): Promise<SendingFacts & Omit<ClaimedOrder, 'order'>> {
   // A database that loses commits returns the same version twice: ids distinguish two claims, versions don't.
   const workerId = `${context.workerId}/${randomUUID()}`;
-  const clearance = order.mandated === undefined ? undefined : await clearForMandate(context, order);
+  const clearance = order.mandated === undefined ? undefined : await checkClearance(context, order);
   const [{ people }, prepared, recheck] = await Promise.all([
-    partiesOf(context.findAccount, order),
+    findParties(context.findAccount, order),
     prepare(context, order, statement),
-    waitsForTime(order) ? recheckScheduledOrder(context, order) : UNCHANGED,
+    waitsForScheduledTime(order) ? recheckScheduledOrder(context, order) : UNCHANGED,
   ]);
   return {
     workerId,
@@ -171,14 +171,14 @@ async function prepare(context: SendingContext, order: Order, statement: Stateme
     const { method, login, context: customer } = order.account;
     if (!isDeepStrictEqual(client.account, { method, login, context: customer }))
       throw new StatementChangedError(['account']);
-    return { kind: 'ready', client, statement, secrets: await secretsOf(context, order) };
+    return { kind: 'ready', client, statement, secrets: await decryptSecrets(context, order) };
   } catch (error) {
     return { kind: 'failed', error };
   }
 }
 
 /** @throws if a secret differs from the statement */
-async function secretsOf(
+async function decryptSecrets(
   { store, vault }: SendingContext,
   order: Order,
 ): Promise<ReadonlyMap<string, Secret>> {

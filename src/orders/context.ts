@@ -6,7 +6,7 @@ import type { MandateStore } from '../mandates/ports.ts';
 import type { CompareBudgets } from '../money/budget-comparison.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
 import type { OrderCost } from '../money/prices.ts';
-import type { DecidingPolicy, StandInSource } from '../policy/ports.ts';
+import type { EffectivePolicySource, StandInSource } from '../policy/ports.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { AvailableInterfaces } from '../service/interfaces.ts';
 import type { Order } from './order.ts';
@@ -36,7 +36,7 @@ export interface OrdersContext {
   readonly vault: Vault;
   readonly settings: () => Promise<TeamSettings>;
   readonly signing: OrderSigning;
-  readonly policy: DecidingPolicy;
+  readonly policy: EffectivePolicySource;
   readonly directory: Directory;
   readonly ruleFacts: RuleFacts;
   readonly standIns: StandInSource;
@@ -58,11 +58,11 @@ export interface OrdersContext {
   readonly incidents: IncidentsOfOrders;
   readonly hasOpenIncident: (name: string) => Promise<boolean>;
   readonly mandates: MandateStore;
-  readonly tagsTouched: (names: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>;
+  readonly affectedTags: (names: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>;
   /** Undefined when the account is no longer linked. */
   readonly findAccount: FindAccount;
   /** The account for a person's orders; undefined when there is none. */
-  readonly accountOf: (userId: string) => Promise<Account | undefined>;
+  readonly findAccountFor: (userId: string) => Promise<Account | undefined>;
   readonly interfacesOf: (account: Account) => AvailableInterfaces;
   /** The client with an account's credential; undefined when the account is gone. */
   readonly clientFor: (accountId: string) => Promise<ServiceClient | undefined>;
@@ -80,7 +80,7 @@ export interface SendingContext extends OrdersContext {
   /** How long this worker may be silent before it is considered dead, in milliseconds. */
   readonly leaseMs: number;
   /** How long after it was marked as sent a request may be sent, in milliseconds. */
-  readonly sendWithinMs: number;
+  readonly maxSendDelayMs: number;
   /**
    * Milliseconds since 1970, to measure how long a request waits after it was marked as sent. A monotonic clock stops
    * while a virtual machine is suspended.

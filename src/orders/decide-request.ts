@@ -5,12 +5,12 @@ import { InvalidInputError } from '../service/codec/codec-errors.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
 import { newBulk } from './bulk/request-bulk.ts';
 import { type PendingDeadlines, pendingDeadlines } from './deadlines.ts';
-import { accountOwner, ctidOf, type DecisionByPolicy, type Order, type OrderAccount } from './order.ts';
+import { accountOwner, itemCtid, type DecisionByPolicy, type Order, type OrderAccount } from './order.ts';
 import type { BudgetUse } from './order-budget.ts';
 import type { OrderLogEntry } from './order-events.ts';
 import type { Refusal } from './refusal.ts';
 import { type RequestContext, startsAsDraft } from './request-context.ts';
-import { hashOfStatement, statementOf } from './statement.ts';
+import { hashStatement, buildStatement } from './statement.ts';
 import type { Statement } from './statement-shape.ts';
 
 /* Decides about requests. Pure: time, ids, salts, the policy and budgets are parameters. */
@@ -82,12 +82,12 @@ export function newOrder(context: RequestContext, start: Start): NewOrder | { re
   const unstated = unstatedOrder(context, start, decision);
   let statement: Statement;
   try {
-    statement = statementOf(unstated, servicePlaces);
+    statement = buildStatement(unstated, servicePlaces);
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error;
     return { issue: error.issue };
   }
-  const order = { ...unstated, statementHash: hashOfStatement(statement) };
+  const order = { ...unstated, statementHash: hashStatement(statement) };
   const { service, replyTo } = statement;
   const entry: OrderLogEntry = {
     kind: 'requested',
@@ -141,7 +141,7 @@ function unstatedOrder(
     items: names.map((name, index) => ({
       n: index + 1,
       name,
-      ctid: ctidOf(id, index + 1, names.length),
+      ctid: itemCtid(id, index + 1, names.length),
       input: bulk?.rows[index]?.input,
       secretHash: secrets.rowHashes.get(index + 1),
       state: 'WAITING',

@@ -10,7 +10,7 @@ import {
   undoableUntil,
 } from './order.ts';
 import type { DueLane } from './ports.ts';
-import { taskNamed } from './tasks.ts';
+import { findTask } from './tasks.ts';
 
 /** When an order is due next. Pure: the store writes both times with every change of an order. */
 
@@ -96,7 +96,7 @@ export function unknownItems({ task, state, items }: Order): readonly OrderItem[
 
 /** Items accepted by the service that the registry doesn't show as done yet. */
 export function unconfirmedItems({ task, state, items }: Order): readonly OrderItem[] {
-  return state === 'SUCCEEDED' && taskNamed(task).nextStep !== undefined
+  return state === 'SUCCEEDED' && findTask(task).nextStep !== undefined
     ? items.filter(
         (item) =>
           item.state === 'SUCCEEDED' &&

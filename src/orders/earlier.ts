@@ -14,7 +14,7 @@ export interface EarlierItem {
 }
 
 /** Names that the earlier items have done, or may still do. Pure. */
-export function findingsIn(items: readonly EarlierItem[], names: readonly string[]): EarlierFinding[] {
+export function findEarlierItems(items: readonly EarlierItem[], names: readonly string[]): EarlierFinding[] {
   const isDone = ({ state, late }: EarlierItem) => state === 'SUCCEEDED' || late === 'SUCCEEDED';
   const isOpen = ({ state, late }: EarlierItem) =>
     state === 'SENT' || state === 'UNKNOWN' || late === 'UNKNOWN';
@@ -45,7 +45,7 @@ export async function findEarlier(
     }
     id = earlier?.retryOf;
   }
-  return findingsIn(
+  return findEarlierItems(
     items,
     asked.map(({ name }) => name),
   );
@@ -55,7 +55,7 @@ export async function findEarlier(
  * The event that stops the names found in the same order as the first finding. Names of other orders get their own
  * events.
  */
-export function stopForEarlier(
+export function stopAfterEarlierOrder(
   order: Order,
   findings: readonly EarlierFinding[],
 ): (OrderEvent & { readonly type: 'stopped' }) | undefined {

@@ -40,7 +40,7 @@ function fromEnvelope(envelope: Envelope): Omit<ItemResult, 'summary'> {
     })),
     ...(object === undefined ? {} : { object: resultObject(object) }),
     ...(details.length > 0 && isShort ? { data: details } : {}),
-    ...(saysMoreThanStatus(envelope) ? { hasAnswer: true } : {}),
+    ...(hasMoreThanStatus(envelope) ? { hasAnswer: true } : {}),
   };
 }
 
@@ -53,7 +53,7 @@ function resultObject({ type, value, summary }: DescribedObject): ResultObject {
 }
 
 /** Whether the whole response has more than the status and the transaction. */
-function saysMoreThanStatus({ object, messages, data, received }: Envelope): boolean {
+function hasMoreThanStatus({ object, messages, data, received }: Envelope): boolean {
   const places = typeof received === 'object' && received !== null ? Object.keys(received) : [];
   const undocumented = places.some((place) => !['stid', 'status', 'result'].includes(place));
   return object !== undefined || messages.length > 0 || data.length > 0 || undocumented;
@@ -70,7 +70,7 @@ export function failedResponse({ envelope, unread }: ServiceError): unknown {
 }
 
 /** Stored for a successful response. */
-export function resultOfResponse(
+export function buildResult(
   answer: CallResult<Secret | undefined>,
   { secretResult }: { readonly secretResult: boolean },
 ): ItemResult & { readonly summary: PlainSummary } {
@@ -83,7 +83,7 @@ export function resultOfResponse(
 }
 
 /** Stored for a refusal or a missing response. */
-export function resultOfError(
+export function buildErrorResult(
   error: unknown,
   outcome: 'FAILED' | 'UNKNOWN',
   account: NamedAccount,
@@ -93,7 +93,7 @@ export function resultOfError(
   if (error instanceof StatementChangedError)
     return { summary: { code: 'statement_changed', parts: [...error.parts] } };
   if (error instanceof RetryRefusedError) {
-    return { ...resultOfError(error.refusal, outcome, account), summary: { code: 'session_ended' } };
+    return { ...buildErrorResult(error.refusal, outcome, account), summary: { code: 'session_ended' } };
   }
   if (!(error instanceof ServiceError)) {
     return { summary: { code: outcome === 'FAILED' ? 'not_prepared' : 'failed_under_way' } };

@@ -89,7 +89,7 @@ export function itemInLog(
   // A person who stops an order also stops requests that are being sent.
   const isStopping = history.some(({ kind, actor }) => kind === 'stopped' && actor !== 'system');
   const hasEnded = history.some(endsOrder) || own.some(({ kind }) => ENDING.has(kind));
-  const done = doneByLog(own, isWitnessed);
+  const done = wasDoneByLog(own, isWitnessed);
   const underWay = isStopping ? 'stopping' : 'sent';
   const unsent = isStopping ? 'ended' : 'unsent';
   return { state: hasEnded ? 'ended' : done === undefined ? unsent : underWay, done };
@@ -99,7 +99,7 @@ export function itemInLog(
  * Whether the service may have carried out an item, by the item's events. A request may have been carried out until a
  * later event of its own claim, or one for all claims, shows otherwise.
  */
-export function doneByLog(
+export function wasDoneByLog(
   own: readonly AnyOrderLogEntry[],
   isWitnessed: ReturnType<IsWitnessed>,
 ): LoggedItem['done'] {
@@ -124,14 +124,14 @@ function endsOrder({ kind, state }: OrderLogEntry): boolean {
 }
 
 /** Why the log forbids an item's request; undefined when it doesn't. @param order before the request */
-export function limitOf(
+export function findLimit(
   order: Order,
   item: OrderItem,
   history: readonly OrderLogEntry[],
   isWitnessed: IsWitnessed,
 ): LogDifference | undefined {
   // A request with an older version would look repeatable.
-  if (history.some(({ version }) => version > order.version) || isOfEarlierRound(order, history))
+  if (history.some(({ version }) => version > order.version) || isFromEarlierRound(order, history))
     return 'older';
   const { state } = itemInLog(history, item, isWitnessed(order.id));
   const expected = item.state === 'SENT' ? 'sent' : 'unsent';
@@ -153,20 +153,20 @@ export function differenceFromLog(
   if (newest === undefined) return 'missing';
   if (newest.version > order.version) return 'older';
   if (newest.version === order.version && newest.state !== order.state) return 'older';
-  if (isOfEarlierRound(order, history)) return 'older';
+  if (isFromEarlierRound(order, history)) return 'older';
   if (order.task === 'mandate') return mandateDifference(order, history);
   for (const item of order.items) {
     if (item.state !== 'WAITING' && item.state !== 'SENT') continue;
     const logged = itemInLog(history, item, isWitnessed(order.id));
     const isStopping = item.state === 'SENT' && logged.state === 'stopping';
-    const limit = isStopping ? undefined : limitOf(order, item, history, isWitnessed);
+    const limit = isStopping ? undefined : findLimit(order, item, history, isWitnessed);
     if (limit !== undefined && !(limit === 'missing' && order.bulk !== undefined)) return limit;
   }
   return undefined;
 }
 
 /** Approvals in a row that hides a reopening are invalid. */
-function isOfEarlierRound({ approvalRound = 0 }: Order, history: readonly OrderLogEntry[]): boolean {
+function isFromEarlierRound({ approvalRound = 0 }: Order, history: readonly OrderLogEntry[]): boolean {
   return history.filter(({ kind }) => kind === 'reopened').length > approvalRound;
 }
 
@@ -184,7 +184,7 @@ function mandateDifference({ state, mandateEnd }: Order, history: readonly Order
 }
 
 /** The event that stops an order whose rows differ from its log; undefined when they don't. */
-export function contradictionOf(order: Order, history: readonly OrderLogEntry[], isWitnessed: IsWitnessed) {
+export function findLogContradiction(order: Order, history: readonly OrderLogEntry[], isWitnessed: IsWitnessed) {
   const found = differenceFromLog(order, history, isWitnessed);
   if (found === undefined) return undefined;
   const done = new Map(

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Account } from '../accounts/account.ts';
 import type { Accounts } from '../accounts/accounts.ts';
-import { settleEach, throwAny } from '../lib/collections.ts';
+import { settleEach, throwIfAny } from '../lib/collections.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import type { Log } from '../lib/log.ts';
 import { type ChangeContext, changeOrder } from './change-order.ts';
@@ -105,7 +105,7 @@ async function offboardDeparted(deps: DepartureCheckContext): Promise<boolean> {
     if (membership === 'member' && gone.has(userId)) await deps.owners.returned(userId);
     return membership !== 'unknown';
   });
-  throwAny(checked.errors);
+  throwIfAny(checked.errors);
   return !checked.results.includes(false);
 }
 

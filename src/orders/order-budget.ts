@@ -1,11 +1,11 @@
 import { isDemoContext } from '../accounts/account.ts';
-import { isAgreedTo, type MissingAmount, type Reservation } from '../money/budget.ts';
+import { isExcessApproved, type MissingAmount, type Reservation } from '../money/budget.ts';
 import type { BudgetedItems, CompareBudgets } from '../money/budget-comparison.ts';
 import type { OrderCost } from '../money/prices.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { isPaused } from './bulk/waves.ts';
 import type { OrdersContext } from './context.ts';
-import { type Approval, chosenTime, isRequester, type Order, pendingItems, waitsForTime } from './order.ts';
+import { type Approval, chosenTime, isRequester, type Order, pendingItems, waitsForScheduledTime } from './order.ts';
 
 /**
  * Checks an order against the team's budgets. An order that exceeds one needs an admin's approval, in addition to all
@@ -22,7 +22,7 @@ export interface BudgetUse {
 
 /** All items, or the unsent ones of an order that has already reserved them. */
 export function budgetedItems(order: Order): BudgetedItems {
-  return isPaused(order) || waitsForTime(order)
+  return isPaused(order) || waitsForScheduledTime(order)
     ? { items: pendingItems(order), resumed: order.id }
     : { items: order.items, resumed: undefined };
 }
@@ -70,7 +70,7 @@ export function consentToExcess(
 ) {
   const asked = approvals.filter(({ userId }) => admins.has(userId) && !isRequester(order, userId));
   const agreeing =
-    over.length === 0 ? [] : asked.filter(({ agreedExcess }) => isAgreedTo(over, agreedExcess));
+    over.length === 0 ? [] : asked.filter(({ agreedExcess }) => isExcessApproved(over, agreedExcess));
   const unaware = over.length === 0 ? [] : asked.filter((approval) => !agreeing.includes(approval));
   const agreedExcess = agreeing[0]?.agreedExcess ?? [];
   return {

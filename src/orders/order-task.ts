@@ -15,7 +15,7 @@ import type {
   ServiceTask,
   TaskOutline,
 } from '../service/task.ts';
-import { parseDomainName, zoneOfUnreadable } from '../zones/names.ts';
+import { parseDomainName, guessZone } from '../zones/names.ts';
 import { zoneFor } from '../zones/rules.ts';
 import type { ZoneProfile } from '../zones/zone.ts';
 import { zoneIssue } from '../zones/zone-issue.ts';
@@ -25,7 +25,7 @@ import {
   checkTask,
   describeTask,
   type TaskNote,
-  transferLockAfter,
+  findTransferLock,
   type ZoneTask,
 } from '../zones/zone-tasks.ts';
 import { type InputIssue, limitIssueCode, type PlainIssueCode, plainIssueCode } from './input-issue.ts';
@@ -193,12 +193,12 @@ function routeIssues(
 }
 
 /** The interface that an input needs; undefined when any will do. */
-function interfaceOf({ json, xml }: InterfaceConstraints): Interface | undefined {
+function requiredInterface({ json, xml }: InterfaceConstraints): Interface | undefined {
   return xml.length > 0 ? 'xml' : json.length > 0 ? 'json' : undefined;
 }
 
 /** An input without the fields that have issues. */
-function without(raw: unknown, issues: readonly z.core.$ZodIssue[]): object {
+function omitInvalidFields(raw: unknown, issues: readonly z.core.$ZodIssue[]): object {
   const bad = new Set(issues.map(({ path }) => path[0]));
   return Object.fromEntries(
     Object.entries(typeof raw === 'object' && raw !== null ? raw : {}).filter(([name]) => !bad.has(name)),
@@ -212,10 +212,10 @@ function textsIn(input: unknown, field: string): readonly string[] {
 }
 
 /** The zones of names as typed. The zone of an unreadable name is taken from its ending. */
-function zonesOf(raw: unknown, nameField: string): readonly ZoneProfile[] {
+function findZones(raw: unknown, nameField: string): readonly ZoneProfile[] {
   const zones = textsIn(raw, nameField).map((name) => {
     const parsed = parseDomainName(name);
-    return zoneFor(parsed.ok ? parsed.value.ascii : (zoneOfUnreadable(name) ?? ''));
+    return zoneFor(parsed.ok ? parsed.value.ascii : (guessZone(name) ?? ''));
   });
   return zones.length === 0 ? [zoneFor('')] : [...new Set(zones)];
 }
@@ -224,7 +224,7 @@ function zonesOf(raw: unknown, nameField: string): readonly ZoneProfile[] {
 const UNREADABLE: PlainIssueCode = 'unreadable';
 
 /** The issue in a schema's error: its message is a code, or its parameters have the zone's issue. */
-function inputIssueOf(issue: z.core.$ZodIssue): InputIssue {
+function readInputIssue(issue: z.core.$ZodIssue): InputIssue {
   // `names` for its third line, `parent_user` for a field of an object.
   const field = issue.path.filter((part) => typeof part === 'string').join('_');
   const ofZone = zoneIssue.safeParse(issue.code === 'custom' ? issue.params?.['issue'] : undefined);
@@ -274,13 +274,13 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
       if (parsed.success) return checkInput(definition, parsed.data);
       const { issues } = parsed.error;
       // Each of these fields was parsed by its own schema.
-      const readable = (partialInput.safeParse(without(raw, issues)).data ?? {}) as Partial<Input>;
-      const further = own.issues?.(readable, zonesOf(raw, nameField), false) ?? [];
-      return { ok: false, issues: [...issues.map(inputIssueOf), ...distinct(further)] };
+      const readable = (partialInput.safeParse(omitInvalidFields(raw, issues)).data ?? {}) as Partial<Input>;
+      const further = own.issues?.(readable, findZones(raw, nameField), false) ?? [];
+      return { ok: false, issues: [...issues.map(readInputIssue), ...distinct(further)] };
     },
     namesIn(raw) {
       const parsed = partialInput.safeParse(raw);
-      const readable = parsed.success ? parsed : partialInput.safeParse(without(raw, parsed.error.issues));
+      const readable = parsed.success ? parsed : partialInput.safeParse(omitInvalidFields(raw, parsed.error.issues));
       return textsIn(readable.data, nameField);
     },
     onlyFor(raw, names) {
@@ -323,7 +323,7 @@ function zoneFacts(
       const notes = names.flatMap((name) => describeTask(zoneFor(name), zoneTask));
       return [...distinct(notes), ...remarks];
     },
-    locksTransfers: (name) => transferLockAfter(zoneFor(name), zoneTask),
+    locksTransfers: (name) => findTransferLock(zoneFor(name), zoneTask),
     charge(names) {
       const charges = names.map((name) => chargeOf(zoneFor(name), zoneTask));
       return charges.find((charge) => charge !== 'no') ?? 'no';
@@ -343,7 +343,7 @@ function describe<Input, Wire, Output>(
 ): RequestDescription {
   const parsed = schema.safeParse(input);
   if (!parsed.success) throw new InvalidInputError('the order’s input can’t be read');
-  const choice = chooseInterface(service, interfaces, interfaceOf(constraints));
+  const choice = chooseInterface(service, interfaces, requiredInterface(constraints));
   if ('unsupported' in choice) throw new InvalidInputError(choice.unsupported.code, choice.unsupported);
   return describeRequest(service, wire(parsed.data, name, secret), choice.interface);
 }

@@ -575,7 +575,7 @@ export function chosenTime({ sendAfter, mandated }: Pick<Order, 'sendAfter' | 'm
 }
 
 /** Approved for a chosen time, and nothing was tried yet. */
-export function waitsForTime(order: Order): boolean {
+export function waitsForScheduledTime(order: Order): boolean {
   const time = chosenTime(order);
   return (
     order.state === 'APPROVED' &&
@@ -588,7 +588,7 @@ export function waitsForTime(order: Order): boolean {
 /** Scheduled orders first, in order of time. */
 export function scheduledFirst(orders: readonly Order[]): readonly Order[] {
   const timeOf = (order: Order) =>
-    order.state === 'PENDING' || waitsForTime(order) ? chosenTime(order)?.getTime() : undefined;
+    order.state === 'PENDING' || waitsForScheduledTime(order) ? chosenTime(order)?.getTime() : undefined;
   return orders.toSorted(
     (a, b) => (timeOf(a) ?? Number.MAX_SAFE_INTEGER) - (timeOf(b) ?? Number.MAX_SAFE_INTEGER),
   );
@@ -610,7 +610,7 @@ export function periodOf(input: unknown): number | undefined {
 }
 
 /** `ctid` of an item: the order's id, with the item's number when there are several. */
-export function ctidOf(orderId: string, n: number, count: number): string {
+export function itemCtid(orderId: string, n: number, count: number): string {
   return count === 1 ? orderId : `${orderId}.${n}`;
 }
 

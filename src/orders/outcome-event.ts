@@ -1,5 +1,5 @@
 import type { UnguardedEvent } from './change-order.ts';
-import { resultOfError } from './item-result.ts';
+import { buildErrorResult } from './item-result.ts';
 import { isFinal, type Order, type OrderAccount, type OrderEvent, type OrderItem } from './order.ts';
 import type { OrderTask } from './order-task.ts';
 import { decideResend } from './resend.ts';
@@ -39,7 +39,7 @@ export interface SendProgress {
 }
 
 /** Turns an error into an item's outcome. Pure. */
-export function outcomeOfError(error: unknown, progress: SendProgress, now: Date): SendOutcome {
+export function buildErrorOutcome(error: unknown, progress: SendProgress, now: Date): SendOutcome {
   const { task, item, workerId, sent } = progress;
   const decision = decideResend(error, task, sent?.attempts ?? item.attempts + 1, progress.mayBeDone);
   if (decision.kind === 'final') return { event: answeredByError(error, progress, decision.outcome), sent };
@@ -63,7 +63,7 @@ function answeredByError(
   { account, item, workerId, sent }: SendProgress,
   outcome: 'FAILED' | 'UNKNOWN',
 ): AnsweredEvent {
-  const result = resultOfError(error, outcome, account);
+  const result = buildErrorResult(error, outcome, account);
   const event = {
     type: 'answered',
     n: item.n,
@@ -80,22 +80,22 @@ function answeredByError(
 }
 
 /** The event that records an outcome in the current order. Pure. */
-export function eventOfOutcome(current: Order, outcome: SendOutcome): UnguardedEvent {
+export function buildOutcomeEvent(current: Order, outcome: SendOutcome): UnguardedEvent {
   const { event, sent, end } = outcome;
   const item = current.items.find(({ n }) => n === event.n);
   // A request that was never sent matters only to its own claim. So does an already scheduled retry.
   if (sent === undefined || item === undefined) return event;
   if (event.type === 'retry_scheduled' && (item.state === 'SENT' || isRetryScheduled(item, event, sent)))
     return event;
-  const said = event.type === 'answered' ? event : (end ?? event);
-  if (said.type === 'retry_scheduled') return said;
-  const { n, outcome: became, result } = said;
+  const answer = event.type === 'answered' ? event : (end ?? event);
+  if (answer.type === 'retry_scheduled') return answer;
+  const { n, outcome: became, result } = answer;
   // The connection was refused after the mark, so nothing was sent. It matters only if the item was treated as sent.
-  const isTakenForSent = item.state === 'UNKNOWN' || item.result?.resolvedBy !== undefined;
-  if (result.errorKind === 'not_sent' && !isTakenForSent) return event;
+  const wasTreatedAsSent = item.state === 'UNKNOWN' || item.result?.resolvedBy !== undefined;
+  if (result.errorKind === 'not_sent' && !wasTreatedAsSent) return event;
   if (isFinal(current.state) || item.state === 'SUCCEEDED' || item.state === 'FAILED')
     return { type: 'answered_late', n, outcome: became, result };
-  return item.state === 'WAITING' ? lostRequest(said, sent) : said;
+  return item.state === 'WAITING' ? lostRequest(answer, sent) : answer;
 }
 
 /** Whether this same outcome was committed before. */
@@ -106,10 +106,10 @@ function isRetryScheduled(item: OrderItem, event: RetryScheduledEvent, sent: Ord
 
 /** The event that stops an order whose row has lost a sent request. */
 export function lostRequest(
-  said: AnsweredEvent,
+  answer: AnsweredEvent,
   sent: OrderItem,
 ): OrderEvent & { readonly type: 'invalidated' } {
-  const { n, outcome, result } = said;
+  const { n, outcome, result } = answer;
   return {
     type: 'invalidated',
     summary: { code: 'may_be_sent_too' },

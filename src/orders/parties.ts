@@ -17,7 +17,7 @@ export interface Parties {
   readonly isLinked: boolean;
 }
 
-export async function partiesOf(findAccount: FindAccount, order: Order): Promise<Parties> {
+export async function findParties(findAccount: FindAccount, order: Order): Promise<Parties> {
   const account = await findAccount(order.account.id);
   const requester = { userId: order.requesterId, summary: { code: 'requester_left' } } as const;
   // The team's account has no owner: the person who linked it may leave, and the order depends only on the requester.

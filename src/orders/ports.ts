@@ -1,6 +1,6 @@
 import type { Account } from '../accounts/account.ts';
 import type { Sealed } from '../accounts/vault.ts';
-import type { CharterStatus, Deciding, SigningLog, Witness } from '../approvals/charter.ts';
+import type { CharterStatus, EffectiveRules, SigningLog, Witness } from '../approvals/charter.ts';
 import type { StandIn } from '../approvals/progress.ts';
 import type { ApprovalSignature, SignedSubject } from '../approvals/signing/approval.ts';
 import type { Verifier } from '../approvals/signing/assertion.ts';
@@ -12,7 +12,7 @@ import type { MissingAmount, Reservation } from '../money/budget.ts';
 import type { PricedOrder } from '../money/order-cost.ts';
 import type { PolicyFacts } from '../policy/evaluate.ts';
 import type { Policy } from '../policy/policy.ts';
-import type { DecidingPolicy, StandInSource } from '../policy/ports.ts';
+import type { EffectivePolicySource, StandInSource } from '../policy/ports.ts';
 import type { IsWitnessed } from './log-limits.ts';
 import type { Order, OrderItem, OrderState, OrderTaskName } from './order.ts';
 import type { OrderLogEntry } from './order-events.ts';
@@ -184,7 +184,7 @@ export interface OrderStore {
   /** Reschedules an order that couldn't be advanced, with a delay that grows with each try. */
   putOff(id: string): Promise<void>;
   /** Ends this process's lease of an order that it can't carry out, and doesn't claim it again for some seconds. */
-  leaveToOthers(id: string): Promise<void>;
+  releaseToOthers(id: string): Promise<void>;
   /** Sets when an unchanged order is due again, if at all. Does nothing when the order has changed. */
   reschedule(order: { readonly id: string; readonly version: number }, due: Date | undefined): Promise<void>;
   /** Queues an update of its notifications without a change of the order. */
@@ -286,31 +286,31 @@ export interface OrderSigning {
   /** Undefined if signing is off. */
   readonly use: KeyUse | undefined;
   /** The policy and the settings in force. */
-  deciding(): Promise<Deciding>;
+  deciding(): Promise<EffectiveRules>;
   /** The settings of {@link deciding}. */
   settings(): Promise<TeamSettings>;
   /** The policy of {@link deciding}. */
-  readonly policy: DecidingPolicy;
+  readonly policy: EffectivePolicySource;
   readonly standIns: StandInSource;
   keys(): Promise<SigningLog & { readonly log: KeyLog; readonly ring: KeyRing }>;
   /** Whether a charter is valid; undefined if signing is off. */
   charter(): Promise<CharterStatus | undefined>;
   /** People with a valid signed approval of an order. @param policyVersion the current version */
-  signersOf(order: Order, policyVersion: number): Promise<ReadonlySet<string>>;
+  loadSigners(order: Order, policyVersion: number): Promise<ReadonlySet<string>>;
   /** The approvals with a valid signature. @param ring of {@link keys} */
-  countingAmong<Each extends SignedBy>(
+  filterValid<Each extends SignedBy>(
     approvals: readonly Each[],
     subject: SignedSubject,
     ring: KeyRing,
   ): Promise<ReadonlySet<Each>>;
   /** The people with a valid signature. */
-  signersAmong(approvals: readonly SignedBy[], subject: SignedSubject): Promise<ReadonlySet<string>>;
+  findSigners(approvals: readonly SignedBy[], subject: SignedSubject): Promise<ReadonlySet<string>>;
   /**
    * Preconditions of sending a request of an order.
    * @param order as claimed, whose rows matched its statement
    * @returns undefined while Slack can't look up the people it depends on
    */
-  guardOf(order: Order): Promise<SendingGuard | undefined>;
+  loadGuard(order: Order): Promise<SendingGuard | undefined>;
 }
 
 export type FindAccount = (accountId: string) => Promise<Account | undefined>;

@@ -12,7 +12,7 @@ const overHttp = z.boolean().exactOptional();
 const shownNameServers = {
   nameServers: texts,
   /** They are the ones that the order requested. */
-  areAskedFor: z.boolean(),
+  areRequested: z.boolean(),
 };
 
 const HINTS = [

@@ -15,7 +15,7 @@ import type { OrderTask } from './order-task.ts';
 import { type SealedSecrets, sealSecrets } from './salted-secret.ts';
 import { readSchedule, type Schedule, type ScheduleIssue, type WantedTime } from './schedule.ts';
 import type { ServicePlaces } from './statement.ts';
-import { taskNamed } from './tasks.ts';
+import { findTask } from './tasks.ts';
 
 /* Everything that decides about a request, read before the decision. */
 
@@ -114,7 +114,7 @@ export function checkRequest(
   interfaces: AvailableInterfaces,
   request: Pick<OrderRequest, 'task' | 'input' | 'bulk'>,
 ): CheckedRequest | RequestProblem {
-  const task = taskNamed(request.task);
+  const task = findTask(request.task);
   const issue = task.unsupported(interfaces);
   if (issue !== undefined) return { kind: 'unsupported', issue };
   const { bulk } = request;

@@ -1,4 +1,4 @@
-import { type ApprovalPolicy, approversOf, refusalOfNonApprover } from '../approvals/approvers.ts';
+import { type ApprovalPolicy, findApprovers, refusalOfNonApprover } from '../approvals/approvers.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
 import type { Order } from './order.ts';
@@ -10,7 +10,7 @@ export async function refusalToResolve(
   order: Order,
   userId: string,
 ): Promise<Refusal | undefined> {
-  return refusalOfSettlement(order, await approversOf(context, order, [userId], 'general'), userId);
+  return refusalOfSettlement(order, await findApprovers(context, order, [userId], 'general'), userId);
 }
 
 /** An approver settles an order with an unknown outcome. */
@@ -22,7 +22,7 @@ export function resolveOrder(
   reason: string | undefined,
 ): Promise<ChangeOutcome> {
   return changeOrder(context, orderId, async (order) =>
-    decideSettlement(order, await approversOf(context, order, [userId], 'general'), {
+    decideSettlement(order, await findApprovers(context, order, [userId], 'general'), {
       by: userId,
       outcome,
       reason,

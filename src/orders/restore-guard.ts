@@ -4,7 +4,7 @@ import { endAfterRestore } from '../mandates/life.ts';
 import { changeOrder } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
 import { pendingDeadlines } from './deadlines.ts';
-import { type Order, type OrderEvent, waitsForTime } from './order.ts';
+import { type Order, type OrderEvent, waitsForScheduledTime } from './order.ts';
 
 /**
  * Detects a database that has lost commits: a backup was restored, a standby was promoted, or a disk lost confirmed
@@ -101,7 +101,7 @@ export interface Known {
  */
 export async function markUnsentUnknown(deps: GuardContext): Promise<Known> {
   const seen = await deps.heartbeat.read();
-  const sign = restoreSignAtStart(seen, deps.now());
+  const sign = findRestoreSign(seen, deps.now());
   if (sign !== undefined) await invalidateUnsent(deps, sign, seen.last?.seenAt);
   return verify(deps, seen, false);
 }
@@ -115,7 +115,7 @@ interface RestoreSign {
 }
 
 /** Why a database may have been restored while no bot ran. */
-function restoreSignAtStart({ database, server, last }: Sighting, now: Date): RestoreSign | undefined {
+function findRestoreSign({ database, server, last }: Sighting, now: Date): RestoreSign | undefined {
   if (last === undefined) return undefined;
   if (last.database !== database)
     return { why: 'another database, or a server that was promoted', isCopy: true };
@@ -129,7 +129,7 @@ function restoreSignAtStart({ database, server, last }: Sighting, now: Date): Re
 }
 
 /** Why a database lacks what this process has seen in it, for the log. */
-function rewindSign(known: Known, { database, isBehind, last }: Sighting): string | undefined {
+function findRewindSign(known: Known, { database, isBehind, last }: Sighting): string | undefined {
   if (database !== known.database) return 'another database, or a server that was promoted';
   if (isBehind) return 'the server lost commits';
   if (last === undefined || last.count < known.count) return 'its heartbeat went back';
@@ -156,7 +156,7 @@ async function invalidateUnsent(
   for (const orderId of await deps.store.unsent()) {
     const outcome = await changeOrder(deps, orderId, (order) => {
       if (isForLater(order, now)) return { refusal: { code: 'not_due' } };
-      if (waitsForTime(order) && isForLater(order, trustedUntil)) return { event: reopenedLate(order, now) };
+      if (waitsForScheduledTime(order) && isForLater(order, trustedUntil)) return { event: reopenedLate(order, now) };
       return order.state === 'APPROVED' || order.state === 'EXECUTING'
         ? { event: { type: 'invalidated', summary: { code: 'database_restored' } } }
         : { refusal: { code: 'not_due' } };
@@ -218,7 +218,7 @@ export function startHeartbeat(deps: GuardContext, start: Known): RunningHeartbe
 
   const beat = async (isLast: boolean) => {
     const seen = await heartbeat.read();
-    const why = rewindSign(known, seen);
+    const why = findRewindSign(known, seen);
     if (why !== undefined) {
       heartbeat.suspend();
       log.error({ why }, 'the database went back: orders shown as unsent become unknown');
@@ -227,7 +227,7 @@ export function startHeartbeat(deps: GuardContext, start: Known): RunningHeartbe
     known = await verify(deps, seen, isLast);
   };
 
-  const beatAndGoOn = async () => {
+  const beatAndContinue = async () => {
     let waitMs = beatMs;
     isWanted = false;
     await beat(false).catch((err: unknown) => {
@@ -240,7 +240,7 @@ export function startHeartbeat(deps: GuardContext, start: Known): RunningHeartbe
   const begin = () => {
     clearTimeout(timer);
     isWanted = true;
-    turn ??= beatAndGoOn();
+    turn ??= beatAndContinue();
   };
 
   heartbeat.onOtherServer(() => {

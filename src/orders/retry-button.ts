@@ -1,4 +1,4 @@
-import { approversOf, refusalOfNonApprover } from '../approvals/approvers.ts';
+import { findApprovers, refusalOfNonApprover } from '../approvals/approvers.ts';
 import type { BulkRow } from './bulk/read-csv.ts';
 import type { OrdersContext } from './context.ts';
 import { findEarlier } from './earlier.ts';
@@ -16,7 +16,7 @@ import {
 import type { Refusal } from './refusal.ts';
 import type { OrderRequest } from './request-context.ts';
 import { type RequestOutcome, requestOrder } from './request-order.ts';
-import { taskNamed } from './tasks.ts';
+import { findTask } from './tasks.ts';
 
 export type RetryOutcome =
   | RequestOutcome
@@ -49,7 +49,7 @@ export async function retryOrder(
   if ('refusal' in names) return { kind: 'refused', refusal: names.refusal };
   if (given === undefined) {
     if (order.bulk !== undefined)
-      return { kind: 'needs_plan', order, rows: rowsOfNames(order, names.failed) };
+      return { kind: 'needs_plan', order, rows: findRows(order, names.failed) };
     if (hasSecretInput(order)) return { kind: 'needs_secret', order };
   }
   const account = await deps.findAccount(order.account.id);
@@ -61,11 +61,11 @@ export async function retryOrder(
     threadTs: order.threadTs,
     isPrivate: order.isPrivate,
   };
-  if (given !== undefined && order.bulk === undefined && !asksForTheSame(order, given, names.failed)) {
+  if (given !== undefined && order.bulk === undefined && !isSameInput(order, given, names.failed)) {
     return requestOrder(deps, { ...request, ...given });
   }
   const content = given ?? {
-    input: taskNamed(order.task).onlyFor(order.input, names.failed),
+    input: findTask(order.task).onlyFor(order.input, names.failed),
     secret: undefined,
     reason: order.reason,
     ownership: order.ownership,
@@ -86,13 +86,13 @@ async function refusalOfPerson(
   userId: string,
 ): Promise<Refusal | undefined> {
   if (!isRequester(order, userId)) {
-    const refusal = refusalOfNonApprover(await approversOf(deps, order, [userId]), userId, 'retry');
+    const refusal = refusalOfNonApprover(await findApprovers(deps, order, [userId]), userId, 'retry');
     if (refusal !== undefined) return refusal;
   }
   const owner = accountOwner(order);
   if (owner === userId) return undefined;
   if (hasSecretInput(order)) return { code: 'secret_input_of', ownerId: owner };
-  return taskNamed(order.task).secretResult ? { code: 'secret_answer_of', ownerId: owner } : undefined;
+  return findTask(order.task).secretResult ? { code: 'secret_answer_of', ownerId: owner } : undefined;
 }
 
 async function refusalOfOrder(deps: OrdersContext, order: Order): Promise<Refusal | undefined> {
@@ -124,7 +124,7 @@ function nothingToRetry({ items }: Order): Refusal {
 }
 
 /** The rows of some names, as requested. */
-function rowsOfNames(order: Order, names: readonly string[]): BulkRow[] {
+function findRows(order: Order, names: readonly string[]): BulkRow[] {
   const wanted = new Set(names);
   return order.items
     .filter(({ name }) => wanted.has(name))
@@ -132,8 +132,8 @@ function rowsOfNames(order: Order, names: readonly string[]): BulkRow[] {
 }
 
 /** Whether the typed input requests the same as the order. */
-function asksForTheSame(order: Order, typed: RetryInput, failed: readonly string[]): boolean {
-  const checked = taskNamed(order.task).check(typed.input);
+function isSameInput(order: Order, typed: RetryInput, failed: readonly string[]): boolean {
+  const checked = findTask(order.task).check(typed.input);
   return (
     checked.ok &&
     typed.account?.id === order.account.id &&

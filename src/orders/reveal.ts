@@ -11,7 +11,7 @@ export type RevealOutcome =
       readonly secret: Secret;
       readonly order: Order;
       /** Called when the secret couldn't be shown: it can be requested again until its hour is over. */
-      readonly giveBack: () => Promise<void>;
+      readonly putBack: () => Promise<void>;
     }
   | {
       readonly kind: 'refused';
@@ -34,18 +34,18 @@ export async function revealSecret(
   const sealed = item && (await deps.store.takeRevealable(orderId, item.n, deps.now()));
   if (item === undefined || sealed === undefined) return refused({ code: 'nothing_to_reveal' });
   if (sealed === 'gone') return refused({ code: 'reveal_over' });
-  const giveBack = () => deps.store.returnRevealable(orderId, item.n, sealed);
+  const putBack = () => deps.store.returnRevealable(orderId, item.n, sealed);
   try {
     return {
       kind: 'revealed',
       secret: deps.vault.open(sealed, resultOwner(order, item.n)),
       order,
-      giveBack,
+      putBack,
     };
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
     // The operator may add the missing key within the hour.
-    await giveBack();
+    await putBack();
     return {
       kind: 'refused',
       err: error,

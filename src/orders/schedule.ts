@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
-import { firstMomentOf, isCalendarDay, localTime } from '../zones/calendar-day.ts';
+import { resolveLocalTime, isCalendarDay, localTime } from '../zones/calendar-day.ts';
 import type { OrderTaskName } from './order.ts';
 
 /** The time at which a person wants an order sent. Pure. */
@@ -59,7 +59,7 @@ function readLocalTime(text: string): Date | undefined {
 
 function scheduleAt(local: Date, timeZone: string): Schedule | ScheduleIssue {
   try {
-    const at = firstMomentOf(local, timeZone);
+    const at = resolveLocalTime(local, timeZone);
     if (localTime(at, timeZone).getTime() !== local.getTime()) return 'no_such_time';
     const later = new Date(at.getTime() + CLOCK_CHANGE_MS);
     const second = new Date(local.getTime() - localTime(later, timeZone).getTime() + later.getTime());

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HOUR_MS } from '../lib/duration.ts';
 import type { HeldCode } from '../mandates/codes.ts';
-import type { LeaveDeadline } from '../service/client.ts';
+import type { SendDeadline } from '../service/client.ts';
 import { ServiceError } from '../service/errors.ts';
 import type { Secret } from '../service/secret.ts';
 import { nextItems, reasonToPause } from './bulk/waves.ts';
@@ -24,10 +24,10 @@ import {
 } from './claim-order.ts';
 import type { SendingContext } from './context.ts';
 import { decideWave, heldByMandate, isDue } from './decide-sending.ts';
-import { failedResponse, fullResponse, RetryRefusedError, resultOfResponse } from './item-result.ts';
+import { failedResponse, fullResponse, RetryRefusedError, buildResult } from './item-result.ts';
 import { type ItemResult, type Order, type OrderItem, pendingItems } from './order.ts';
 import type { OrderCall, OrderTask } from './order-task.ts';
-import { eventOfOutcome, lostRequest, outcomeOfError, type SendOutcome } from './outcome-event.ts';
+import { buildOutcomeEvent, lostRequest, buildErrorOutcome, type SendOutcome } from './outcome-event.ts';
 import { accountGone, checkMembers } from './parties.ts';
 import type { Refusal } from './refusal.ts';
 import { resultOwner } from './salted-secret.ts';
@@ -35,10 +35,10 @@ import { transition } from './state-machine.ts';
 import type { Statement, StatementItem } from './statement-shape.ts';
 import { stopEarlier } from './stop.ts';
 import type { RetryReason, StatementPart } from './summary.ts';
-import { taskNamed } from './tasks.ts';
+import { findTask } from './tasks.ts';
 
 /** A request that wasn't sent within this time is not sent, because after the lease a person may settle the order. */
-export const SEND_WITHIN_MS = LEASE_MS / 4;
+export const MAX_SEND_DELAY_MS = LEASE_MS / 4;
 /** Lease renewals within one lease. */
 const HEARTBEATS = 4;
 const PARALLEL_ITEMS = 4;
@@ -64,7 +64,7 @@ export async function sendOrder(context: SendingContext, known: Order): Promise<
   if (claimed === undefined) return;
   const { order, workerId } = claimed;
   const { leaseMs, store, log } = context;
-  const task = taskNamed(order.task);
+  const task = findTask(order.task);
   const sending: Sending = { ...claimed, context, task, latest: order, turn: Promise.resolve() };
   const heartbeat = setInterval(() => {
     store
@@ -92,11 +92,11 @@ async function sendItems(sending: Sending): Promise<void> {
       );
       for (const item of due) {
         const progress = { ...sending, account: order.account, item, sent: undefined, mayBeDone: false };
-        await commitOutcome(sending, item, outcomeOfError(prepared.error, progress, context.now()));
+        await commitOutcome(sending, item, buildErrorOutcome(prepared.error, progress, context.now()));
       }
       return;
     case 'account_gone':
-      await changeSurely(sending, { type: 'stopped', summary: accountGone(order) });
+      await changeUntilCommitted(sending, { type: 'stopped', summary: accountGone(order) });
       return;
     case 'ready':
       return order.bulk === undefined ? sendInParallel(sending, prepared, due) : sendWaves(sending, prepared);
@@ -127,7 +127,7 @@ async function sendInParallel(
 async function sendWaves(sending: Sending, prepared: ReadyRequests): Promise<void> {
   while (!sending.context.stopSending.aborted) {
     const due = dueItems(sending, sending.latest);
-    if (!(await canContinue(sending)) || due.length === 0 || !(await isStillStated(sending))) return;
+    if (!(await canContinue(sending)) || due.length === 0 || !(await matchesStatement(sending))) return;
     const { version } = sending.latest;
     await sendInParallel(sending, prepared, due);
     // Nothing could be sent, for example because Slack can't look up a person: left for another claim.
@@ -140,7 +140,7 @@ async function canContinue(sending: Sending): Promise<boolean> {
   const { context, workerId } = sending;
   const pauseEndsAt = await retryUntilCommitted(context, () => pauseEnd(context));
   if (decideWave(sending.latest, pauseEndsAt, workerId) === undefined) return true;
-  await changeSurely(sending, (current) => {
+  await changeUntilCommitted(sending, (current) => {
     const decision = decideWave(current, pauseEndsAt, workerId);
     return decision?.kind === 'end' ? decision.event : undefined;
   });
@@ -148,11 +148,11 @@ async function canContinue(sending: Sending): Promise<boolean> {
 }
 
 /** Reads a file's rows again before a wave, and stops the order if they no longer match its statement. */
-async function isStillStated(sending: Sending): Promise<boolean> {
+async function matchesStatement(sending: Sending): Promise<boolean> {
   const { context } = sending;
   const parts = await retryUntilCommitted(context, () => changedSince(sending));
   if (parts === undefined) return true;
-  await changeSurely(sending, { type: 'stopped', summary: { code: 'statement_changed', parts: [...parts] } });
+  await changeUntilCommitted(sending, { type: 'stopped', summary: { code: 'statement_changed', parts: [...parts] } });
   return false;
 }
 
@@ -172,7 +172,7 @@ async function areMembersPresent(sending: Sending): Promise<boolean> {
   const { context, order, people } = sending;
   const members = await checkMembers(context.directory, people);
   if (members.kind === 'unknown') warnOfMembership(context.log, order.id, members.userId);
-  if (members.kind === 'left') await changeSurely(sending, { type: 'stopped', summary: members.summary });
+  if (members.kind === 'left') await changeUntilCommitted(sending, { type: 'stopped', summary: members.summary });
   return members.kind === 'members';
 }
 
@@ -188,7 +188,7 @@ async function sendItem(sending: Sending, item: OrderItem, prepared: ReadyReques
 /** How one request ended, with the stored part of its answer. */
 interface Outcome extends SendOutcome {
   /** The service's answer, readable or not. */
-  readonly said?: unknown;
+  readonly response?: unknown;
   readonly secret?: Secret | undefined;
   /** The service has carried it out. */
   readonly isAccepted?: true;
@@ -217,7 +217,7 @@ async function requestItem(
     if (first === undefined) return undefined;
     ({ sent } = first);
     mayBeDone = true;
-    let answer = await call.send(first.leaveBefore);
+    let answer = await call.send(first.sendBefore);
     if (answer.kind === 'session_ended') {
       await call.sign();
       // The refusal proves that it wasn't carried out.
@@ -226,20 +226,20 @@ async function requestItem(
       if (second === undefined) throw new RetryRefusedError(answer.refusal);
       ({ sent } = second);
       mayBeDone = true;
-      answer = await call.send(second.leaveBefore);
+      answer = await call.send(second.sendBefore);
       if (answer.kind === 'session_ended') throw answer.refusal;
     }
-    const result = resultOfResponse(answer, task);
+    const result = buildResult(answer, task);
     const event = { type: 'answered', n: item.n, outcome: 'SUCCEEDED', result } as const;
-    return { event, sent, isAccepted: true, secret: answer.output, said: fullResponse(answer.envelope) };
+    return { event, sent, isAccepted: true, secret: answer.output, response: fullResponse(answer.envelope) };
   } catch (error) {
     if (!(error instanceof ServiceError)) {
       const about = { orderId: order.id, ctid: item.ctid, sent: sent !== undefined, mayBeDone };
       context.log.error({ err: error, ...about }, 'executing an order failed');
     }
     const progress = { task, account: order.account, item, workerId, sent, mayBeDone };
-    const said = error instanceof ServiceError ? failedResponse(error) : undefined;
-    return { ...outcomeOfError(error, progress, context.now()), said };
+    const response = error instanceof ServiceError ? failedResponse(error) : undefined;
+    return { ...buildErrorOutcome(error, progress, context.now()), response };
   } finally {
     call?.end();
   }
@@ -253,7 +253,7 @@ function statedItem({ items }: Statement, { n }: OrderItem): StatementItem {
 
 interface Mark {
   readonly sent: OrderItem | undefined;
-  readonly leaveBefore: LeaveDeadline;
+  readonly sendBefore: SendDeadline;
 }
 
 /**
@@ -268,16 +268,16 @@ async function markSending(
   again?: RetryReason,
 ): Promise<Mark | undefined> {
   const { context, order } = sending;
-  const { wallClock, sendWithinMs } = context;
+  const { wallClock, maxSendDelayMs } = context;
   // A file's rows are read before each wave.
   const parts = order.bulk === undefined ? await changedSince(sending) : undefined;
   if (parts !== undefined) throw new StatementChangedError(parts);
   // The clock is read before the commit, because the process may be suspended during it.
-  const leaveBefore = { at: wallClock() + sendWithinMs, clock: wallClock };
+  const sendBefore = { at: wallClock() + maxSendDelayMs, clock: wallClock };
   const marked = await inTurn(sending, () =>
     changeOrder(context, order.id, () => decideMark(sending, item, again), sending.latest),
   );
-  if (marked.ok) return { leaveBefore, sent: marked.order.items.find(({ n }) => n === item.n) };
+  if (marked.ok) return { sendBefore, sent: marked.order.items.find(({ n }) => n === item.n) };
   await stopRefused(sending, marked.refusal);
   return undefined;
 }
@@ -286,7 +286,7 @@ async function markSending(
 async function decideMark(sending: Sending, { n }: OrderItem, again?: RetryReason): Promise<Decision> {
   const { context, order, workerId, mandated } = sending;
   // A mandate's order is sent with the mandate's approvals.
-  const guard = await context.signing.guardOf(mandated?.signedBy ?? order);
+  const guard = await context.signing.loadGuard(mandated?.signedBy ?? order);
   if (guard === undefined) return NOT_DUE;
   const amount = mandated?.reservation.items[0]?.amount;
   return {
@@ -297,7 +297,7 @@ async function decideMark(sending: Sending, { n }: OrderItem, again?: RetryReaso
       ...(again === undefined ? {} : { again }),
       ...(amount === undefined ? {} : { amount }),
     },
-    extra: { ...leaseOf(context), ...(mandated === undefined ? {} : { mandated }) },
+    extra: { ...fullLease(context), ...(mandated === undefined ? {} : { mandated }) },
   };
 }
 
@@ -339,29 +339,29 @@ function reportOutcome(
 
 async function commitOutcome(sending: Sending, { n, ctid }: OrderItem, outcome: Outcome): Promise<void> {
   const { context, order } = sending;
-  const { said, secret } = outcome;
+  const { response, secret } = outcome;
   const revealable = secret && {
     ...{ n, sealed: context.vault.seal(secret, resultOwner(order, n)) },
     expiresAt: new Date(context.now().getTime() + REVEAL_MS),
   };
   const extra = {
-    ...(said === undefined ? {} : { answer: { n, answer: said } }),
+    ...(response === undefined ? {} : { answer: { n, answer: response } }),
     ...(revealable === undefined ? {} : { revealable }),
   };
   await retryUntilCommitted(context, async () => {
-    const kept = await change(sending, (current) => eventOfOutcome(current, outcome), extra);
-    if (kept.order === undefined) await recommitOutcome(sending, outcome);
-    else if (kept.ok && eventOfOutcome(kept.before, outcome).type === 'invalidated')
+    const kept = await change(sending, (current) => buildOutcomeEvent(current, outcome), extra);
+    if (kept.order === undefined) await restoreLostOrder(sending, outcome);
+    else if (kept.ok && buildOutcomeEvent(kept.before, outcome).type === 'invalidated')
       context.log.error({ orderId: order.id, ctid }, 'the database lost the record of a sent request');
   });
 }
 
 /** Creates an order again that the database has lost, as far as this worker knows it. */
-async function recommitOutcome({ context, latest }: Sending, outcome: SendOutcome): Promise<void> {
+async function restoreLostOrder({ context, latest }: Sending, outcome: SendOutcome): Promise<void> {
   const { event, sent, end } = outcome;
-  const said = event.type === 'answered' ? event : end;
-  if (sent === undefined || said === undefined) return;
-  const lost = transition(latest, lostRequest(said, sent), context.now());
+  const response = event.type === 'answered' ? event : end;
+  if (sent === undefined || response === undefined) return;
+  const lost = transition(latest, lostRequest(response, sent), context.now());
   const { id } = latest;
   context.log.error({ orderId: id, ctid: sent.ctid }, 'the database lost a sent order');
   if (!lost.ok) return;
@@ -392,7 +392,7 @@ async function release(sending: Sending): Promise<void> {
 const NOT_DUE: Decision = { refusal: { code: 'not_due' } };
 
 /** Every change renews the lease, so a marked item has all of it for its answer. */
-function leaseOf({ leaseMs }: SendingContext) {
+function fullLease({ leaseMs }: SendingContext) {
   return { leaseMs };
 }
 
@@ -409,7 +409,7 @@ function change(
   const { context } = sending;
   const decide = async (current: Order): Promise<Decision> => {
     const event = typeof given === 'function' ? await given(current) : given;
-    return event === undefined ? NOT_DUE : { event, extra: { ...extra, ...leaseOf(context) } };
+    return event === undefined ? NOT_DUE : { event, extra: { ...extra, ...fullLease(context) } };
   };
   return inTurn(sending, () => changeOrder(context, sending.order.id, decide, sending.latest));
 }
@@ -423,7 +423,7 @@ async function inTurn(sending: Sending, commit: () => Promise<ChangeOutcome>): P
   return outcome;
 }
 
-function changeSurely(sending: Sending, event: ChangeEvent): Promise<ChangeOutcome> {
+function changeUntilCommitted(sending: Sending, event: ChangeEvent): Promise<ChangeOutcome> {
   return retryUntilCommitted(sending.context, () => change(sending, event));
 }
 

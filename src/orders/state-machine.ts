@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isAgreedTo } from '../money/budget.ts';
-import { isPaused, mayBeSentNext, resumedBulk } from './bulk/waves.ts';
+import { isExcessApproved } from '../money/budget.ts';
+import { isPaused, canBeSentNext, resumedBulk } from './bulk/waves.ts';
 import {
   type Approval,
   type ApprovalWeight,
@@ -15,7 +15,7 @@ import {
   type OrderState,
   outcomeOf,
   pendingItems,
-  waitsForTime,
+  waitsForScheduledTime,
 } from './order.ts';
 import type { OrderLogEntry } from './order-events.ts';
 import type { Refusal } from './refusal.ts';
@@ -122,13 +122,13 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
   const isAgreed = validCount >= order.approvalsRequired && event.progress.isApproved;
   const enough = isAgreed && (over.length === 0 || admins.length > 0);
   // An admin who clicks again may agree to a new excess.
-  const agrees = admins.includes(event.by) && !isAgreedTo(over, former?.agreedExcess ?? []);
+  const agrees = admins.includes(event.by) && !isExcessApproved(over, former?.agreedExcess ?? []);
   if (former !== undefined && !enough && !agrees && event.isRenewed !== true) {
     return refused(isAgreed ? { code: 'over_budget', over } : { code: 'approved_already' });
   }
   if (isPaused(order) && enough) return undefined;
   const detail = {
-    ...approvalsDetail(order, approvals, event),
+    ...describeApprovals(order, approvals, event),
     ...(event.reason === undefined ? {} : { reason: event.reason }),
     ...(event.isImpactUnknown === true ? { isImpactUnknown: true as const } : {}),
     ...(isPaused(order) ? { waiting: pendingItems(order).length } : {}),
@@ -142,7 +142,7 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
 }
 
 /** Log data: the valid approvals, the price and the budgets. */
-function approvalsDetail(
+function describeApprovals(
   { approvalsRequired, statementHash }: Order,
   approvals: readonly Approval[],
   { validApprovers, unreadableGroups, price, progress, budget: { over, admins }, signed }: ApprovalWeight,
@@ -271,7 +271,7 @@ function asked(order: Order, event: EventOf<'asked'>, now: Date): Transition {
 /** Earlier approvals become invalid. */
 function reopened(order: Order, event: EventOf<'reopened'>, now: Date): Transition | undefined {
   const { type, reasons, price, decision, ...deadlines } = event;
-  if (!waitsForTime(order)) return undefined;
+  if (!waitsForScheduledTime(order)) return undefined;
   const { decidedBy, ...needs } = decision;
   const { policyVersion } = decision;
   const entry = { kind: type, reasons, policyVersion, decidedBy, ...(price === undefined ? {} : { price }) };
@@ -306,17 +306,17 @@ function sending(order: Order, event: EventOf<'sending'>, now: Date): Transition
       : // The order may have been stopped while the refused request was in progress.
         item?.state === 'SENT' && item.result?.stoppedBy === undefined && !order.items.some(wasStopped);
   if (!isClaimedBy(order, event.workerId) || item === undefined || !applies) return undefined;
-  if (event.again === undefined && !mayBeSentNext(order, item)) return undefined;
+  if (event.again === undefined && !canBeSentNext(order, item)) return undefined;
   const why = event.again === undefined ? {} : { why: { code: event.again } };
   return changedOrder(
     order,
     now,
-    { kind: event.type, ...requestOf(item), worker: event.workerId, ...why, ...takenOf(order, event) },
+    { kind: event.type, ...requestOf(item), worker: event.workerId, ...why, ...markTaken(order, event) },
     { items: replaceItem(order, event.n, { state: 'SENT', sentAt: now, attempts: item.attempts + 1 }) },
   );
 }
 
-function takenOf({ mandated }: Order, { amount }: EventOf<'sending'>) {
+function markTaken({ mandated }: Order, { amount }: EventOf<'sending'>) {
   return { ...(mandated && { mandate: mandated.id }), ...(amount && { amount }) };
 }
 
@@ -435,7 +435,7 @@ function resumed(order: Order, event: EventOf<'resumed'>, now: Date): Transition
     return refused({ code: 'over_budget', over: budget.over });
   const isApproval = validApprovers.includes(by) || budget.admins.includes(by);
   const approvals = isApproval ? withApproval(order, event, now) : order.approvals;
-  const detail = { waiting: pendingItems(order).length, ...approvalsDetail(order, approvals, event) };
+  const detail = { waiting: pendingItems(order).length, ...describeApprovals(order, approvals, event) };
   return changedOrder(
     order,
     now,

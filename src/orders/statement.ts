@@ -13,7 +13,7 @@ import type {
   Statement,
   StatementItem,
 } from './statement-shape.ts';
-import { taskNamed } from './tasks.ts';
+import { findTask } from './tasks.ts';
 
 /** Everything an order sends: shown to people, hashed and approved, and the source of requests. Pure. */
 
@@ -28,7 +28,7 @@ export interface ServicePlaces {
 export type StatableOrder = Omit<Order, 'statementHash'>;
 
 /** SHA-256 (hex) of a statement's canonical form. */
-export function hashOfStatement(statement: Statement): string {
+export function hashStatement(statement: Statement): string {
   return createHash('sha256').update(canonicalJson(statement)).digest('hex');
 }
 
@@ -38,7 +38,7 @@ export function hashOfStatement(statement: Statement): string {
  */
 export function verifiedStatement(order: Order, places: ServicePlaces): Statement | undefined {
   const statement = readStatement(order, places);
-  return statement !== undefined && hashOfStatement(statement) === order.statementHash
+  return statement !== undefined && hashStatement(statement) === order.statementHash
     ? statement
     : undefined;
 }
@@ -46,7 +46,7 @@ export function verifiedStatement(order: Order, places: ServicePlaces): Statemen
 /** The request from an order's rows; undefined when they can't be made into one. */
 export function readStatement(order: StatableOrder, places: ServicePlaces): Statement | undefined {
   try {
-    return statementOf(order, places);
+    return buildStatement(order, places);
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error;
     return undefined;
@@ -54,7 +54,7 @@ export function readStatement(order: StatableOrder, places: ServicePlaces): Stat
 }
 
 /** @throws {InvalidInputError} when the rows can't be made into a request */
-export function statementOf(order: StatableOrder, { jsonUrl, xmlUrl, replyTo }: ServicePlaces): Statement {
+export function buildStatement(order: StatableOrder, { jsonUrl, xmlUrl, replyTo }: ServicePlaces): Statement {
   const { id, task, account } = order;
   if (jsonUrl === undefined) throw new InvalidInputError('no domain service is connected');
   const time = chosenTime(order);
@@ -64,7 +64,7 @@ export function statementOf(order: StatableOrder, { jsonUrl, xmlUrl, replyTo }: 
     const secretHash = item.secretHash ?? order.secretHash;
     const secret: SecretCommitment | undefined =
       secretHash === undefined ? undefined : { secret: secretHash };
-    const request = taskNamed(task).describe({ input: inputOfItem(order, item), name, secret }, interfaces);
+    const request = findTask(task).describe({ input: inputOfItem(order, item), name, secret }, interfaces);
     return { n, name, ctid, request: stated(request) };
   });
   const hasJson = items.some(({ request }) => request.interface !== 'xml');

@@ -1,14 +1,14 @@
-import { type ApprovalPolicy, approversOf, refusalOfNonApprover } from '../approvals/approvers.ts';
+import { type ApprovalPolicy, findApprovers, refusalOfNonApprover } from '../approvals/approvers.ts';
 import { type ChangeContext, type ChangeOutcome, changeOrder, type Decision } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
-import { findEarlier, stopForEarlier } from './earlier.ts';
+import { findEarlier, stopAfterEarlierOrder } from './earlier.ts';
 import { isFinal, type Order, pendingItems } from './order.ts';
 
 /** The requester or an approver stops unsent items. A running request continues, and its answer is kept. */
 export function stopOrder(context: OrdersContext, orderId: string, userId: string): Promise<ChangeOutcome> {
   return changeOrder(context, orderId, async (order) => {
     const isOwn = order.requesterId === userId;
-    return decideStop(order, isOwn ? undefined : await approversOf(context, order, [userId]), userId);
+    return decideStop(order, isOwn ? undefined : await findApprovers(context, order, [userId]), userId);
   });
 }
 
@@ -27,7 +27,7 @@ function decideStop(order: Order, rights: ApprovalPolicy | undefined, userId: st
 export async function stopEarlier(deps: ChangeContext, orderId: string): Promise<ChangeOutcome> {
   for (;;) {
     const outcome = await changeOrder(deps, orderId, async (order) => {
-      const event = stopForEarlier(order, await findEarlier(deps.store.load, order));
+      const event = stopAfterEarlierOrder(order, await findEarlier(deps.store.load, order));
       return event === undefined ? { refusal: { code: 'not_due' } } : { event };
     });
     if (!outcome.ok) return outcome;

@@ -559,7 +559,7 @@ export type SentTaskName = Exclude<OrderTaskName, 'mandate'>;
 
 export const SENT_TASK_NAMES: readonly SentTaskName[] = ORDER_TASK_NAMES.filter((name) => name !== 'mandate');
 
-export function taskNamed(name: OrderTaskName): OrderTask {
+export function findTask(name: OrderTaskName): OrderTask {
   return ORDER_TASKS[name];
 }
 
@@ -571,7 +571,7 @@ export function rulesChanged(
   order: Order,
   items: readonly OrderItem[] = pendingItems(order),
 ): PlainSummary | undefined {
-  const task = taskNamed(order.task);
+  const task = findTask(order.task);
   const inputs = order.bulk === undefined ? [order.input] : items.map((item) => inputOfItem(order, item));
   const issues = inputs.map((input) => task.check(input)).find(({ ok }) => !ok);
   return issues?.ok === false ? { code: 'rules_changed', issues: [...issues.issues] } : undefined;

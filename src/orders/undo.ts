@@ -1,4 +1,4 @@
-import { approversOf, refusalOfNonApprover } from '../approvals/approvers.ts';
+import { findApprovers, refusalOfNonApprover } from '../approvals/approvers.ts';
 import type { OrdersContext } from './context.ts';
 import { isRequester, type Order, UNDO_HOURS, undoableUntil } from './order.ts';
 import type { Refusal } from './refusal.ts';
@@ -29,7 +29,7 @@ export async function undoOrder(deps: OrdersContext, request: UndoRequest): Prom
   const order = await deps.store.load(orderId, 'system');
   if (order === undefined) return refused({ code: 'no_such_order' });
   if (!isRequester(order, userId)) {
-    const refusal = refusalOfNonApprover(await approversOf(deps, order, [userId]), userId, 'undo');
+    const refusal = refusalOfNonApprover(await findApprovers(deps, order, [userId]), userId, 'undo');
     if (refusal !== undefined) return refused(refusal);
   }
   const [item] = order.items;

@@ -1,6 +1,6 @@
 import {
-  approversOf,
-  calledPeople,
+  findApprovers,
+  notifiedPeople,
   pendingDecision,
   refusalToDecide,
   waitingFor,
@@ -19,7 +19,7 @@ export interface PersonViewer {
 /**
  * Whether a person sees other people's private orders in lists: admins do, and approvers of the settings, if confirmed.
  */
-export async function seesAll(deps: OrdersContext, { id, isAdmin }: PersonViewer): Promise<boolean> {
+export async function canSeeAll(deps: OrdersContext, { id, isAdmin }: PersonViewer): Promise<boolean> {
   return isAdmin || (await waitingFor(deps, id, [])).isApprover;
 }
 
@@ -33,14 +33,14 @@ export async function visibleOrders(
 ): Promise<readonly Order[]> {
   const all = await deps.store.list({ ...filter, viewer: 'system' });
   const matters = all.some((order) => order.isPrivate && !isRequester(order, viewer.id));
-  return !matters || (await seesAll(deps, viewer)) ? all : deps.store.list({ ...filter, viewer });
+  return !matters || (await canSeeAll(deps, viewer)) ? all : deps.store.list({ ...filter, viewer });
 }
 
-export async function maySee(deps: OrdersContext, order: Order, viewer: PersonViewer): Promise<boolean> {
+export async function canSee(deps: OrdersContext, order: Order, viewer: PersonViewer): Promise<boolean> {
   const { id, isAdmin } = viewer;
   if (order.state === 'DRAFT') return order.requesterId === id;
   if (!order.isPrivate || isAdmin || isRequester(order, id)) return true;
-  return (await approversOf(deps, order, [id], 'general')).approvers.has(id);
+  return (await findApprovers(deps, order, [id], 'general')).approvers.has(id);
 }
 
 /** Undefined when there is no such order, or the person may not see it. */
@@ -50,7 +50,7 @@ export async function loadVisible(
   id: string,
 ): Promise<Order | undefined> {
   const order = await deps.store.load(id, 'system');
-  return order !== undefined && (await maySee(deps, order, viewer)) ? order : undefined;
+  return order !== undefined && (await canSee(deps, order, viewer)) ? order : undefined;
 }
 
 /** The ids that a person may see. For the others, only their existence is shown. */
@@ -62,8 +62,8 @@ export async function visibleIds(
   const loaded = await Promise.all([...new Set(ids)].map((id) => deps.store.load(id, 'system')));
   const orders = loaded.filter((order) => order !== undefined);
   const matters = orders.some((order) => order.isPrivate && !isRequester(order, viewer.id));
-  const seesThem = !matters || (await seesAll(deps, viewer));
-  const seen = await Promise.all(orders.map((order) => seesThem || maySee(deps, order, viewer)));
+  const seesThem = !matters || (await canSeeAll(deps, viewer));
+  const seen = await Promise.all(orders.map((order) => seesThem || canSee(deps, order, viewer)));
   return new Set(orders.filter((_, index) => seen[index]).map(({ id }) => id));
 }
 
@@ -77,9 +77,9 @@ export async function privateIds(
 }
 
 /** The people notified about a pending order who may approve it now, including stand-ins. */
-export async function peopleToCall(deps: OrdersContext, order: Order): Promise<readonly string[]> {
+export async function peopleToNotify(deps: OrdersContext, order: Order): Promise<readonly string[]> {
   const { demand, standIns } = await pendingDecision(deps, order);
-  const { people } = await calledPeople(deps.directory, demand.requirements, standIns);
-  const policy = await approversOf(deps, order, people);
+  const { people } = await notifiedPeople(deps.directory, demand.requirements, standIns);
+  const policy = await findApprovers(deps, order, people);
   return people.filter((userId) => refusalToDecide(order, userId, 'approve', policy) === undefined);
 }

@@ -40,12 +40,12 @@ export interface Subject {
 }
 
 /** The subject's key in a {@link Loop}. */
-export function keyOfSubject({ kind, id }: Subject): string {
+export function subjectKey({ kind, id }: Subject): string {
   return `${kind}:${id}`;
 }
 
-/** @throws unless the text is from {@link keyOfSubject} */
-export function subjectOfKey(key: string): Subject {
+/** @throws unless the text is from {@link subjectKey} */
+export function parseSubjectKey(key: string): Subject {
   const end = key.indexOf(':');
   const kind = SUBJECT_KINDS.find((each) => each === key.slice(0, end));
   if (kind === undefined) throw new Error(`no subject: ${key}`);
@@ -138,7 +138,7 @@ export interface NotificationStore {
     refused: { readonly purpose: string; readonly shows: string; readonly code: string },
   ): Promise<void>;
   /** Slack refuses a channel or a group: notifies admins once. A successful post clears the channel. */
-  noteRefused(subject: Subject, code: string, now: Date): Promise<void>;
+  recordRefusal(subject: Subject, code: string, now: Date): Promise<void>;
   /** Channels that refuse messages, with Slack's error code. */
   refusedChannels(): Promise<readonly { readonly channelId: string; readonly code: string }[]>;
   /** Adds a subject, if missing. */

@@ -18,7 +18,7 @@ export function draftBase(current: Policy, draft: PolicyDraft | undefined): Draf
 }
 
 /** @param position from 1 @returns undefined when another rule has that position, or it is the first */
-export function movedUp(
+export function moveRuleUp(
   rules: readonly PolicyRule[],
   position: number,
   name: string,

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import { distinct } from '../lib/collections.ts';
 import type { Amount } from '../money/amount.ts';
-import { fitsPatterns, type NamePatterns, sortPatterns } from './name-patterns.ts';
-import { askedOf, isGroup, type Policy, type PolicyRule, type RuleReference, silentOf } from './policy.ts';
+import { matchesPatterns, type NamePatterns, sortPatterns } from './name-patterns.ts';
+import { requirementPeople, isGroup, type Policy, type PolicyRule, type RuleReference, silentIds } from './policy.ts';
 import type { storedRequirement, storedRequirements } from './stored-requirements.ts';
-import { type NameKind, type Subject, subjectOf, tagsTouched } from './subject.ts';
+import { type NameKind, type Subject, subjectOf, affectedTags } from './subject.ts';
 
 /**
  * Evaluates an order's requirements by one policy version. Pure.
@@ -96,7 +96,7 @@ export interface Evaluation {
 }
 
 /** A list: unknown because of these facts. */
-type Fit = 'yes' | 'no' | readonly Unknown[];
+type Match = 'yes' | 'no' | readonly Unknown[];
 
 /** A rule with the conditions shared by all names. */
 interface Candidate {
@@ -104,8 +104,8 @@ interface Candidate {
   readonly reference: RuleReference;
   /** Set when the rule matches no name. */
   readonly misfit: SkippedRule | undefined;
-  readonly by: Fit;
-  readonly over: Fit;
+  readonly by: Match;
+  readonly over: Match;
   readonly names: NamePatterns;
   /** Shared by all names that the rule doesn't match. */
   readonly otherName: SkippedRule;
@@ -148,9 +148,9 @@ export function evaluate(
   const candidates = policy.rules.map((rule, index): Candidate => {
     const reference: RuleReference = { kind: 'rule', version: policy.version, index, name: rule.name };
     return candidateOf(rule, reference, {
-      tasks: fitsTask(rule, order.task, facts.task) ? 'yes' : 'no',
-      by: fitsRequester(rule, order.requester, facts.groups),
-      over: fitsAmount(rule, totalIn),
+      tasks: matchesTask(rule, order.task, facts.task) ? 'yes' : 'no',
+      by: matchesRequester(rule, order.requester, facts.groups),
+      over: matchesAmount(rule, totalIn),
     });
   });
   const implicit = {
@@ -162,14 +162,14 @@ export function evaluate(
   const collected: Collected = { approvals: new Map(), refusals: new Map(), isCertain: false };
   const evaluated = names.map((name) => {
     const subject = subjectOf(name, facts.task.nameKind);
-    const seen = { ...subject, tags: tagsTouched(subject, facts.tags) };
+    const seen = { ...subject, tags: affectedTags(subject, facts.tags) };
     const { decidedBy, skipped, isOpen } = decideName(candidates, seen, collected);
     if (!isOpen) return { name, decidedBy, skipped };
     const isListed = settings.approvalTasks.includes(order.task);
     const reference: RuleReference = { kind: isListed ? 'approval_tasks' : 'rest' };
     if (isListed) {
       addApproval(collected, implicit, reference, name);
-      collected.isCertain ||= !mayBeFree(skipped);
+      collected.isCertain ||= !couldBeFree(skipped);
     }
     return { name, decidedBy: [...decidedBy, { rule: reference, unknowns: [] }], skipped };
   });
@@ -177,7 +177,7 @@ export function evaluate(
     for (const name of names) addApproval(collected, implicit, { kind: 'team_account' }, name);
   }
   return {
-    demand: demandOf(collected, settings),
+    demand: buildRequirements(collected, settings),
     names: evaluated,
     unknowns: distinct(
       evaluated
@@ -206,7 +206,7 @@ function decideName(candidates: readonly Candidate[], name: SeenName, collected:
       skipped.push(candidate.misfit);
       continue;
     }
-    const names = fitsName(candidate, name);
+    const names = matchesName(candidate, name);
     if (names === 'no') {
       skipped.push(candidate.otherName);
       continue;
@@ -224,21 +224,21 @@ function decideName(candidates: readonly Candidate[], name: SeenName, collected:
     // A refusal overrides the rules below.
     if (rule.decision === 'refuse') return { decidedBy, skipped, isOpen: false };
     if (doubts.length > 0) continue;
-    if (rule.decision === 'approve') collected.isCertain ||= !mayBeFree(skipped);
+    if (rule.decision === 'approve') collected.isCertain ||= !couldBeFree(skipped);
     return { decidedBy, skipped, isOpen: false };
   }
   return { decidedBy, skipped, isOpen: true };
 }
 
 /** A rule that may match would have made the name free. */
-function mayBeFree(skipped: readonly SkippedRule[]): boolean {
+function couldBeFree(skipped: readonly SkippedRule[]): boolean {
   return skipped.some(({ because }) => because === 'unknown');
 }
 
 /** Conditions shared by all names of an order. */
-type OrderFit = Readonly<Record<'tasks' | 'by' | 'over', Fit>>;
+type OrderMatch = Readonly<Record<'tasks' | 'by' | 'over', Match>>;
 
-function candidateOf(rule: PolicyRule, reference: RuleReference, fit: OrderFit): Candidate {
+function candidateOf(rule: PolicyRule, reference: RuleReference, fit: OrderMatch): Candidate {
   const skippedFor = (because: Condition): SkippedRule => ({ rule: reference, because, unknowns: [] });
   const failed = (['tasks', 'by', 'over'] as const).find((condition) => fit[condition] === 'no');
   return {
@@ -255,7 +255,7 @@ function candidateOf(rule: PolicyRule, reference: RuleReference, fit: OrderFit):
 /** Task properties that rules use. */
 export type TaskRisk = Pick<PolicyFacts['task'], 'effect' | 'risk'>;
 
-export function fitsTask(rule: PolicyRule, task: string, { effect, risk }: TaskRisk): boolean {
+export function matchesTask(rule: PolicyRule, task: string, { effect, risk }: TaskRisk): boolean {
   return rule.tasks.some(
     (each) =>
       each === task ||
@@ -265,12 +265,12 @@ export function fitsTask(rule: PolicyRule, task: string, { effect, risk }: TaskR
   );
 }
 
-function fitsName({ names }: Candidate, name: SeenName): Fit {
-  const fit = fitsPatterns(names, name, name.tags);
+function matchesName({ names }: Candidate, name: SeenName): Match {
+  const fit = matchesPatterns(names, name, name.tags);
   return fit === 'unknown' ? [{ kind: 'tags', name: name.name }] : fit;
 }
 
-function fitsRequester(rule: PolicyRule, requester: string, groups: PolicyFacts['groups']): Fit {
+function matchesRequester(rule: PolicyRule, requester: string, groups: PolicyFacts['groups']): Match {
   if (rule.by.length === 0 || rule.by.includes(requester)) return 'yes';
   const unknowns: Unknown[] = [];
   for (const id of rule.by) {
@@ -281,7 +281,7 @@ function fitsRequester(rule: PolicyRule, requester: string, groups: PolicyFacts[
   return unknowns.length === 0 ? 'no' : unknowns;
 }
 
-function fitsAmount({ over }: PolicyRule, totalIn: (currency: string) => Total): Fit {
+function matchesAmount({ over }: PolicyRule, totalIn: (currency: string) => Total): Match {
   if (over === undefined) return 'yes';
   const { known, unknowns } = totalIn(over.currency);
   if (known > over.minor) return 'yes';
@@ -313,7 +313,7 @@ export function settingsApproval({
   approvalsRequired,
   signed,
 }: Pick<PolicySettings, 'approvers' | 'silentApprovers' | 'approvalsRequired' | 'signed'>) {
-  return { ...askedOf(approvers, silentApprovers), needed: approvalsRequired, signed };
+  return { ...requirementPeople(approvers, silentApprovers), needed: approvalsRequired, signed };
 }
 
 function addApproval(
@@ -327,11 +327,11 @@ function addApproval(
   else approval.names.push(name);
 }
 
-function demandOf({ approvals, refusals }: Collected, settings: PolicySettings): Requirements {
+function buildRequirements({ approvals, refusals }: Collected, settings: PolicySettings): Requirements {
   const asking = [...approvals.values()].map(({ reference, rule, names }) => {
     const escalateTo = rule.escalateTo.length > 0 ? rule.escalateTo : settings.escalateTo;
     const { signed } = rule;
-    const asked = askedOf(rule.approvers, rule.silent);
+    const asked = requirementPeople(rule.approvers, rule.silent);
     return {
       requirements: [{ rule: reference, names, needed: Math.max(1, rule.needed), ...asked, signed }],
       ttlMs: rule.ttlMs ?? settings.ttlMs,
@@ -343,13 +343,13 @@ function demandOf({ approvals, refusals }: Collected, settings: PolicySettings):
       breakGlass: rule.breakGlass && !signed,
     };
   });
-  return allOf([...refusals.values()], asking, [settings]);
+  return combineRules([...refusals.values()], asking, [settings]);
 }
 
 /** The union of two requirements, for an order requested under one policy version and pending under another. */
-export function stricter(a: Requirements, b: Requirements): Requirements {
+export function mergeStricter(a: Requirements, b: Requirements): Requirements {
   const asking = [a, b].filter(({ outcome }) => outcome === 'approve');
-  const both = allOf([...a.refusedBy, ...b.refusedBy], asking, [a, b]);
+  const both = combineRules([...a.refusedBy, ...b.refusedBy], asking, [a, b]);
   return { ...both, requirements: mergeRequirements(both.requirements) };
 }
 
@@ -364,7 +364,7 @@ export function mergeRequirements(requirements: readonly Requirement[]): readonl
     const asking = known === undefined ? [requirement] : [known, requirement];
     const signed = asking.some((each) => each.signed);
     const { silent: _, ...rest } = kept;
-    strongest.set(people, { ...rest, ...askedOf(kept.approvers, silentOf(asking)), names, signed });
+    strongest.set(people, { ...rest, ...requirementPeople(kept.approvers, silentIds(asking)), names, signed });
   }
   return [...strongest.values()];
 }
@@ -372,7 +372,7 @@ export function mergeRequirements(requirements: readonly Requirement[]): readonl
 type Moments = Pick<Requirements, 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs'>;
 
 /** @param behind the default durations */
-function allOf(
+function combineRules(
   refusedBy: Requirements['refusedBy'],
   all: readonly Omit<Requirements, 'outcome' | 'refusedBy'>[],
   behind: readonly Moments[],

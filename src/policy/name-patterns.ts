@@ -1,5 +1,5 @@
 import { parseDomainName } from '../zones/names.ts';
-import { tagOfPattern } from './policy.ts';
+import { parseTagPattern } from './policy.ts';
 import type { Subject } from './subject.ts';
 
 /** The only code that matches names with patterns of rules and mandates. Pure. */
@@ -11,13 +11,13 @@ export interface NamePatterns {
 
 export function sortPatterns(patterns: readonly string[]): NamePatterns {
   return {
-    hosts: patterns.filter((pattern) => tagOfPattern(pattern) === undefined),
-    tags: patterns.flatMap((pattern) => tagOfPattern(pattern) ?? []),
+    hosts: patterns.filter((pattern) => parseTagPattern(pattern) === undefined),
+    tags: patterns.flatMap((pattern) => parseTagPattern(pattern) ?? []),
   };
 }
 
 /** @param touched the affected tags; undefined: unknown, so the match is unknown */
-export function fitsPatterns(
+export function matchesPatterns(
   patterns: NamePatterns,
   { hosts }: Subject,
   touched: readonly string[] | undefined,

@@ -61,7 +61,7 @@ export interface PolicyInForce extends Policy {
   readonly lapsed:
     | {
         readonly problem: CharterProblem;
-        readonly environment: Asked & {
+        readonly environment: RequirementPeople & {
           readonly needed: number;
           readonly tasks: readonly string[];
         };
@@ -70,18 +70,18 @@ export interface PolicyInForce extends Policy {
 }
 
 /** The people and groups of a requirement. */
-export interface Asked {
+export interface RequirementPeople {
   readonly approvers: readonly string[];
   /** Approvers who are never mentioned, messaged or reminded. */
   readonly silent?: readonly string[];
 }
 
-export function askedOf(approvers: readonly string[], silent: readonly string[]): Asked {
+export function requirementPeople(approvers: readonly string[], silent: readonly string[]): RequirementPeople {
   return silent.length === 0 ? { approvers } : { approvers: [...new Set([...approvers, ...silent])], silent };
 }
 
 /** The people and groups whom at least one requirement notifies. */
-export function calledOf(requirements: readonly Asked[]): readonly string[] {
+export function notifiedIds(requirements: readonly RequirementPeople[]): readonly string[] {
   const called = requirements.flatMap(({ approvers, silent }) =>
     approvers.filter((id) => silent?.includes(id) !== true),
   );
@@ -89,8 +89,8 @@ export function calledOf(requirements: readonly Asked[]): readonly string[] {
 }
 
 /** The people and groups who may approve without being notified. */
-export function silentOf(requirements: readonly Asked[]): readonly string[] {
-  const called = calledOf(requirements);
+export function silentIds(requirements: readonly RequirementPeople[]): readonly string[] {
+  const called = notifiedIds(requirements);
   return [...new Set(requirements.flatMap(({ silent = [] }) => silent))].filter((id) => !called.includes(id));
 }
 
@@ -141,7 +141,7 @@ export function needsSignatures({
 }
 
 /** Whether at least one requirement accepts unsigned approvals. */
-export function takesClicks({ requirements }: Parameters<typeof needsSignatures>[0]): boolean {
+export function acceptsClicks({ requirements }: Parameters<typeof needsSignatures>[0]): boolean {
   return requirements.length === 0 || requirements.some(({ signed }) => !signed);
 }
 
@@ -153,6 +153,6 @@ export function isGroup(id: string): boolean {
 const TAG = 'tag:';
 
 /** @returns undefined for a pattern of names */
-export function tagOfPattern(pattern: string): string | undefined {
+export function parseTagPattern(pattern: string): string | undefined {
   return pattern.startsWith(TAG) ? pattern.slice(TAG.length) : undefined;
 }

@@ -7,7 +7,7 @@ export interface PolicySource {
   current(): Promise<Policy>;
 }
 
-export interface DecidingPolicy {
+export interface EffectivePolicySource {
   current(): Promise<PolicyInForce>;
 }
 

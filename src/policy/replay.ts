@@ -2,9 +2,9 @@ import { type PolicyFacts, type PolicyOrder, type Requirements, requirementKey }
 
 /* Evaluates past orders under a draft. Pure: the caller provides the orders with today's facts, or with stored ones. */
 
-export interface PastOrder<Asked extends PolicyOrder = PolicyOrder> {
+export interface PastOrder<RequirementPeople extends PolicyOrder = PolicyOrder> {
   readonly orderId: string;
-  readonly order: Asked;
+  readonly order: RequirementPeople;
   readonly facts: PolicyFacts;
   readonly demand: Requirements;
 }
@@ -37,10 +37,10 @@ export function replay<Past extends PastOrder>(
   const changed = past.flatMap((order): ReplayedOrder[] => {
     const { orderId, demand: before } = order;
     const after = demandOf(order);
-    const change = changeBetween(before, after);
+    const change = compareRequirements(before, after);
     return change === undefined ? [] : [{ orderId, before, after, change }];
   });
-  const counts = { stricter: 0, looser: 0, other: 0 };
+  const counts = { mergeStricter: 0, looser: 0, other: 0 };
   const outcomes: Record<string, number> = {};
   for (const { before, after, change } of changed) {
     counts[change] += 1;
@@ -52,15 +52,15 @@ export function replay<Past extends PastOrder>(
 }
 
 /** Undefined when both ask for the same, even if by other rules. */
-function changeBetween(before: Requirements, after: Requirements): ReplayChange | undefined {
-  const isStricter = asksForAllOf(after, before);
-  const isLooser = asksForAllOf(before, after);
+function compareRequirements(before: Requirements, after: Requirements): ReplayChange | undefined {
+  const isStricter = includesAll(after, before);
+  const isLooser = includesAll(before, after);
   if (isStricter && isLooser) return undefined;
   return isStricter ? 'stricter' : isLooser ? 'looser' : 'other';
 }
 
 /** Whether everything that meets one also meets the other. */
-function asksForAllOf(demand: Requirements, other: Requirements): boolean {
+function includesAll(demand: Requirements, other: Requirements): boolean {
   if (demand.outcome === 'refuse' || other.outcome === 'refuse') return demand.outcome === 'refuse';
   return other.requirements.every((wanted) =>
     demand.requirements.some(

@@ -1,6 +1,6 @@
 import type { Amount } from '../money/amount.ts';
 import type { PolicyFacts, PolicyOrder } from './evaluate.ts';
-import { isGroup, type PolicyRule, tagOfPattern } from './policy.ts';
+import { isGroup, type PolicyRule, parseTagPattern } from './policy.ts';
 import { subjectOf } from './subject.ts';
 
 /* Reads only the facts that an order's evaluation needs. */
@@ -42,7 +42,7 @@ export async function gatherFacts<Task extends string>(
 ): Promise<PolicyFacts> {
   const groupIds = [...new Set(rules.flatMap(({ by }) => by.filter(isGroup)))];
   const hosts = order.names.flatMap((name) => subjectOf(name, order.facts.nameKind).hosts);
-  const usesTags = rules.some(({ names }) => names.some((name) => tagOfPattern(name) !== undefined));
+  const usesTags = rules.some(({ names }) => names.some((name) => parseTagPattern(name) !== undefined));
   const usesPrices = rules.some(({ over }) => over !== undefined);
   const [members, tags, prices] = await Promise.all([
     Promise.all(groupIds.map(async (id) => [id, await directory.membersOf(id)] as const)),

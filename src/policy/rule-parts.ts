@@ -1,4 +1,4 @@
-import { isGroup, type PolicyRule, TASK_SELECTORS, tagOfPattern } from './policy.ts';
+import { isGroup, type PolicyRule, TASK_SELECTORS, parseTagPattern } from './policy.ts';
 
 /*
  * The parts of a rule's sentence: “*Transfers* of `*.rest` requested by *@marketing* over *€500* need *2 of @finance*”.
@@ -51,7 +51,7 @@ function taskPart(task: string): TaskPart {
 }
 
 function namePart(pattern: string): NamePart {
-  const tag = tagOfPattern(pattern);
+  const tag = parseTagPattern(pattern);
   if (tag !== undefined) return { kind: 'tag', tag };
   if (pattern.startsWith('*.')) return { kind: 'under', parent: pattern.slice('*.'.length) };
   return { kind: 'name', name: pattern };

@@ -3,7 +3,7 @@ import { formatDuration, parseDuration } from '../lib/duration.ts';
 import { type Amount, type AmountIssue, formatDecimal, parseAmount } from '../money/amount.ts';
 import { readPattern } from './name-patterns.ts';
 import {
-  askedOf,
+  requirementPeople,
   DECISIONS,
   type Decision,
   isGroup,
@@ -295,7 +295,7 @@ class RuleReader {
   /** Contradicting fields of a rule that requires approval. */
   #agreement(rule: PolicyRule) {
     const { needed, ttlMs, remindAfterMs, escalateAfterMs, breakGlass, signed } = rule;
-    const { approvers } = askedOf(rule.approvers, rule.silent);
+    const { approvers } = requirementPeople(rule.approvers, rule.silent);
     if (breakGlass && signed) this.report('break_glass', 'not_with_signed', 'true', ['false']);
     const people = approvers.length;
     if (people > 0 && needed > people && !approvers.some(isGroup)) {

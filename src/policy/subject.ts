@@ -29,13 +29,13 @@ type TagsByHost = ReadonlyMap<string, readonly string[]>;
  * The tags of a host and all its parents.
  * @returns undefined for a host with unknown tags
  */
-export function tagsTouched({ hosts }: Subject, tags: TagsByHost): readonly string[] | undefined {
+export function affectedTags({ hosts }: Subject, tags: TagsByHost): readonly string[] | undefined {
   const found = hosts.map((host) => tags.get(host));
   return found.includes(undefined) ? undefined : [...new Set(found.flatMap((each) => each ?? []))];
 }
 
 /** @param tagsOf reads the tags of the names themselves */
-export function readTagsTouched(
+export function readAffectedTags(
   tagsOf: (hosts: readonly string[]) => Promise<TagsByHost>,
 ): (hosts: readonly string[]) => Promise<TagsByHost> {
   return async (names) => {
@@ -45,5 +45,5 @@ export function readTagsTouched(
 }
 
 export function tagsByName(subjects: readonly Subject[], tags: TagsByHost): TagsByHost {
-  return new Map(subjects.map((subject) => [subject.name, tagsTouched(subject, tags) ?? []]));
+  return new Map(subjects.map((subject) => [subject.name, affectedTags(subject, tags) ?? []]));
 }

@@ -1,8 +1,8 @@
 import { groupBy } from '../lib/collections.ts';
 import type { Amount } from '../money/amount.ts';
-import { isSamePrice, type Price, type PriceEdit, priceKey, quoteOn, zoneOf } from '../money/prices.ts';
+import { isSamePrice, type Price, type PriceEdit, priceKey, findQuote, zoneOf } from '../money/prices.ts';
 import { fitsTask, type TaskRisk } from './evaluate.ts';
-import { type PolicyRule, tagOfPattern } from './policy.ts';
+import { type PolicyRule, parseTagPattern } from './policy.ts';
 import { subjectOf } from './subject.ts';
 
 /** Changes that weaken approval wait for a second person; all others apply immediately. */
@@ -106,12 +106,12 @@ function daysOfChange(list: readonly Price[], today: string): readonly string[] 
 }
 
 function quoteOf(list: readonly Price[], { zone, task, period }: Price, day: string) {
-  return quoteOn(list, { name: `any.${zone}`, task, period }, day)?.amount;
+  return findQuote(list, { name: `any.${zone}`, task, period }, day)?.amount;
 }
 
 /** Limits that apply to a price: per order, or per name and year. */
 function limitsFor({ zone, task, period }: Price, { rules, mandates, budgets, factsOf }: PriceConditions) {
-  const isAbout = (names: readonly string[]) => names.some((pattern) => mayBeIn(pattern, zone));
+  const isAbout = (names: readonly string[]) => names.some((pattern) => canMatchZone(pattern, zone));
   const overs = rules
     .filter((rule) => fitsTask(rule, task, factsOf(task)) && isAbout(rule.names))
     .flatMap(({ over }) => over ?? []);
@@ -124,8 +124,8 @@ function limitsFor({ zone, task, period }: Price, { rules, mandates, budgets, fa
 }
 
 /** Whether a pattern can match a direct child of a zone. Any name can have any tag. */
-function mayBeIn(pattern: string, zone: string): boolean {
-  if (pattern === '*' || tagOfPattern(pattern) !== undefined) return true;
+function canMatchZone(pattern: string, zone: string): boolean {
+  if (pattern === '*' || parseTagPattern(pattern) !== undefined) return true;
   return pattern.startsWith('*.')
     ? `.${zone}`.endsWith(pattern.slice(1))
     : zoneOf(pattern) === zone || subjectOf(zone, 'host').hosts.includes(pattern);

@@ -1,5 +1,5 @@
 import { Agent } from 'undici';
-import type { LeaveDeadline } from '../http/exchange.ts';
+import type { SendDeadline } from '../http/exchange.ts';
 import { type Authenticator, createAuthenticator, type Verification } from './authenticator/authenticator.ts';
 import type { AuthenticatorOptions, LoginExtras } from './authenticator/options.ts';
 import type { Session } from './authenticator/shared-session.ts';
@@ -28,7 +28,7 @@ import {
 import type { RequestIssue } from './request-issue.ts';
 import type { AnsweredTask, Effect, Interface, RequestDescription, ServiceTask } from './task.ts';
 
-export type { LeaveDeadline } from '../http/exchange.ts';
+export type { SendDeadline } from '../http/exchange.ts';
 export type { Verification } from './authenticator/authenticator.ts';
 export type { CallResult } from './request.ts';
 
@@ -72,7 +72,7 @@ export interface ServiceCall<O> {
    * @param leaveBefore checked after connecting, right before the first byte is written
    * @throws {ServiceError | SuspendedError}
    */
-  send(leaveBefore?: LeaveDeadline): Promise<SendResult<O>>;
+  send(sendBefore?: SendDeadline): Promise<SendResult<O>>;
   /** Releases the client. Must always be called. */
   end(): void;
 }
@@ -254,10 +254,10 @@ function createCall<O>(
       if (endedSession !== undefined) authenticator.invalidateSession(endedSession);
       signed = await authenticator.sign(prepared, deadline);
     },
-    async send(leaveBefore) {
+    async send(sendBefore) {
       if (signed === undefined) throw new Error('a request is signed before it is sent, each time');
       const { session } = signed;
-      const sending = send(context, prepared, signed, { deadline, leaveBefore });
+      const sending = send(context, prepared, signed, { deadline, sendBefore });
       signed = undefined;
       try {
         return { kind: 'answered', ...(await sending) };

@@ -6,7 +6,7 @@ import {
   HttpExchangeError,
   type HttpRequest,
   type HttpResponse,
-  type LeaveDeadline,
+  type SendDeadline,
   TooLateError,
 } from '../http/exchange.ts';
 import { readRetryAfter } from '../http/retry-after.ts';
@@ -61,7 +61,7 @@ export interface Deadline {
 
 interface SendOptions {
   readonly deadline: Deadline;
-  readonly leaveBefore?: LeaveDeadline | undefined;
+  readonly sendBefore?: SendDeadline | undefined;
 }
 
 export interface CallResult<O> {
@@ -296,13 +296,13 @@ async function sendAndReceive<O>(
   context: ClientContext,
   { task, activity }: PreparedRequest<O>,
   request: HttpRequest,
-  { deadline, leaveBefore }: SendOptions,
+  { deadline, sendBefore }: SendOptions,
 ): Promise<HttpResponse> {
   const limits = {
     timeoutMs: deadline.endsAt - performance.now(),
     maxBytes: MAX_BYTES,
     signal: deadline.signal,
-    leaveBefore,
+    sendBefore,
   };
   try {
     return task.effect === 'charge'

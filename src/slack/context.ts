@@ -33,7 +33,7 @@ export interface SlackContext extends HomeWorkspace, Capability {
   /** Features read orders from its `store`. */
   readonly orders: OrdersContext;
   /** Undefined if the order's rows are invalid. */
-  readonly statementOf: (order: Order) => Statement | undefined;
+  readonly buildStatement: (order: Order) => Statement | undefined;
   readonly notifyDue: () => void;
   readonly notifications: NotificationStore;
   /** How long a process keeps a subject's messages without a heartbeat, in ms. */

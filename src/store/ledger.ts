@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { TeamEvent } from '../ledger/events.ts';
 import type { LedgerKeyStore, LedgerStore, SealedBlock, SealedEvent } from '../ledger/ports.ts';
-import { eventLine, forgottenLine, hashOfSeal, type Seal } from '../ledger/seal.ts';
+import { eventLine, forgottenLine, hashSeal, type Seal } from '../ledger/seal.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { optional, optionalText, row, sealedBytes, storableJson } from './columns.ts';
@@ -106,7 +106,7 @@ function webhookOfAnchor(seal: Seal, at: Date): WebhookEvent {
   return {
     type: 'seal.created',
     at,
-    data: { code: 'sealed', anchor: `${seal.n}:${hashOfSeal(seal)}`, seal: { ...seal } },
+    data: { code: 'sealed', anchor: `${seal.n}:${hashSeal(seal)}`, seal: { ...seal } },
   };
 }
 
@@ -284,7 +284,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
         (SELECT e.at FROM ledger_entries l JOIN events e ON e.seq = l.event_seq WHERE l.team_id = ${teamId} AND l.seq = 1))`;
       return transaction(async (runInside) => {
         const anchored = await runInside(Prisma.sql`
-          INSERT INTO anchors (team_id, n, hash, at) SELECT ${teamId}, ${seal.n}, ${hashOfSeal(seal)}, ${at}
+          INSERT INTO anchors (team_id, n, hash, at) SELECT ${teamId}, ${seal.n}, ${hashSeal(seal)}, ${at}
           WHERE date_trunc('hour', ${at}::timestamptz) > ${last}
           ON CONFLICT DO NOTHING RETURNING n`);
         if (z.array(z.unknown()).parse(anchored).length === 0) return false;
@@ -304,9 +304,9 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
 
     anchorsBetween: (from, to) => anchorsWhere(Prisma.sql`AND a.at >= ${from} AND a.at < ${to} ORDER BY a.n`),
 
-    anchorFrom: async (n) => (await anchorsWhere(Prisma.sql`AND a.n >= ${n} ORDER BY a.n LIMIT 1`))[0],
+    findAnchor: async (n) => (await anchorsWhere(Prisma.sql`AND a.n >= ${n} ORDER BY a.n LIMIT 1`))[0],
 
-    noteDifferences: (differences, at) =>
+    recordDifferences: (differences, at) =>
       note(
         { kind: 'ledger_differs', subject: LEDGER, actor: 'system', at, differences },
         Prisma.sql`${storableJson({ differences })}::jsonb IS DISTINCT FROM (
@@ -314,7 +314,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
             AND kind = 'ledger_differs' ORDER BY seq DESC LIMIT 1)`,
       ),
 
-    noteRestored: async (takenAt, at) => {
+    recordRestored: async (takenAt, at) => {
       const [newest] = await sealsWhere(Prisma.sql`true ORDER BY n DESC LIMIT 1`);
       const data = { takenAt: takenAt.toISOString(), seal: newest?.n ?? 0 };
       await note(
@@ -324,7 +324,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
       return newest;
     },
 
-    noteStalled: (at) =>
+    recordStalled: (at) =>
       note(
         { kind: 'sealing_stalled', subject: LEDGER, actor: 'system', at },
         Prisma.sql`NOT EXISTS (

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { Witness } from '../approvals/charter.ts';
 
-import type { Taken } from '../mandates/acting.ts';
+import type { UsedAmounts } from '../mandates/acting.ts';
 import { heldCode } from '../mandates/codes.ts';
 import type { MandateAct, MandateName } from '../mandates/ports.ts';
-import { doneByLog, MANDATE_LIMIT_KINDS, witnessedBy } from '../orders/log-limits.ts';
+import { wasDoneByLog, MANDATE_LIMIT_KINDS, witnessedBy } from '../orders/log-limits.ts';
 import type { Order } from '../orders/order.ts';
-import { subjectOf, tagsTouched } from '../policy/subject.ts';
+import { subjectOf, affectedTags } from '../policy/subject.ts';
 import { optional, optionalText, row } from './columns.ts';
 import { Prisma, type RunStatement } from './database.ts';
 import { orderHistories, selectLimits } from './events.ts';
@@ -85,7 +85,7 @@ async function findNotCarriedOut(
   const rows = await run(selectLimits(ids.map((id) => ({ id, n: 1 }))));
   return orderHistories
     .parse(rows)
-    .flatMap(([id, history]) => (doneByLog(history, witnessedBy(witness)(id)) === undefined ? id : []));
+    .flatMap(([id, history]) => (wasDoneByLog(history, witnessedBy(witness)(id)) === undefined ? id : []));
 }
 
 /**
@@ -97,7 +97,7 @@ export async function readTaken(
   log: TeamLog,
   mandateId: string,
   without: string | undefined,
-): Promise<Taken> {
+): Promise<UsedAmounts> {
   const { teamId } = log;
   const freed = await findNotCarriedOut(run, log);
   const rows = takenRows.parse(
@@ -164,5 +164,5 @@ export async function readTouched(run: RunStatement, name: string): Promise<read
     await run(Prisma.sql`SELECT name, tags FROM domains WHERE name = ANY(${hosts})`),
   );
   const tags = new Map(rows.map((row) => [row.name, row.tags ?? []]));
-  return tagsTouched(subject, new Map(hosts.map((host) => [host, tags.get(host) ?? []]))) ?? [];
+  return affectedTags(subject, new Map(hosts.map((host) => [host, tags.get(host) ?? []]))) ?? [];
 }

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Witness } from '../approvals/charter.ts';
 import { HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
-import { needsOrder, overCeiling, SAME_END_MS } from '../mandates/acting.ts';
+import { needsOrder, exceededLimit, SAME_END_MS } from '../mandates/acting.ts';
 import type { HeldCode } from '../mandates/codes.ts';
-import { isInForce, mandateOf } from '../mandates/mandate.ts';
+import { isActive, readMandate } from '../mandates/mandate.ts';
 import type { ActOutcome, MandateStore, NewAct } from '../mandates/ports.ts';
 import type { OrderCreation } from '../orders/ports.ts';
-import { fitsPatterns, sortPatterns } from '../policy/name-patterns.ts';
+import { matchesPatterns, sortPatterns } from '../policy/name-patterns.ts';
 import { subjectOf } from '../policy/subject.ts';
 import { type Database, isUniqueViolation, Prisma, type RunStatement, storeOf } from './database.ts';
 import { insertEvents } from './events.ts';
@@ -116,12 +116,12 @@ export function createMandateStore(
       const sorted = sortPatterns(patterns);
       return watched.flatMap(({ name, isLapsing }) => {
         const touched = subjectOf(name, 'host').hosts.flatMap((host) => tags.get(host) ?? []);
-        const fits = !isLapsing && fitsPatterns(sorted, subjectOf(name, 'host'), touched) === 'yes';
+        const fits = !isLapsing && matchesPatterns(sorted, subjectOf(name, 'host'), touched) === 'yes';
         return fits ? [name] : [];
       });
     },
 
-    takenBy: (mandateId, without) => readTaken(run, log, mandateId, without),
+    usedBy: (mandateId, without) => readTaken(run, log, mandateId, without),
 
     latestAccount: async (name) =>
       idRows.parse(
@@ -161,26 +161,26 @@ export function createMandateStore(
         return true;
       }),
 
-    toAskFor: (now, limit) =>
+    dueForRegularOrder: (now, limit) =>
       acts(
         Prisma.sql`WHERE a.team_id = ${teamId} AND a.ask_at <= ${now} ORDER BY a.ask_at, a.id LIMIT ${limit}`,
       ),
 
-    askingFailed: async (actId, at) => {
+    delayRegularOrder: async (actId, at) => {
       await run(Prisma.sql`
         UPDATE mandate_acts SET ask_failures = ask_failures + 1, ask_at = ${at}::timestamptz
           + LEAST(${LONGEST_PAUSE_MS}, ${FIRST_PAUSE_MS} * 2 ^ LEAST(ask_failures, 10)) * interval '1 ms'
         WHERE id = ${actId}`);
     },
 
-    failingToAsk: async () =>
+    countDelayedOrders: async () =>
       z.array(z.object({ count: z.number() })).parse(
         await run(Prisma.sql`
           SELECT count(*)::int AS count FROM mandate_acts
           WHERE team_id = ${teamId} AND ask_at IS NOT NULL AND ask_failures > 0`),
       )[0]?.count ?? 0,
 
-    askedFor: async (actId, orderId, at) => {
+    recordRegularOrder: async (actId, orderId, at) => {
       await database.transaction(async (tx) => {
         await tx(Prisma.sql`
           UPDATE mandate_acts SET ask_at = NULL, order_id = ${orderId ?? null} WHERE id = ${actId}`);
@@ -233,10 +233,10 @@ async function keepOrder(
   if (reservation === undefined) throw new Error('an order of a mandate takes something out of its ceilings');
   if (reservation.isLimited && !(await fitsBudgets(run, reservation))) return { kind: 'over' };
   const kept = await lockMandate(run, act.mandateId);
-  const mandate = kept && mandateOf(kept);
-  if (mandate === undefined || !isInForce(mandate, act.at)) return { kind: 'over' };
+  const mandate = kept && readMandate(kept);
+  if (mandate === undefined || !isActive(mandate, act.at)) return { kind: 'over' };
   const taken = await readTaken(run, log, mandate.id, undefined);
-  if (overCeiling(mandate.terms, act.amount, reservation.day, taken) !== undefined) return { kind: 'over' };
+  if (exceededLimit(mandate.terms, act.amount, reservation.day, taken) !== undefined) return { kind: 'over' };
   await insertOrder(run, creation);
   return { kind: 'kept', id: await insertAct(run, teamId, act, { held: undefined, orderId: order.id }) };
 }

@@ -166,7 +166,7 @@ export function createNotificationStore({ run }: Database, teamId: string): Noti
         ON CONFLICT (team_id, subject_kind, subject_id, purpose)
           DO UPDATE SET shows = excluded.shows, refused = excluded.refused, due_at = NULL, attempts = 0`),
 
-    noteRefused: ({ kind, id }, code, now) =>
+    recordRefusal: ({ kind, id }, code, now) =>
       change(Prisma.sql`
         INSERT INTO notifications (team_id, subject_kind, subject_id, purpose, due_at, refused)
         VALUES (${teamId}, ${kind}, ${id}, 'plan', ${now}, ${code}) ON CONFLICT DO NOTHING`),

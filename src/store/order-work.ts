@@ -34,7 +34,7 @@ export function createOrderWork({ run }: Database) {
       await run(putOffOrder(id));
     },
 
-    leaveToOthers: async (id) => {
+    releaseToOthers: async (id) => {
       left.set(id, performance.now() + LEFT_MS);
       await run(endLease(id));
     },

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { z } from 'zod';
 import type { TeamEvent } from '../ledger/events.ts';
-import { slicesOf } from '../lib/collections.ts';
+import { iterateSlices } from '../lib/collections.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import { type ImportRow, importRow } from '../names/details-import.ts';
 import type { FactsChange, NameLimit } from '../names/portfolio.ts';
@@ -175,7 +175,7 @@ export const proposedFacts: z.ZodType<FactsChange> = z.object({
   names: z.base64().transform(async (zipped) => {
     const text = (await unzip(Buffer.from(zipped, 'base64'))).toString();
     const names: ChangedName[] = [];
-    for await (const slice of slicesOf(text.split('\n')))
+    for await (const slice of iterateSlices(text.split('\n')))
       names.push(...changedFacts.parse(slice.map((line): unknown => JSON.parse(line))));
     return names;
   }),
@@ -184,10 +184,10 @@ export const proposedFacts: z.ZodType<FactsChange> = z.object({
 /** A change of names, as a proposal stores it. */
 export async function storableFacts({ names }: FactsChange) {
   const lines: string[] = [];
-  for await (const slice of slicesOf(names))
+  for await (const slice of iterateSlices(names))
     lines.push(...slice.map(({ after = null, ...change }) => JSON.stringify({ ...change, after })));
   const people = new Set<string>();
-  for await (const slice of slicesOf(lines))
+  for await (const slice of iterateSlices(lines))
     for (const line of slice) for (const id of line.match(SLACK_IDS) ?? []) people.add(id);
   // Forgetting a person searches for their id outside the compressed text.
   return { names: (await zip(lines.join('\n'))).toString('base64'), people: [...people] };
@@ -264,7 +264,7 @@ async function planOf(tx: RunStatement, rows: readonly ImportRow[], progress: Pr
   const hash = createHash('sha256');
   const changed: EditedName[] = [];
   let done = 0;
-  for await (const slice of slicesOf(names)) {
+  for await (const slice of iterateSlices(names)) {
     const some = editedNames(await detailsOf(tx, slice), changes);
     for (const { name, before, after } of some)
       hash.update(JSON.stringify([name, loggable(before), loggable(after)]));
@@ -341,13 +341,13 @@ async function writeChanges(
     tx,
     changes.map(({ name }) => name),
   );
-  for await (const slice of slicesOf(changes)) if (!(await isUnchanged(tx, slice))) return 'changed';
+  for await (const slice of iterateSlices(changes)) if (!(await isUnchanged(tx, slice))) return 'changed';
   const freed = changes.filter(({ before, after }) => isGuarded(before) && !isGuarded(after)).length;
   if (guarding > 0 && (await countNames(tx, IS_GUARDED)) + guarding - freed > MAX_GUARDED)
     return 'too_many_guarded';
   if (adding > 0 && (await countNames(tx, Prisma.sql`TRUE`)) + adding > MAX_WATCHED) return 'list_full';
   let done = 0;
-  for await (const slice of slicesOf(changes)) {
+  for await (const slice of iterateSlices(changes)) {
     const edited = slice.flatMap(({ after, ...change }) =>
       after === undefined || isSameDetails(change.before, after) ? [] : { ...change, after },
     );

@@ -3,7 +3,7 @@ import {
   BUDGET_SPANS,
   type Budget,
   type BudgetStatus,
-  isAgreedTo,
+  isExcessApproved,
   missingAmounts,
   periodOf,
   type Reservation,
@@ -119,5 +119,5 @@ export async function fitsBudgets(
   // A separate statement: its snapshot is taken after the locks are held.
   const { statuses } = await readBudgetStatuses(run, teamId, { day, without });
   const shares = sharesOf(statuses, reservation);
-  return isAgreedTo(missingAmounts(shares), reservation.agreedExcess);
+  return isExcessApproved(missingAmounts(shares), reservation.agreedExcess);
 }

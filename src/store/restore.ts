@@ -52,7 +52,7 @@ async function noteInLedgers(url: string, takenAt: Date): Promise<Restored['ledg
   try {
     const ledgers = [];
     for (const teamId of await teamsWithLedgers(database)) {
-      const newest = await createLedgerStore(database, teamId).noteRestored(takenAt, new Date());
+      const newest = await createLedgerStore(database, teamId).recordRestored(takenAt, new Date());
       ledgers.push({ teamId, seal: newest?.n ?? 0 });
     }
     return ledgers;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hashOfCharter } from '../approvals/charter.ts';
+import { hashCharter } from '../approvals/charter.ts';
 import { activeKeys, isAtKeyLimit } from '../approvals/signing/key-ring.ts';
 import {
   type KeyStore,
@@ -77,7 +77,7 @@ export async function isNextCharter(
   await lockKeys(tx, teamId);
   // A separate memory, because the transaction may be rolled back.
   const { log } = await readSigningRows(new KnownKeyLog(), runIn(tx));
-  return signature.challenge.previous === hashOfCharter(log.charters.at(-1)).previous;
+  return signature.challenge.previous === hashCharter(log.charters.at(-1)).previous;
 }
 
 /** Call {@link isNextCharter} first, in the same transaction. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isDemoContext } from '../accounts/account.ts';
-import { slicesOf } from '../lib/collections.ts';
+import { iterateSlices } from '../lib/collections.ts';
 import type { SpendStore } from '../money/ports.ts';
 import { CHARGED_TASKS, PRICED_TASKS } from '../money/prices.ts';
 import type { Purchase } from '../money/spend.ts';
@@ -63,7 +63,7 @@ export function createSpendStore({ run }: Database): SpendStore {
   return storeOf('spend', {
     purchases: async (from, to) => {
       const purchases: Purchase[] = [];
-      for await (const some of slicesOf(rowsOf.parse(await run(selectPurchases(from, to)))))
+      for await (const some of iterateSlices(rowsOf.parse(await run(selectPurchases(from, to)))))
         purchases.push(
           ...purchaseRows
             .parse(some)

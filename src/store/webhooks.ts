@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { HOUR_MS } from '../lib/duration.ts';
-import { type WebhookEvent, webhookBody, webhookOf } from '../outbox/webhooks/messages.ts';
+import { type WebhookEvent, webhookBody, buildWebhook } from '../outbox/webhooks/messages.ts';
 import type { WebhookDelivery, WebhookStore } from '../outbox/webhooks/ports.ts';
 import { recordset, row } from './columns.ts';
 import { type Database, Prisma, type RunStatement, storeOf } from './database.ts';
@@ -17,7 +17,7 @@ export async function queueWebhooks(
 ): Promise<void> {
   if (events.length === 0) return;
   const rows = events.map((event, seq) => {
-    const { id: webhookId, subject, at, body } = webhookOf(event);
+    const { id: webhookId, subject, at, body } = buildWebhook(event);
     return { seq, webhookId, subject, at, body };
   });
   await run(Prisma.sql`
@@ -88,7 +88,7 @@ export function createWebhookStore({ run, prisma, transaction }: Database, teamI
       return readDeliveries(await run(claimHeads(teamId, endpoint, now, leaseMs, 1, isNext)))[0];
     },
 
-    noteTaken: (endpoint, now) =>
+    recordAccepted: (endpoint, now) =>
       prisma.$transaction(async (tx) => {
         await tx.webhookEndpoint.updateMany({ where: { teamId, id: endpoint }, data: { takenAt: now } });
         await tx.notification.deleteMany({ where: endpointPlan(endpoint) });
@@ -122,7 +122,7 @@ export function createWebhookStore({ run, prisma, transaction }: Database, teamI
           await queueWebhooks(runInside, [{ type: 'test', at: now, data: { code: 'monthly' } }], teamId);
       }),
 
-    async noteSlack(outage, before, now) {
+    async recordSlackOutage(outage, before, now) {
       if (outage === undefined) {
         await prisma.slackOutage.deleteMany({ where: { teamId } });
         return;

@@ -9,13 +9,13 @@ import {
 import { z } from 'zod';
 import { approveSigned, recordNotified, refusalToApprove, resumeOrder } from '../approvals/approve.ts';
 import {
-  charterOf,
-  hashOfCharter,
+  makeCharter,
+  hashCharter,
   type LoggedCharter,
   type Rules,
   witnessText,
 } from '../approvals/charter.ts';
-import { signedSubjectOf } from '../approvals/order-signing.ts';
+import { buildSignedSubject } from '../approvals/order-signing.ts';
 import type { ProposalOf } from '../approvals/proposals/proposal.ts';
 import type { ProposalOutcome, Proposals } from '../approvals/proposals/proposals.ts';
 import { type BoundTo, challengeOf } from '../approvals/signing/approval.ts';
@@ -29,7 +29,7 @@ import {
 } from '../approvals/signing/assertion.ts';
 import {
   type AddedKey,
-  type CountingKey,
+  type ValidKey,
   isAtKeyLimit,
   type KeyLog,
   type KeyRing,
@@ -65,7 +65,7 @@ export interface CeremonyDeps {
   readonly readSettings: () => Promise<Readonly<Record<string, unknown>>>;
   readonly settingsOf: (saved: Readonly<Record<string, unknown>>) => Rules['settings'];
   /** The policy or the settings have changed. */
-  readonly decidingChanged: () => void;
+  readonly onRulesChanged: () => void;
   readonly now: () => Date;
 }
 
@@ -91,7 +91,7 @@ type LinkProblem = 'unknown_link' | 'link_over' | 'link_spent';
 export type ToSign = { readonly userId: string } & (
   | { readonly kind: 'order'; readonly order: Order; readonly statement: Statement }
   | { readonly kind: 'facts'; readonly proposal: FactsProposal; readonly hash: string }
-  | ({ readonly kind: 'charter' } & ReturnType<typeof charterOf>)
+  | ({ readonly kind: 'charter' } & ReturnType<typeof makeCharter>)
   | { readonly kind: 'vouch' | 'revoke' | 'revoke_compromised'; readonly key: AddedKey }
 );
 
@@ -141,7 +141,7 @@ const registrationBody = z.object({
 interface Task {
   readonly what: ToSign;
   readonly challenge: Challenge;
-  readonly act: (assertion: Assertion, key: CountingKey) => Promise<Finished | Problem>;
+  readonly act: (assertion: Assertion, key: ValidKey) => Promise<Finished | Problem>;
 }
 
 export function isProblem(result: Shown | Finished | Problem | Task): result is Problem {
@@ -194,14 +194,14 @@ export function createCeremonies(deps: CeremonyDeps): Ceremonies {
   };
 }
 
-function keysOf({ counting }: KeyRing, userId: string): readonly CountingKey[] {
+function keysOf({ counting }: KeyRing, userId: string): readonly ValidKey[] {
   return [...counting.values()].filter(({ owner }) => owner === userId);
 }
 
 function requestOptions(
   { id }: RelyingParty,
   challenge: Challenge,
-  keys: readonly CountingKey[],
+  keys: readonly ValidKey[],
 ): PublicKeyCredentialRequestOptionsJSON {
   return {
     challenge: challengeText(challenge),
@@ -213,7 +213,7 @@ function requestOptions(
 }
 
 function assertionBy<Signed extends Challenge>(
-  { fingerprint: key, publicKey, credential }: CountingKey,
+  { fingerprint: key, publicKey, credential }: ValidKey,
   challenge: Signed,
   { response }: Pick<AuthenticationResponseJSON, 'response'>,
 ): Assertion<Signed> {
@@ -270,7 +270,7 @@ async function orderTask(
   const statement = verifiedStatement(order, orders.servicePlaces);
   if (statement === undefined) return { code: 'gone' };
   const version = versionToSign(await orders.signing.policy.current());
-  const { challenge, bound } = challengeOf(userId, signedSubjectOf(order, version), salt);
+  const { challenge, bound } = challengeOf(userId, buildSignedSubject(order, version), salt);
   return {
     what: { kind: 'order', order, statement, userId },
     challenge,
@@ -381,7 +381,7 @@ async function charterTask(
   const coming = await comingCharter(deps, link);
   if (coming === undefined) return { code: 'gone' };
   if (coming.publisher === userId) return { code: 'own_change' };
-  const shown = charterOf(coming.rules, coming.publisher);
+  const shown = makeCharter(coming.rules, coming.publisher);
   // Undefined members aren't stored.
   const charter = z.json().parse(JSON.parse(JSON.stringify(shown)));
   const hash = hashOf(charter);
@@ -390,7 +390,7 @@ async function charterTask(
     charter: hash,
     decision: 'publish',
     nonce,
-    ...hashOfCharter(last),
+    ...hashCharter(last),
   } as const;
   return {
     what: { kind: 'charter', userId, ...shown },
@@ -399,7 +399,7 @@ async function charterTask(
       const signature = { ...assertion, challenge };
       const signed = { charter, signature, witness: witness.sign(witnessText(challenge)) };
       const outcome = await coming.confirm(signed);
-      deps.decidingChanged();
+      deps.onRulesChanged();
       return outcome;
     },
   };

@@ -27,13 +27,13 @@ export function calendarDay(moment: Date, timeZone: string): string {
  * @param time local time as if it were UTC
  * @throws RangeError for an unknown time zone.
  */
-export function firstMomentOf(time: Date, timeZone: string): Date {
-  return new Date(zoneNamed(timeZone).firstMomentOf(time.getTime()));
+export function resolveLocalTime(time: Date, timeZone: string): Date {
+  return new Date(zoneNamed(timeZone).resolveLocalTime(time.getTime()));
 }
 
 /** The latest local time shown within the 24 hours before a time, as if it were UTC. */
-export function latestTimeShown(moment: Date, timeZone: string): Date {
-  return new Date(zoneNamed(timeZone).latestTimeShown(moment.getTime()));
+export function latestLocalTime(moment: Date, timeZone: string): Date {
+  return new Date(zoneNamed(timeZone).latestLocalTime(moment.getTime()));
 }
 
 /** Local time as if it were UTC. @throws RangeError for an unknown time zone. */
@@ -46,14 +46,14 @@ function zoneNamed(timeZone: string): TimeZone {
 }
 
 export function utcDay(at: Date): string {
-  return numberedDay(Math.floor(at.getTime() / DAY_MS));
+  return dayFromNumber(Math.floor(at.getTime() / DAY_MS));
 }
 
 /**
  * @param number days since 1 January 1970.
  * @returns YYYY-MM-DD.
  */
-export function numberedDay(number: number): string {
+export function dayFromNumber(number: number): string {
   return remembered(days, number, () => new Date(number * DAY_MS).toISOString().slice(0, 10));
 }
 
@@ -97,10 +97,10 @@ class TimeZone {
     const offset = this.#offsetAt(utcDay);
     // The offset changes during this day.
     if (offset !== this.#offsetAt(utcDay + 1)) return this.#format.format(moment).slice(0, 10);
-    return numberedDay(Math.floor((at + offset) / DAY_MS));
+    return dayFromNumber(Math.floor((at + offset) / DAY_MS));
   }
 
-  firstMomentOf(time: number): number {
+  resolveLocalTime(time: number): number {
     // Offsets are shorter than a day, and no zone changes its clocks twice within these days.
     const utcDay = Math.floor(time / DAY_MS);
     const [before, after] = [this.#offsetAt(utcDay - 1), this.#offsetAt(utcDay + 2)];
@@ -114,7 +114,7 @@ class TimeZone {
     return time - before < changed ? time - before : Math.max(changed, time - after);
   }
 
-  latestTimeShown(moment: number): number {
+  latestLocalTime(moment: number): number {
     const earlier = this.#offsetAt(Math.floor(moment / DAY_MS) - 1);
     return moment + Math.max(earlier, this.#offsetNow(Math.floor(moment / SECOND_MS) * SECOND_MS));
   }

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../lib/duration.ts';
-import { calendarDay, dayNumber, numberedDay } from './calendar-day.ts';
+import { calendarDay, dayNumber, dayFromNumber } from './calendar-day.ts';
 import type { LifecycleProfile, ZoneProfile } from './zone.ts';
 
 /**
@@ -68,14 +68,14 @@ export function lifecycleAt(zone: ZoneProfile, dates: LifeDates, now: Date, time
   if (first === undefined) throw new Error('a life has at least the stage of being registered');
   const byDates = later.findLast(({ from }) => from !== undefined && from <= now) ?? first;
   const deletionKnown = dates.deletedAt !== undefined;
-  const current = shownStage(zone, dates, byDates);
+  const current = registryStage(zone, dates, byDates);
   if (current === undefined) return { current: byDates, stages, deletionKnown };
   // The registry's phase has an unknown end.
   return { current, stages: [...stages.slice(0, stages.indexOf(byDates)), current], deletionKnown };
 }
 
 /** @returns undefined when it equals the stage calculated from the dates. */
-function shownStage(
+function registryStage(
   zone: ZoneProfile,
   { deletedAt, deletionPhase }: LifeDates,
   byDates: LifeStage,
@@ -127,5 +127,5 @@ function addDays(moment: Date, days: number): Date {
 }
 
 function dayBefore(moment: Date, timeZone: string): string {
-  return numberedDay(dayNumber(calendarDay(moment, timeZone)) - 1);
+  return dayFromNumber(dayNumber(calendarDay(moment, timeZone)) - 1);
 }

@@ -60,7 +60,7 @@ export function parseDomainName(text: string): Parsed<DomainName> {
  * The zone of an invalid name, such as `rest` for `under_score.rest`. The other fields are checked with this zone's
  * rules, so that all issues are reported together.
  */
-export function zoneOfUnreadable(text: string): string | undefined {
+export function guessZone(text: string): string | undefined {
   return /\.([a-z0-9-]+)\.?>?$/i.exec(text.trim())?.[1]?.toLowerCase();
 }
 
@@ -134,7 +134,7 @@ function shapeIssue({ text, shown, name }: TypedName): NameIssue | undefined {
   }
   const labels = name.split('.');
   if (labels.includes('')) return { code: 'empty_label', text: shown };
-  if (labels.length < 2) return { code: 'no_ending', text: shown, example: exampleOf(name) };
+  if (labels.length < 2) return { code: 'no_ending', text: shown, example: suggestName(name) };
   return undefined;
 }
 
@@ -174,7 +174,7 @@ function formIssue({ shown, ascii, unicode, isLenient }: EncodedName): NameIssue
 }
 
 /** The full name that a single label may mean. */
-function exampleOf(label: string): string {
+function suggestName(label: string): string {
   return LDH_LABEL.test(label) && label.length <= 30 ? `${label}.rest` : 'cafe.rest';
 }
 

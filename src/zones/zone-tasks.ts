@@ -76,7 +76,7 @@ export function chargeOf(zone: ZoneProfile, task: ZoneTask): Charge {
 }
 
 /** The transfer lock that a task starts, and the task's name; undefined for other tasks. */
-export function transferLockAfter(
+export function findTransferLock(
   zone: ZoneProfile,
   task: ZoneTask,
 ): { readonly days: number; readonly since: string } | undefined {

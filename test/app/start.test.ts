@@ -2,7 +2,7 @@ import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { checkSettingsLater, identify, retryAtStart, StartError } from '../../src/app/start.ts';
 import { readConfig } from '../../src/config/environment.ts';
-import { withSaved } from '../../src/config/settings.ts';
+import { applySavedSettings } from '../../src/config/settings.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { createSlackWeb } from '../../src/slack/outbound/web.ts';
@@ -70,7 +70,7 @@ describe('half a minute after the start', () => {
     const log = createLog('info', { write: (line) => void lines.push(line) });
     const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
     const bot = await identify(web);
-    const teamSettings = vi.fn(async () => withSaved(config.team, {}));
+    const teamSettings = vi.fn(async () => applySavedSettings(config.team, {}));
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const giveUp = checkSettingsLater({ config, log }, { web, bot, orgId: undefined }, teamSettings);
     vi.advanceTimersByTime(ms);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { approvalPolicyOf, peopleAmong, readPeople, refusalToDecide } from '../../src/approvals/approvers.ts';
+import { buildApprovalPolicy, resolvePeople, readPeople, refusalToDecide } from '../../src/approvals/approvers.ts';
 import { defaultRequirement, requestedRequirements } from '../../src/approvals/requirements.ts';
 import type { OrdersContext } from '../../src/orders/context.ts';
 import type { Refusal } from '../../src/orders/refusal.ts';
@@ -85,7 +85,7 @@ describe('the current policy', () => {
     const requirement = defaultRequirement(await settings(), ['cafe.rest']);
     const { requirements } = requestedRequirements(order, await settings());
     const known = await readPeople({ directory, away: new Map(), at: now }, [requirement], userIds);
-    return approvalPolicyOf({ requirements, requesters: new Set(), userIds }, known, await settings(), now);
+    return buildApprovalPolicy({ requirements, requesters: new Set(), userIds }, known, await settings(), now);
   };
   const LISTED = ['U0BOB', 'W0ADA', 'S0LEADS', 'S0EMPTY'];
 
@@ -101,7 +101,7 @@ describe('the current policy', () => {
   });
 
   it('replaces groups by their members, each person once, and names groups that Slack doesn’t return', async () => {
-    expect(await peopleAmong(slack(['S0SECRET']), ['U0BOB', 'S0LEADS', 'S0SECRET', 'S0EMPTY'])).toEqual({
+    expect(await resolvePeople(slack(['S0SECRET']), ['U0BOB', 'S0LEADS', 'S0SECRET', 'S0EMPTY'])).toEqual({
       people: ['U0BOB', 'U0CAROL'],
       unreadableGroups: ['S0SECRET'],
     });

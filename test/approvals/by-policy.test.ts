@@ -10,7 +10,7 @@ import type { ImpactAtApproval } from '../../src/orders/ports.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { retryOrder } from '../../src/orders/retry-button.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
-import { maySee, peopleToCall } from '../../src/orders/visibility.ts';
+import { canSee, peopleToNotify } from '../../src/orders/visibility.ts';
 import { ruleNames, rulesOf } from '../../src/slack/approvals/decision.view.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { orderReply } from '../../src/slack/orders/thread.view.ts';
@@ -44,9 +44,9 @@ test('approvers of a later rule see a private order and get its card', async () 
   const order = await rig.ask('renew', { names: ['cafe.rest'], period: 2 }, { isPrivate: true });
   rig.setPolicy(2, { ...FINANCE, name: 'legal decides', approvers: ['U0LENA'] });
   const lena = { id: 'U0LENA', isAdmin: false };
-  expect(await maySee(rig.orders, order, lena)).toBe(true);
-  expect(await maySee(rig.orders, order, { ...lena, id: 'U0EVE' })).toBe(false);
-  expect((await peopleToCall(rig.orders, order)).toSorted()).toEqual(['U0FAY', 'U0FRED', 'U0LENA']);
+  expect(await canSee(rig.orders, order, lena)).toBe(true);
+  expect(await canSee(rig.orders, order, { ...lena, id: 'U0EVE' })).toBe(false);
+  expect((await peopleToNotify(rig.orders, order)).toSorted()).toEqual(['U0FAY', 'U0FRED', 'U0LENA']);
   expect(await refusalToAsk(rig.orders, order, 'U0LENA')).toBeUndefined();
 });
 

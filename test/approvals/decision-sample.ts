@@ -1,7 +1,7 @@
 import type { ApprovalContext, Click } from '../../src/approvals/approval-context.ts';
 import type { CurrentRequirements } from '../../src/approvals/requirements.ts';
 import type { Approval, Order } from '../../src/orders/order.ts';
-import { hashOfStatement, statementOf } from '../../src/orders/statement.ts';
+import { hashStatement, buildStatement } from '../../src/orders/statement.ts';
 import { hoursLater, newBulk, newDemand, newOrder, PLACES } from '../orders/sample.ts';
 import { newTeamSettings } from '../support/settings.ts';
 
@@ -32,7 +32,7 @@ export const approvedBy = (userId: string, more: Partial<Approval> = {}): Approv
 export function newApproval(given: Given = {}): ApprovalContext {
   const { click, order: changes, requirements, ...rest } = given;
   const asked = newOrder(['cafe.rest'], changes);
-  const order = { ...asked, statementHash: hashOfStatement(statementOf(asked, PLACES)), ...changes };
+  const order = { ...asked, statementHash: hashStatement(buildStatement(asked, PLACES)), ...changes };
   const { demand } = order;
   return {
     now: NOW,

@@ -1,10 +1,10 @@
 import { approveOrder, approveSigned } from '../../src/approvals/approve.ts';
-import { charterOf, hashOfCharter, witnessText } from '../../src/approvals/charter.ts';
-import { createOrderSigning, signedSubjectOf } from '../../src/approvals/order-signing.ts';
+import { makeCharter, hashCharter, witnessText } from '../../src/approvals/charter.ts';
+import { createOrderSigning, buildSignedSubject } from '../../src/approvals/order-signing.ts';
 import { challengeOf, type LoggedSignature } from '../../src/approvals/signing/approval.ts';
 import { createVerifier, hashOf, type Verifier } from '../../src/approvals/signing/assertion.ts';
 import { readConfig } from '../../src/config/environment.ts';
-import { withSaved } from '../../src/config/settings.ts';
+import { applySavedSettings } from '../../src/config/settings.ts';
 import { createLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
 import { createLedger } from '../../src/ledger/ledger.ts';
 import { createLog } from '../../src/lib/log.ts';
@@ -56,7 +56,7 @@ export async function startSigningRig() {
     mallory: newSigner('U0MALLORY'),
   };
   const at = new Date('2026-03-01T08:00:00Z');
-  const start = withSaved(START, {});
+  const start = applySavedSettings(START, {});
   const witness = readLedgerKey(createLedgerKey());
   const ledger = createLedger({
     store: createLedgerStore(database, TEAM_ID),
@@ -70,7 +70,7 @@ export async function startSigningRig() {
       use: { roots: rootsOf(people.anna), verifier, witness },
       readRows: () => readRows(ledger.areSigningEventsSealed),
       directory: rig.directory,
-      settingsOf: (each) => withSaved(START, each),
+      settingsOf: (each) => applySavedSettings(START, each),
       start,
       ruleFacts: rig.orders.ruleFacts,
       now: () => rig.now,
@@ -119,15 +119,15 @@ export async function startSigningRig() {
       more: { readonly publisher?: string; readonly isWitnessed?: boolean } = {},
     ) {
       const { publisher = 'U0ADA', isWitnessed = true } = more;
-      const rules = { policy: await policies.current(), settings: withSaved(START, await saved.all()) };
-      const charter = JSON.parse(JSON.stringify(charterOf(rules, publisher)));
+      const rules = { policy: await policies.current(), settings: applySavedSettings(START, await saved.all()) };
+      const charter = JSON.parse(JSON.stringify(makeCharter(rules, publisher)));
       const { log } = await keys.readRows();
       const challenge = {
         by: signer.owner,
         charter: hashOf(charter),
         decision: 'publish',
         nonce: newNonce(),
-        ...hashOfCharter(log.charters.at(-1)),
+        ...hashCharter(log.charters.at(-1)),
       } as const;
       const signature = signer.authenticator.assert(challenge);
       const witnessed = isWitnessed ? witness.sign(witnessText(challenge)) : '';
@@ -137,7 +137,7 @@ export async function startSigningRig() {
     async signature(orderId: string, { owner, authenticator }: Signer): Promise<LoggedSignature> {
       const order = await rig.read(orderId);
       const version = versionToSign(await signing.policy.current());
-      const { challenge, bound } = challengeOf(owner, signedSubjectOf(order, version), newNonce());
+      const { challenge, bound } = challengeOf(owner, buildSignedSubject(order, version), newNonce());
       return { signature: authenticator.assert(challenge), bound, chain: [] };
     },
     async sign(orderId: string, ...signers: readonly Signer[]) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { inTurns, isMet, type Line, quantile, spreadOf, targetFigures } from '../../bench/measure.ts';
+import { iterateYielding, isMet, type Line, quantile, spreadOf, targetFigures } from '../../bench/measure.ts';
 import { tableOf } from '../../bench/table.ts';
 
 const LINE: Line = {
@@ -38,7 +38,7 @@ test('a quantile is interpolated between its neighbors', () => {
 test('both sides are measured alternately, and neither always comes first', async () => {
   const order: string[] = [];
   const side = (name: string) => async (round: number) => void order.push(`${name}${round}`);
-  await inTurns(3, side('a'), side('b'));
+  await iterateYielding(3, side('a'), side('b'));
   expect(order).toEqual(['a0', 'b0', 'b1', 'a1', 'a2', 'b2']);
 });
 

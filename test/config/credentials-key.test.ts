@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { credentialsKeysOf } from '../../src/config/credentials-key.ts';
+import { loadCredentialsKeys } from '../../src/config/credentials-key.ts';
 import { ConfigError, parseVaultKeys } from '../../src/config/environment.ts';
 
 let dataDir: string;
@@ -13,41 +13,41 @@ beforeEach(async () => {
 afterEach(() => rm(join(dataDir, '..'), { recursive: true, force: true }));
 
 test('a key is created once, and only its owner can read it', async () => {
-  const made = credentialsKeysOf(config());
+  const made = loadCredentialsKeys(config());
   const file = join(dataDir, 'credentials.key');
   expect((await stat(file)).mode & 0o777).toBe(0o600);
-  expect(credentialsKeysOf(config())).toEqual(made);
+  expect(loadCredentialsKeys(config())).toEqual(made);
   expect(parseVaultKeys((await readFile(file, 'utf8')).trim())).toEqual(made);
   expect(made).toHaveLength(1);
 });
 
 test('a key that replaces a lost one has another id', async () => {
-  const [first] = credentialsKeysOf(config());
+  const [first] = loadCredentialsKeys(config());
   await rm(join(dataDir, 'credentials.key'));
-  const [second] = credentialsKeysOf(config());
+  const [second] = loadCredentialsKeys(config());
   expect(second.id).not.toBe(first.id);
 });
 
 test('keys of the settings override it, and no file is created', async () => {
   const credentialsKeys = parseVaultKeys(`a:${Buffer.alloc(32).toString('base64')}`);
-  expect(credentialsKeysOf({ credentialsKeys, dataDir })).toBe(credentialsKeys);
+  expect(loadCredentialsKeys({ credentialsKeys, dataDir })).toBe(credentialsKeys);
   await expect(stat(dataDir)).rejects.toThrow(/ENOENT/);
 });
 
 test('a file without a valid key is neither used nor replaced, and not quoted', async () => {
-  credentialsKeysOf(config());
+  loadCredentialsKeys(config());
   const file = join(dataDir, 'credentials.key');
   await writeFile(file, 'canary');
   await chmod(file, 0o600);
-  expect(() => credentialsKeysOf(config())).toThrow(ConfigError);
-  expect(() => credentialsKeysOf(config())).not.toThrow(/canary/);
+  expect(() => loadCredentialsKeys(config())).toThrow(ConfigError);
+  expect(() => loadCredentialsKeys(config())).not.toThrow(/canary/);
   expect(await readFile(file, 'utf8')).toBe('canary');
 });
 
 test('a folder that can’t be made is an error for operators', async () => {
-  credentialsKeysOf(config());
+  loadCredentialsKeys(config());
   const dataDirInFile = join(dataDir, 'credentials.key', 'data');
-  expect(() => credentialsKeysOf({ credentialsKeys: undefined, dataDir: dataDirInFile })).toThrow(
+  expect(() => loadCredentialsKeys({ credentialsKeys: undefined, dataDir: dataDirInFile })).toThrow(
     ConfigError,
   );
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readConfig, type TeamSettings } from '../../src/config/environment.ts';
-import { withSaved } from '../../src/config/settings.ts';
+import { applySavedSettings } from '../../src/config/settings.ts';
 import type { MonthCount } from '../../src/expiry/chart.ts';
 import { openDigest } from '../../src/expiry/digest.ts';
 import type { ListedName } from '../../src/expiry/expiry.ts';
@@ -169,7 +169,7 @@ export type DigestOutcome = 'not_due' | 'nothing_to_say' | 'posted' | 'postponed
 /** The real store and outbox, a clock set by hand, and a poster that remembers. */
 export class Rig {
   now = new Date('2027-06-14T12:00:00Z');
-  settings: TeamSettings = withSaved(team, {});
+  settings: TeamSettings = applySavedSettings(team, {});
   /** How long a digest collects names that become due after it; undefined: as in the product. */
   collectMs: number | undefined = 0;
   /** Whether owners are asked; otherwise they only get reminders. */

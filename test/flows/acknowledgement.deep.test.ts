@@ -38,7 +38,7 @@ describe.each([
   const usual = () => t.workspace.faults.set({ method: '*', kind: 'slow', delayMs: USUAL_MS });
   const stateOf = async (id: string): Promise<unknown> =>
     (await database.query('SELECT state FROM orders WHERE id = $1', [id])).rows[0]?.state;
-  const askedFor = (name: string) => ask(t.workspace, t.alice, `/domain renew ${name}`, DOMAINS, name);
+  const recordRegularOrder = (name: string) => ask(t.workspace, t.alice, `/domain renew ${name}`, DOMAINS, name);
   const kept = async (name: string): Promise<number> =>
     (await database.query('SELECT 1 FROM order_items WHERE name = $1', [name])).rowCount ?? 0;
 
@@ -50,8 +50,8 @@ describe.each([
   });
 
   test('a click on Approve, Cancel or Confirm is acknowledged when it is committed', async () => {
-    const approved = await askedFor(newName());
-    const cancelled = await askedFor(newName());
+    const approved = await recordRegularOrder(newName());
+    const cancelled = await recordRegularOrder(newName());
     const deleted = newName();
     await t.alice.command(DOMAINS, `/domain delete ${deleted}`);
     const draft = await ephemeral(t.workspace, t.alice, 'the question', ({ blocks }) =>
@@ -68,7 +68,7 @@ describe.each([
   });
 
   test('an approval that takes too long is acknowledged anyway, and its result follows', async () => {
-    const order = await askedFor(newName());
+    const order = await recordRegularOrder(newName());
     // This event clears the bot's cache of the group.
     await t.workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
     t.workspace.faults.set({ method: 'usergroups.users.list', kind: 'slow', delayMs: SLOW_MS, times: 1 });
@@ -105,7 +105,7 @@ describe.each([
   });
 
   test('a form is acknowledged when its request is committed', async () => {
-    const order = await askedFor(newName());
+    const order = await recordRegularOrder(newName());
     const before = t.carol.openedViews().length;
     await t.carol.click(order.card, 'order_deny');
     const form = await t.workspace.waitFor(() => t.carol.openedViews()[before], { what: 'the form' });

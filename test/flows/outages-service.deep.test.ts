@@ -247,14 +247,14 @@ test('every task that sends something is in the table', () => {
 
 let ids = 0;
 
-interface Asked {
+interface RequirementPeople {
   readonly of: Case;
   readonly name: string;
   readonly order: Order;
 }
 
 /** Requests a task with a fault in its way, and starts it. */
-async function asked(of: Case, fault: Fault): Promise<Asked> {
+async function asked(of: Case, fault: Fault): Promise<RequirementPeople> {
   ids += 1;
   const { input, name, secret } = of.prepare(ids);
   service.faults.set({ ...fault, match: { task: of.serviceTask, name } });
@@ -271,7 +271,7 @@ async function asked(of: Case, fault: Fault): Promise<Asked> {
 }
 
 /** Carries out the requests, through all waits, until nothing happens any more. */
-async function carryOut(all: readonly Asked[]): Promise<void> {
+async function carryOut(all: readonly RequirementPeople[]): Promise<void> {
   for (let round = 0; round < 25; round += 1) {
     const open = [];
     for (const each of all) if ((await rig.read(each.order.id)).state === 'APPROVED') open.push(each);
@@ -325,10 +325,10 @@ function casesFor({ kind, carriedOut }: Fault): readonly Case[] {
   );
 }
 
-const requestsOf = ({ of, name }: Asked) => service.requestsFor({ task: of.serviceTask, name });
+const requestsOf = ({ of, name }: RequirementPeople) => service.requestsFor({ task: of.serviceTask, name });
 
 /** Compares an order's outcome with the service's records. */
-async function judge(each: Asked, expected: string, sent: number): Promise<void> {
+async function judge(each: RequirementPeople, expected: string, sent: number): Promise<void> {
   const { of, name, order } = each;
   const what = `${of.task} by ${of.account.login}`;
   const { state, items } = await rig.read(order.id);

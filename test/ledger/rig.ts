@@ -1,17 +1,17 @@
 import { nodeCryptography, type Report, verify } from 'domain-steward-verify';
 import { pino } from 'pino';
-import type { RememberedAnchor } from '../../src/ledger/anchor-file.ts';
+import type { SavedAnchor } from '../../src/ledger/anchor-file.ts';
 import { createLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
 import { createLedger, type Ledger, type LedgerContext } from '../../src/ledger/ledger.ts';
 import type { FileLine } from '../../src/ledger/receipt.ts';
-import { hashOfSeal, type Seal } from '../../src/ledger/seal.ts';
-import { hashOfStatement, readStatement } from '../../src/orders/statement.ts';
+import { hashSeal, type Seal } from '../../src/ledger/seal.ts';
+import { hashStatement, readStatement } from '../../src/orders/statement.ts';
 import { createLedgerStore } from '../../src/store/ledger.ts';
 import { newOrder, startRig } from '../store/order-rig.ts';
 import { orderEvent } from '../support/log.ts';
 
 /** Runs a process's ledger jobs one after the other. */
-function inTurns(ledger: Ledger) {
+function iterateYielding(ledger: Ledger) {
   return {
     ...ledger,
     async turn() {
@@ -31,7 +31,7 @@ export async function startLedgerRig() {
   const key = readLedgerKey(createLedgerKey());
   const store = createLedgerStore(rig.database, '');
   let now = new Date('2026-11-25T09:30:00Z');
-  let remembered: RememberedAnchor | undefined;
+  let remembered: SavedAnchor | undefined;
   const deps: LedgerContext = {
     store,
     key,
@@ -44,7 +44,7 @@ export async function startLedgerRig() {
     now: () => now,
     log: pino({ level: 'silent' }),
   };
-  const running = inTurns(createLedger(deps));
+  const running = iterateYielding(createLedger(deps));
   await running.checkIfDue();
   let count = 0;
   return {
@@ -55,7 +55,7 @@ export async function startLedgerRig() {
     running,
     now: deps.now,
     /** Of a newly started process. */
-    ledger: (changes: Partial<LedgerContext> = {}) => inTurns(createLedger({ ...deps, ...changes })),
+    ledger: (changes: Partial<LedgerContext> = {}) => iterateYielding(createLedger({ ...deps, ...changes })),
     /** Advances the bot's clock. */
     pass(ms: number): void {
       now = new Date(now.getTime() + ms);
@@ -65,7 +65,7 @@ export async function startLedgerRig() {
       const draft = newOrder();
       const statement = readStatement(draft, PLACES);
       if (statement === undefined) throw new Error('it has no statement');
-      const order = { ...draft, statementHash: hashOfStatement(statement) };
+      const order = { ...draft, statementHash: hashStatement(statement) };
       const requested = orderEvent('requested', order.state, { statement: order.statementHash });
       await rig.store.create({ order, log: [requested], sealedInput: undefined });
       await rig.sql(
@@ -118,7 +118,7 @@ export function verifyText(
   const pieces = (async function* () {
     yield Buffer.from(text);
   })();
-  const anchors = (known.anchors ?? []).map((seal) => ({ n: seal.n, hash: hashOfSeal(seal) }));
+  const anchors = (known.anchors ?? []).map((seal) => ({ n: seal.n, hash: hashSeal(seal) }));
   return verify(pieces, { key: known.key, anchors, roots: undefined }, nodeCryptography);
 }
 

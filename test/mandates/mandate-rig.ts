@@ -57,7 +57,7 @@ export function mandatesOn(rig: Rig) {
       return (await Promise.all(days.map((day) => rig.mandates.mandates.actsOf(day)))).flat();
     },
     /** Runs, and returns the act of a mandate for a name. */
-    async actFor(name: string): Promise<MandateAct> {
+    async renewName(name: string): Promise<MandateAct> {
       await this.run();
       const act = (await this.acts()).find((each) => each.name === name);
       if (act === undefined) throw new Error(`no mandate has acted for ${name}`);

@@ -3,12 +3,12 @@ import { approveOrder } from '../../src/approvals/approve.ts';
 import { denyOrder } from '../../src/approvals/deny.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/duration.ts';
 import { endMandate } from '../../src/mandates/life.ts';
-import { mandateOfName, mandateStatuses, mandatesInTime, outlookOf } from '../../src/mandates/overview.ts';
+import { findMandate, mandateStatuses, findMandatesInTime, loadOutlook } from '../../src/mandates/overview.ts';
 import { runMandates } from '../../src/mandates/run.ts';
-import { clearForMandate } from '../../src/mandates/sending.ts';
+import { checkClearance } from '../../src/mandates/sending.ts';
 import type { OrderStore } from '../../src/orders/ports.ts';
 import { markUnsentUnknown } from '../../src/orders/restore-guard.ts';
-import { statementOf } from '../../src/orders/statement.ts';
+import { buildStatement } from '../../src/orders/statement.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
 import { webhookBody } from '../../src/outbox/webhooks/messages.ts';
 import { utcDay } from '../../src/zones/calendar-day.ts';
@@ -32,7 +32,7 @@ beforeAll(async () => {
 beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
-const orderOf = async (name: string) => rig.read((await on.actFor(name)).orderId ?? 'none');
+const orderOf = async (name: string) => rig.read((await on.renewName(name)).orderId ?? 'none');
 const sent = () => rig.service.received.length;
 /** As if an order had been requested as a deletion. */
 async function asAnotherTask(id: string): Promise<void> {
@@ -45,7 +45,7 @@ describe('a mandate', () => {
     await on.watch('cafe.rest', 100);
     const order = await on.ask();
     expect(order).toMatchObject({ task: 'mandate', state: 'PENDING', items: [{ name: '*.rest' }] });
-    expect(statementOf(order, PLACES).items).toEqual([
+    expect(buildStatement(order, PLACES).items).toEqual([
       {
         n: 1,
         name: '*.rest',
@@ -237,22 +237,22 @@ describe('acting', () => {
     await on.watch('cafe.rest', 20);
     const soon = await on.inForce({ until: utcDay(new Date(rig.now.getTime() + 6 * DAY_MS)) });
     const end = { name: 'cafe.rest', expiresAt: new Date(rig.now.getTime() + 20 * DAY_MS) };
-    const isRenewed = async () => (await mandatesInTime(rig.mandates))(end);
+    const isRenewed = async () => (await findMandatesInTime(rig.mandates))(end);
     expect(await isRenewed()).toBe(false);
-    expect(await mandateOfName(rig.mandates, 'cafe.rest', ADA)).toMatchObject({
+    expect(await findMandate(rig.mandates, 'cafe.rest', ADA)).toMatchObject({
       given: { order: { id: soon.id } },
       isOverBefore: true,
     });
     expect((await mandateStatuses(rig.mandates, ADA)).shown.map(({ coming }) => coming)).toEqual([[]]);
-    expect((await outlookOf(rig.mandates, [end], 'system')).uncovered).toEqual(['cafe.rest']);
+    expect((await loadOutlook(rig.mandates, [end], 'system')).uncovered).toEqual(['cafe.rest']);
     rig.pass(1_000);
     const long = await on.inForce();
     expect(await isRenewed()).toBe(true);
-    expect(await mandateOfName(rig.mandates, 'cafe.rest', ADA)).toMatchObject({
+    expect(await findMandate(rig.mandates, 'cafe.rest', ADA)).toMatchObject({
       given: { order: { id: long.id } },
       isOverBefore: false,
     });
-    expect((await outlookOf(rig.mandates, [end], 'system')).uncovered).toEqual([]);
+    expect((await loadOutlook(rig.mandates, [end], 'system')).uncovered).toEqual([]);
     const coming = (await mandateStatuses(rig.mandates, ADA)).shown.map(({ order, coming: names }) => [
       order.id,
       names.length,
@@ -265,7 +265,7 @@ describe('acting', () => {
     await on.run();
     expect(await on.acts(), 'it ends too soon to send anything').toEqual([]);
     rig.pass(2 * DAY_MS);
-    expect(await on.actFor('cafe.rest')).toMatchObject({ mandateId: long.id, held: undefined });
+    expect(await on.renewName('cafe.rest')).toMatchObject({ mandateId: long.id, held: undefined });
   });
 
   test('the older one of two acts', async () => {
@@ -273,7 +273,7 @@ describe('acting', () => {
     const first = await on.inForce({ mandate_names: ['soon.rest'] });
     rig.pass(1_000);
     await on.inForce();
-    expect((await on.actFor('soon.rest')).mandateId).toBe(first.id);
+    expect((await on.renewName('soon.rest')).mandateId).toBe(first.id);
   });
 });
 
@@ -282,17 +282,17 @@ describe('ceilings', () => {
     await on.watch('a.rest', 10, 2_000);
     await on.watch('b.rest', 11, 2_001);
     await on.inForce({ max_total: { currency: 'EUR', minor: 2_000 } });
-    expect(await on.actFor('a.rest')).toMatchObject({ held: undefined });
-    expect(await on.actFor('b.rest')).toMatchObject({ held: 'price_above' });
+    expect(await on.renewName('a.rest')).toMatchObject({ held: undefined });
+    expect(await on.renewName('b.rest')).toMatchObject({ held: 'price_above' });
   });
 
   test('of a period include waiting orders, and get back stopped ones', async () => {
     for (const [n, name] of ['a.rest', 'b.rest', 'c.rest'].entries()) await on.watch(name, 10 + n);
     await on.inForce({ max_total: { currency: 'EUR', minor: 4_000 } });
-    expect(await on.actFor('c.rest')).toMatchObject({ held: 'total_spent' });
+    expect(await on.renewName('c.rest')).toMatchObject({ held: 'total_spent' });
     await stopOrder(rig.orders, (await orderOf('a.rest')).id, 'U0ALICE');
     await on.watch('d.rest', 10);
-    expect(await on.actFor('d.rest')).toMatchObject({ held: undefined });
+    expect(await on.renewName('d.rest')).toMatchObject({ held: undefined });
   });
 
   test('keep unknown outcomes', async () => {
@@ -306,7 +306,7 @@ describe('ceilings', () => {
     await on.nextDay();
     expect(await rig.read(order.id)).toMatchObject({ state: 'UNKNOWN' });
     await on.watch('b.rest', 10);
-    expect(await on.actFor('b.rest')).toMatchObject({ held: 'total_spent' });
+    expect(await on.renewName('b.rest')).toMatchObject({ held: 'total_spent' });
   });
 
   test('prevent an order after a price increase: nothing is sent, and people are asked', async () => {
@@ -318,7 +318,7 @@ describe('ceilings', () => {
     await on.nextDay();
     expect(sent()).toBe(0);
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
-    const act = await on.actFor('a.rest');
+    const act = await on.renewName('a.rest');
     expect(act).toMatchObject({ held: 'price_above' });
     expect(await orderOf('a.rest')).toMatchObject({
       state: 'PENDING',
@@ -336,8 +336,8 @@ describe('ceilings', () => {
     await on.watch('a.rest', 10);
     await on.watch('b.rest', 11);
     await on.inForce();
-    expect(await on.actFor('a.rest')).toMatchObject({ held: undefined });
-    expect(await on.actFor('b.rest')).toMatchObject({ held: 'budget_empty' });
+    expect(await on.renewName('a.rest')).toMatchObject({ held: undefined });
+    expect(await on.renewName('b.rest')).toMatchObject({ held: 'budget_empty' });
     for (const { id } of await rig.budgets.list()) await rig.budgets.remove(id, 'U0ADMIN', rig.now);
   });
 
@@ -374,7 +374,7 @@ describe('ceilings', () => {
       await on.nextDay();
       expect(sent()).toBe(0);
       expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
-      expect(await on.actFor('a.rest')).toMatchObject({ held: 'budget_empty' });
+      expect(await on.renewName('a.rest')).toMatchObject({ held: 'budget_empty' });
       expect(await orderOf('a.rest')).toMatchObject({ state: 'PENDING', mandated: undefined });
     });
   });
@@ -386,15 +386,15 @@ describe('ceilings', () => {
     await on.announce();
     rig.pass(DAY_MS + 12 * 60 * 60_000);
     await on.look();
-    const cleared = await clearForMandate(rig.mandates, await rig.read(id));
+    const cleared = await checkClearance(rig.mandates, await rig.read(id));
     if (cleared.kind !== 'clear') throw new Error(`it is ${cleared.kind}`);
     const read = {
       name: 'a.rest',
       touched: [],
-      actedFor: (await on.actFor('a.rest')).expiresAt,
-      expiresAt: (await on.actFor('a.rest')).expiresAt,
+      actedFor: (await on.renewName('a.rest')).expiresAt,
+      expiresAt: (await on.renewName('a.rest')).expiresAt,
       isLapsing: false,
-      announcedAt: (await on.actFor('a.rest')).announcedAt,
+      announcedAt: (await on.renewName('a.rest')).announcedAt,
       amount: { currency: 'EUR', minor: 2_000 },
       taken: { byDay: [], countOn: () => 0 },
     };
@@ -414,10 +414,10 @@ describe('ceilings', () => {
     expect(await dayOfSending(first.id)).toBe('2026-12-31');
     await on.announce();
     await on.watch('b.rest', 10);
-    expect(await on.actFor('b.rest'), 'the old year has no more').toMatchObject({ held: 'total_spent' });
+    expect(await on.renewName('b.rest'), 'the old year has no more').toMatchObject({ held: 'total_spent' });
     rig.pass(DAY_MS);
     await on.watch('c.rest', 10);
-    expect(await on.actFor('c.rest'), 'it goes out in the new year').toMatchObject({ held: undefined });
+    expect(await on.renewName('c.rest'), 'it goes out in the new year').toMatchObject({ held: undefined });
     const second = await orderOf('c.rest');
     expect(await dayOfSending(second.id)).toBe('2027-01-01');
     // The first one is late, so that it is sent in the new year, which is used up.
@@ -426,7 +426,7 @@ describe('ceilings', () => {
     await rig.runDue();
     expect(sent()).toBe(0);
     expect(await rig.read(first.id)).toMatchObject({ state: 'FAILED' });
-    expect(await on.actFor('a.rest')).toMatchObject({ held: 'total_spent' });
+    expect(await on.renewName('a.rest')).toMatchObject({ held: 'total_spent' });
   });
 });
 
@@ -452,7 +452,7 @@ describe('if it doesn’t act', () => {
     await on.watch('cafe.rest', 10);
     await on.inForce();
     await happens();
-    expect(await on.actFor('cafe.rest')).toMatchObject({ held: code });
+    expect(await on.renewName('cafe.rest')).toMatchObject({ held: code });
     const order = await orderOf('cafe.rest');
     expect(order).toMatchObject({ task: 'renew', state: 'PENDING', mandated: undefined });
     await on.run();
@@ -464,14 +464,14 @@ describe('if it doesn’t act', () => {
   test('too_late: people are asked about a name that expires before it could be sent', async () => {
     await on.watch('late.example', 1);
     await on.inForce({ mandate_names: ['*.example'] });
-    expect(await on.actFor('late.example')).toMatchObject({ held: 'too_late' });
+    expect(await on.renewName('late.example')).toMatchObject({ held: 'too_late' });
     expect(await orderOf('late.example')).toMatchObject({ state: 'PENDING', mandated: undefined });
   });
 
   test('day_full: people are asked about a name if all its days are full', async () => {
     await on.watch('first.example', 3);
     await on.inForce({ mandate_names: ['*.example'], max_total: { currency: 'EUR', minor: 100_000_000 } });
-    const { orderId } = await on.actFor('first.example');
+    const { orderId } = await on.renewName('first.example');
     // As if mandates had already created this many for that day.
     for (const [table, key, others] of [
       ['orders', 'id', `'delivery_id', copy`],
@@ -486,10 +486,10 @@ describe('if it doesn’t act', () => {
         orderId,
       );
     await on.watch('full.example', 3);
-    expect(await on.actFor('full.example')).toMatchObject({ held: 'day_full' });
+    expect(await on.renewName('full.example')).toMatchObject({ held: 'day_full' });
     expect(await orderOf('full.example')).toMatchObject({ state: 'PENDING', mandated: undefined });
     await on.watch('later.example', 5);
-    expect(await on.actFor('later.example'), 'the day after has room').toMatchObject({ held: undefined });
+    expect(await on.renewName('later.example'), 'the day after has room').toMatchObject({ held: undefined });
   });
 
   test('not_announced: if it couldn’t be announced a day before, people are asked while a day is left', async () => {
@@ -506,7 +506,7 @@ describe('if it doesn’t act', () => {
     await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
     expect(sent()).toBe(0);
-    expect(await on.actFor('cafe.example')).toMatchObject({ held: 'not_announced' });
+    expect(await on.renewName('cafe.example')).toMatchObject({ held: 'not_announced' });
     expect(await orderOf('cafe.example')).toMatchObject({ state: 'PENDING', mandated: undefined });
   });
 
@@ -520,7 +520,7 @@ describe('if it doesn’t act', () => {
     await rig.runDue();
     expect(await rig.read(former.id)).toMatchObject({ state: 'UNKNOWN' });
     await on.inForce();
-    expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'earlier_unknown', orderId: undefined });
+    expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'earlier_unknown', orderId: undefined });
     expect([...(await rig.store.openOrders('renew', ['cafe.rest'])).values()]).toEqual([former.id]);
   });
 
@@ -528,14 +528,14 @@ describe('if it doesn’t act', () => {
     await on.watch('cafe.rest', 10);
     await on.inForce();
     rig.setPolicy(1, { tasks: ['renew'], decision: 'refuse' });
-    expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'policy_refuses', orderId: undefined });
+    expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'policy_refuses', orderId: undefined });
   });
 
   test('the request needs a person’s approval even if the policy is free', async () => {
     await on.watch('cafe.rest', 10, 9_999);
     await on.inForce();
     rig.setPolicy(1, { tasks: ['renew'], decision: 'free' });
-    expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'price_above' });
+    expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'price_above' });
     expect(await orderOf('cafe.rest')).toMatchObject({ state: 'PENDING' });
   });
 
@@ -544,7 +544,7 @@ describe('if it doesn’t act', () => {
     const mandate = await on.inForce();
     rig.accounts.set('other', { ...ALICE, id: 'other' });
     rig.accounts.delete(mandate.account.id);
-    expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'account_gone' });
+    expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'account_gone' });
     rig.accounts.delete('other');
   });
 
@@ -562,7 +562,7 @@ describe('if it doesn’t act', () => {
     let reported = 0;
     for (let minutes = 0; minutes <= 120; minutes += 10) {
       await runMandates(deps).catch(() => (reported += 1));
-      const due = await rig.mandates.mandates.toAskFor(rig.now, 500);
+      const due = await rig.mandates.mandates.dueForRegularOrder(rig.now, 500);
       expect(due, 'others come first').toEqual([]);
       rig.pass(10 * MINUTE_MS);
     }
@@ -590,7 +590,7 @@ describe('if it doesn’t act', () => {
     await approveOrder(rig.orders, former.id, 'U0BOB');
     await rig.runDue();
     await on.inForce();
-    expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'other_account' });
+    expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'other_account' });
     rig.accounts.delete('other');
   });
 
@@ -604,7 +604,7 @@ describe('if it doesn’t act', () => {
     await on.nextDay();
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
     expect(sent()).toBe(0);
-    expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'moved_out' });
+    expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'moved_out' });
   });
 
   test.each([
@@ -619,7 +619,7 @@ describe('if it doesn’t act', () => {
     await on.nextDay();
     expect(sent()).toBe(0);
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
-    expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'moved_out' });
+    expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'moved_out' });
   });
 
   test('a name that a person renewed meanwhile isn’t sent, and no order was created', async () => {
@@ -642,7 +642,7 @@ describe('if it doesn’t act', () => {
     rig.prices.delete('cafe.rest');
     await on.nextDay();
     expect(sent()).toBe(0);
-    expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'price_unknown' });
+    expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'price_unknown' });
     expect(await orderOf('cafe.rest')).toMatchObject({ state: 'PENDING', mandated: undefined });
   });
 
@@ -717,7 +717,7 @@ test('a refusal to act is queued for webhooks in the same transaction', async ()
   );
   await on.watch('cafe.rest', 10, 9_999);
   const { id } = await on.inForce();
-  await on.actFor('cafe.rest');
+  await on.renewName('cafe.rest');
   const rows = await rig.sql('SELECT body FROM webhook_deliveries');
   expect(rows.map(({ body }) => webhookBody.parse(JSON.parse(String(body))))).toMatchObject([
     { type: 'mandate.held', data: { name: 'cafe.rest', mandate: id, code: 'price_above' } },
@@ -804,7 +804,7 @@ describe('ending', () => {
     rig.pass(1_000);
     const second = await on.inForce();
     await endMandate(rig.mandates, first.id, 'U0ALICE');
-    expect(await on.actFor('cafe.rest')).toMatchObject({ mandateId: second.id, held: undefined });
+    expect(await on.renewName('cafe.rest')).toMatchObject({ mandateId: second.id, held: undefined });
   });
 
   test.each([

@@ -4,14 +4,14 @@ import {
   ANNOUNCED_MS,
   decideActing,
   decideClearance,
-  isDueFor,
+  isRenewalDue,
   isSameEnd,
   needsOrder,
   refusalToSend,
-  type Taken,
+  type UsedAmounts,
 } from '../../src/mandates/acting.ts';
 import type { HeldCode } from '../../src/mandates/codes.ts';
-import { type Mandate, mandateFor, mandateOf } from '../../src/mandates/mandate.ts';
+import { type Mandate, mandateFor, readMandate } from '../../src/mandates/mandate.ts';
 import { endOfMandate, type MandateTerms } from '../../src/mandates/terms.ts';
 import { periodOf } from '../../src/money/budget.ts';
 import { utcDay } from '../../src/zones/calendar-day.ts';
@@ -131,7 +131,7 @@ export function simulateYear(random: Random): Year {
       closedAt: new Date(now),
       expiresAt: endOfMandate(given),
     });
-    const mandate = mandateOf(order);
+    const mandate = readMandate(order);
     if (mandate === undefined) throw new Error('the model gives a mandate that is none');
     terms.set(id, given);
     mandates.set(id, mandate);
@@ -158,7 +158,7 @@ export function simulateYear(random: Random): Year {
   let lastSeen = START;
 
   const inForce = () => [...mandates.values()].filter(({ id }) => db.ended[id] !== true);
-  const takenBy = (mandateId: string, without?: number): Taken => {
+  const usedBy = (mandateId: string, without?: number): UsedAmounts => {
     const counting = db.orders.filter(
       ({ id, state }) => id !== without && ['APPROVED', 'SENT', 'SUCCEEDED', 'UNKNOWN'].includes(state),
     );
@@ -201,8 +201,8 @@ export function simulateYear(random: Random): Year {
       });
       if (isActedFor || end <= now.getTime()) continue;
       const mandate = mandateFor(inForce(), name.name, name.tags, now);
-      if (mandate === undefined || !isDueFor(mandate, endOf(name.name), now)) continue;
-      const plan = decideActing(mandate, factsOf(name), takenBy(mandate.id), now);
+      if (mandate === undefined || !isRenewalDue(mandate, endOf(name.name), now)) continue;
+      const plan = decideActing(mandate, factsOf(name), usedBy(mandate.id), now);
       if (plan === 'mandate_ended') continue;
       const act: Act = { name: name.name, end, held: undefined, orderId: undefined };
       db.acts.push(act);
@@ -272,7 +272,7 @@ export function simulateYear(random: Random): Year {
         isLapsing: false,
         announcedAt: order.announcedAt === undefined ? undefined : new Date(order.announcedAt),
         amount,
-        taken: takenBy(order.mandateId, order.id),
+        taken: usedBy(order.mandateId, order.id),
       };
       const cleared = decideClearance(
         {
@@ -309,8 +309,8 @@ export function simulateYear(random: Random): Year {
     for (const name of names) {
       if (Math.abs(knownOf(name.name).end - name.trueEnd) > HOUR_MS) continue;
       const mandate = mandateFor(inForce(), name.name, name.tags, now);
-      if (mandate === undefined || !isDueFor(mandate, endOf(name.name), now)) continue;
-      if (decideActing(mandate, factsOf(name), takenBy(mandate.id), now) === 'mandate_ended') continue;
+      if (mandate === undefined || !isRenewalDue(mandate, endOf(name.name), now)) continue;
+      if (decideActing(mandate, factsOf(name), usedBy(mandate.id), now) === 'mandate_ended') continue;
       covered.add(keyOf(name));
     }
   };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { outlookOf } from '../../src/mandates/overview.ts';
+import { loadOutlook } from '../../src/mandates/overview.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
 import { type Rig, startRig } from '../orders/rig.ts';
 import { mandatesOn } from './mandate-rig.ts';
@@ -16,7 +16,7 @@ beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
 async function outlook(...names: readonly string[]) {
-  const { renewals, uncovered } = await outlookOf(
+  const { renewals, uncovered } = await loadOutlook(
     rig.mandates,
     names.map((name) => ({ name })),
     'system',
@@ -31,7 +31,7 @@ test('a mandate renews the names it has acted or will act for, on the announced 
   await on.inForce();
   const before = await outlook('soon.rest', 'later.rest', 'other.example');
   expect(before).toMatchObject({ renewed: ['later.rest', 'soon.rest'], uncovered: ['other.example'] });
-  const order = await rig.read((await on.actFor('soon.rest')).orderId ?? 'none');
+  const order = await rig.read((await on.renewName('soon.rest')).orderId ?? 'none');
   const after = await outlook('soon.rest', 'later.rest', 'other.example');
   expect(after).toEqual(before);
   expect(after.renewals.get('soon.rest')).toEqual(order.sendAfter);
@@ -57,7 +57,7 @@ test('blocked or stopped names are left to people', async () => {
   await rig.ask('renew', { names: ['asked.rest'], period: 1 });
   await on.inForce();
   expect(await outlook(...names)).toMatchObject({ renewed: ['stopped.rest'] });
-  await stopOrder(rig.orders, (await on.actFor('stopped.rest')).orderId ?? 'none', 'U0ALICE');
+  await stopOrder(rig.orders, (await on.renewName('stopped.rest')).orderId ?? 'none', 'U0ALICE');
   const { renewed, uncovered } = await outlook(...names);
   expect(renewed).toEqual([]);
   expect(uncovered, 'but for what was asked for').not.toContain('asked.rest');

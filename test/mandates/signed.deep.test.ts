@@ -24,7 +24,7 @@ async function madeOrder(): Promise<{ readonly id: string; readonly mandateId: s
   await s.sign(mandateId, s.people.bob, s.people.carol);
   await s.advance(mandateId);
   expect(await s.rig.read(mandateId)).toMatchObject({ state: 'SUCCEEDED' });
-  const { orderId: id = 'none' } = await on.actFor('cafe.rest');
+  const { orderId: id = 'none' } = await on.renewName('cafe.rest');
   expect(await s.rig.read(id)).toMatchObject({ state: 'APPROVED', mandated: { id: mandateId } });
   await on.announce();
   s.rig.pass(DAY_MS + 12 * HOUR_MS);

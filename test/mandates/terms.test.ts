@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { DAY_MS } from '../../src/lib/duration.ts';
-import { MAX_SENT_A_DAY, planSending, type Taken } from '../../src/mandates/acting.ts';
-import { mandateFor, mandateOf } from '../../src/mandates/mandate.ts';
+import { MAX_SENT_A_DAY, planSending, type UsedAmounts } from '../../src/mandates/acting.ts';
+import { mandateFor, readMandate } from '../../src/mandates/mandate.ts';
 import { type MandateTerms, readTerms, type TypedTerms } from '../../src/mandates/terms.ts';
 import { newOrder } from '../orders/sample.ts';
 
@@ -69,7 +69,7 @@ function given(id: string, names: readonly string[], changes: Partial<MandateTer
   const terms = read();
   if (!terms.ok) throw new Error('the sample is not readable');
   const input = { ...terms.terms, mandate_names: [...names], ...changes };
-  const mandate = mandateOf(
+  const mandate = readMandate(
     newOrder(names, { id, task: 'mandate', state: 'SUCCEEDED', input, closedAt: since }),
   );
   if (mandate === undefined) throw new Error('the sample is no mandate');
@@ -93,7 +93,7 @@ describe('the plan of sending', () => {
     return { name: 'cafe.rest', expiresAt: at, renewableUntil: at };
   };
   const price = { currency: 'EUR', minor: 2_000 };
-  const taken = (full: readonly string[]): Taken => ({
+  const taken = (full: readonly string[]): UsedAmounts => ({
     byDay: [],
     countOn: (day) => (full.includes(day) ? MAX_SENT_A_DAY : 0),
   });

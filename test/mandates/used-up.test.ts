@@ -44,7 +44,7 @@ test('an ended mandate whose row was reset does nothing, and ends again', async 
 test('the order of an ended mandate isn’t sent when both rows are reset', async () => {
   await on.watch('cafe.rest', 10);
   const { id } = await on.inForce();
-  const { orderId = 'none' } = await on.actFor('cafe.rest');
+  const { orderId = 'none' } = await on.renewName('cafe.rest');
   await on.announce();
   await rig.sql('CREATE TABLE before AS SELECT * FROM orders');
   await rig.sql('CREATE TABLE before_items AS SELECT * FROM order_items');
@@ -66,7 +66,7 @@ test('the order of an ended mandate isn’t sent when both rows are reset', asyn
 test('the sending transaction sees the end of a mandate', async () => {
   await on.watch('cafe.rest', 10);
   const { id } = await on.inForce();
-  const { orderId = 'none' } = await on.actFor('cafe.rest');
+  const { orderId = 'none' } = await on.renewName('cafe.rest');
   await on.announce();
   rig.pass(DAY_MS + 12 * HOUR_MS);
   await on.look();
@@ -146,7 +146,7 @@ test.each([
   expect(sent()).toBe(1);
   await rig.sql(change);
   await on.watch('bar.rest', 10);
-  expect(await on.actFor('bar.rest')).toMatchObject({ held: 'total_spent' });
+  expect(await on.renewName('bar.rest')).toMatchObject({ held: 'total_spent' });
 });
 
 test.each([
@@ -176,19 +176,19 @@ test.each([
   await rig.sql(`UPDATE order_items SET state = 'FAILED', result = NULL WHERE state = 'UNKNOWN'`);
   await rig.sql(change);
   await on.watch('bar.rest', 10);
-  expect(await on.actFor('bar.rest')).toMatchObject({ held: 'total_spent' });
+  expect(await on.renewName('bar.rest')).toMatchObject({ held: 'total_spent' });
 });
 
 test('an order is created again when its requester was away for a short time', async () => {
   await on.watch('cafe.rest', 10);
   await on.inForce();
-  const { orderId: first = 'none' } = await on.actFor('cafe.rest');
+  const { orderId: first = 'none' } = await on.renewName('cafe.rest');
   await on.announce();
   rig.absent.set('U0ALICE', 'left');
   await on.nextDay();
   expect(await rig.read(first)).toMatchObject({ state: 'FAILED' });
   rig.absent.delete('U0ALICE');
-  const { orderId: second = 'none' } = await on.actFor('cafe.rest');
+  const { orderId: second = 'none' } = await on.renewName('cafe.rest');
   expect(second).not.toBe(first);
   await on.announce();
   await on.nextDay();
@@ -206,7 +206,7 @@ test('old data is deleted, except for a mandate in force and its sent orders', a
   const before = new Date(rig.now.getTime() + DAY_MS);
   await purged(before);
   await on.watch('bar.rest', 10);
-  expect(await on.actFor('bar.rest')).toMatchObject({ held: 'total_spent' });
+  expect(await on.renewName('bar.rest')).toMatchObject({ held: 'total_spent' });
   await endMandate(rig.mandates, id, 'U0ALICE');
   await purged(before);
   expect(await rig.store.load(id, 'system')).toBeUndefined();

@@ -3,13 +3,13 @@ import {
   type Budget,
   type BudgetStatus,
   exactNumber,
-  leftOf,
+  remainingAmount,
   missingAmounts,
   periodOf,
   type Reservation,
   reservationOf,
   sharesOf,
-  takenFrom,
+  amountInBudget,
 } from '../../src/money/budget.ts';
 import { costOf, type Price } from '../../src/money/prices.ts';
 import fc from '../support/properties.ts';
@@ -62,7 +62,7 @@ describe('an order’s share of a budget', () => {
         for (const { amount, tags } of reservation.items)
           if (amount?.currency === 'EUR' && (tag === undefined || tags.some((each) => each === tag)))
             sum += BigInt(amount.minor);
-        expect(takenFrom(budget({ tag }), reservation)).toBe(sum);
+        expect(amountInBudget(budget({ tag }), reservation)).toBe(sum);
       }),
     );
   });
@@ -70,7 +70,7 @@ describe('an order’s share of a budget', () => {
   test('doesn’t depend on the order of its names, nor on how they are split into orders', () => {
     fc.assert(
       fc.property(reservations, fc.nat(60), (reservation, cut) => {
-        const part = (items: Reservation['items']) => takenFrom(budget(), { ...reservation, items });
+        const part = (items: Reservation['items']) => amountInBudget(budget(), { ...reservation, items });
         const { items } = reservation;
         expect(part(items.toReversed())).toBe(part(items));
         expect(part(items.slice(0, cut)) + part(items.slice(cut))).toBe(part(items));
@@ -119,11 +119,11 @@ describe('a budget', () => {
           reserved,
         });
         const shares = sharesOf([one], reservation);
-        const takes = takenFrom(one.budget, reservation);
+        const takes = amountInBudget(one.budget, reservation);
         const isOver = takes > 0n && booked + reserved + takes > BigInt(has);
         expect(missingAmounts(shares)).toHaveLength(isOver ? 1 : 0);
         for (const { leftMinor, takesMinor } of missingAmounts(shares)) {
-          expect(BigInt(leftMinor)).toBe(leftOf(one));
+          expect(BigInt(leftMinor)).toBe(remainingAmount(one));
           expect(BigInt(takesMinor)).toBe(takes);
         }
       }),

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { type Amount, sumByCurrency } from '../../src/money/amount.ts';
 import { costOf, PRICED_TASKS, type Price } from '../../src/money/prices.ts';
-import { spendOf, totalOf } from '../../src/money/spend.ts';
+import { calculateSpend, totalOf } from '../../src/money/spend.ts';
 import fc from '../support/properties.ts';
 
 /* Amounts never use floating point: neither in the sources, nor in results. */
@@ -76,7 +76,7 @@ test('every sum equals the one with unbounded integers, for any list', () => {
       expectExact(cost.sums, parts);
       const at = new Date('2026-07-01T12:00:00Z');
       const bought = asked.map((name) => ({ name, task: 'renew' as const, period, requesterId: 'U', at }));
-      const spend = spendOf(list, bought);
+      const spend = calculateSpend(list, bought);
       expectExact(spend.total.sums, parts);
       expectExact(totalOf(spend.byZone).sums, parts);
     }),

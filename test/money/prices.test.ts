@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { formatAmount, formatDecimal, sumByCurrency } from '../../src/money/amount.ts';
-import { costOf, isSameCost, PRICED_TASKS, type Price, quoteOn, zoneOf } from '../../src/money/prices.ts';
+import { costOf, isSameCost, PRICED_TASKS, type Price, findQuote, zoneOf } from '../../src/money/prices.ts';
 import fc from '../support/properties.ts';
 
 const eur = (minor: number) => ({ currency: 'EUR', minor });
@@ -40,7 +40,7 @@ describe('the price on a day', () => {
       price({ validFrom: '2026-11-01', amount: eur(1_800) }),
       price({ validFrom: '2027-01-01', amount: eur(2_000) }),
     ];
-    const on = (day: string) => quoteOn(list, { name: 'cafe.rest', task: 'renew' }, day)?.amount.minor;
+    const on = (day: string) => findQuote(list, { name: 'cafe.rest', task: 'renew' }, day)?.amount.minor;
     expect(['2026-05-31', '2026-06-01', '2026-10-31', '2026-11-01', '2027-01-01'].map(on)).toEqual([
       undefined,
       1_500,
@@ -53,14 +53,14 @@ describe('the price on a day', () => {
   test('is that of the whole period, or of one year times the years', () => {
     const list = [price(), price({ period: 5, amount: eur(8_000) })];
     const quote = (period: number) =>
-      quoteOn(list, { name: 'cafe.rest', task: 'renew', period }, '2026-12-01');
+      findQuote(list, { name: 'cafe.rest', task: 'renew', period }, '2026-12-01');
     expect(quote(5)).toMatchObject({ amount: eur(8_000), times: 1 });
     expect(quote(2)).toMatchObject({ amount: eur(3_600), times: 2 });
   });
 
   test('of a task without a period is charged once', () => {
     const list = [price({ task: 'restore', amount: eur(8_000) })];
-    expect(quoteOn(list, { name: 'cafe.rest', task: 'restore', period: 3 }, '2026-12-01')).toMatchObject({
+    expect(findQuote(list, { name: 'cafe.rest', task: 'restore', period: 3 }, '2026-12-01')).toMatchObject({
       amount: eur(8_000),
       times: 1,
     });
@@ -69,7 +69,7 @@ describe('the price on a day', () => {
   test('is unknown for a name in a zone below the listed one', () => {
     expect(zoneOf('cafe.com.de')).toBe('com.de');
     expect(
-      quoteOn([price({ zone: 'de' })], { name: 'cafe.com.de', task: 'renew' }, '2026-12-01'),
+      findQuote([price({ zone: 'de' })], { name: 'cafe.com.de', task: 'renew' }, '2026-12-01'),
     ).toBeUndefined();
   });
 });

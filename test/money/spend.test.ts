@@ -8,7 +8,7 @@ import {
   renewalsAhead,
   type Spend,
   type SpendLine,
-  spendOf,
+  calculateSpend,
 } from '../../src/money/spend.ts';
 import fc from '../support/properties.ts';
 
@@ -39,7 +39,7 @@ const eur = (minor: number) => [{ currency: 'EUR', minor }];
 
 describe('the amount spent', () => {
   test('uses the list of the day, by month, task, zone and person', () => {
-    const spend = spendOf(LIST, [
+    const spend = calculateSpend(LIST, [
       bought('cafe.rest', '2026-06-30'),
       bought('bar.rest', '2026-07-01', { period: 2, requesterId: 'U0BOB' }),
       bought('old.rest', '2026-07-02', { task: 'restore', period: undefined }),
@@ -86,10 +86,10 @@ describe('the amount spent', () => {
         const halves = [all.slice(0, at % (all.length + 1)), all.slice(at % (all.length + 1))];
         const sorted = (spend: Spend) => JSON.parse(JSON.stringify(spend), sortedSums);
         expect(
-          sorted(halves.map((half) => spendOf(LIST, half)).reduce(addSpend)),
+          sorted(halves.map((half) => calculateSpend(LIST, half)).reduce(addSpend)),
           'the sum of two halves',
-        ).toEqual(sorted(spendOf(LIST, all)));
-        const { total, byTag, byMandate, ...lists } = spendOf(LIST, all);
+        ).toEqual(sorted(calculateSpend(LIST, all)));
+        const { total, byTag, byMandate, ...lists } = calculateSpend(LIST, all);
         expect([...byTag, ...byMandate]).toEqual([]);
         // Optional charges without a price on the list are left out.
         const counted = all.filter(({ task }) => !['owner-change', 'authcode'].includes(task));
@@ -115,7 +115,7 @@ function sortedSums(key: string, value: unknown): unknown {
 test('names that the reader may not see count in the sums, but under no tag, zone or person', () => {
   const tags = new Map([['cafe.rest', ['brand']]]);
   const all = [bought('cafe.rest', '2026-07-01'), bought('bar.rest', '2026-07-02', { requesterId: 'U0BOB' })];
-  const spend = spendOf(LIST, all, tags, ({ name }) => name === 'cafe.rest');
+  const spend = calculateSpend(LIST, all, tags, ({ name }) => name === 'cafe.rest');
   const keys = (lines: readonly SpendLine[]) => lines.map(({ key, names }) => [key, names]);
   expect(spend.total.sums).toEqual(eur(4_000));
   expect(keys(spend.byTask)).toEqual([['renew', 2]]);
@@ -140,7 +140,7 @@ test('a name counts once in the line of each of its tags', () => {
     bought('bar.rest', '2026-06-30'),
     bought('no.rest', '2026-06-30'),
   ];
-  expect(spendOf(LIST, all, tags).byTag).toEqual([
+  expect(calculateSpend(LIST, all, tags).byTag).toEqual([
     { key: 'brand', names: 1, unknown: 0, sums: eur(1_800) },
     { key: 'shop', names: 2, unknown: 0, sums: eur(3_600) },
   ]);
@@ -148,9 +148,9 @@ test('a name counts once in the line of each of its tags', () => {
 
 test('an optional charge counts with its price on the list, and not at all without one', () => {
   const all = [bought('cafe.rest', '2026-06-30', { task: 'authcode' })];
-  expect(spendOf(LIST, all).total).toEqual({ names: 0, unknown: 0, sums: [] });
+  expect(calculateSpend(LIST, all).total).toEqual({ names: 0, unknown: 0, sums: [] });
   const list = [...LIST, price({ task: 'authcode', amount: { currency: 'EUR', minor: 500 } })];
-  expect(spendOf(list, all).total).toEqual({ names: 1, unknown: 0, sums: eur(500) });
+  expect(calculateSpend(list, all).total).toEqual({ names: 1, unknown: 0, sums: eur(500) });
 });
 
 test('the forecast lists every month with its number of names', () => {

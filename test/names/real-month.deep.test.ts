@@ -25,7 +25,7 @@ const DAY_MS = 24 * HOUR_MS;
 const FEW_MINUTES = new Set(['nameservers', 'ds', 'delegation_gone']);
 const HEALTH = new Set(['all_lame', 'nameserver_registrable']);
 /** The longest time until a change is found: two sightings at the name's lookup rate, each in the next round. */
-function limitOf(isGuarded: boolean, kind: string, stepMs: number): number {
+function findLimit(isGuarded: boolean, kind: string, stepMs: number): number {
   const roundsMs = 2 * (stepMs + 5 * 60_000);
   if (isGuarded) return FEW_MINUTES.has(kind) ? 180_000 : 4 * HOUR_MS + roundsMs;
   if (HEALTH.has(kind)) return 2 * DAY_MS + 12 * HOUR_MS + roundsMs;
@@ -45,7 +45,7 @@ test('a month of flaps and outages: every incident is found in time, and nothing
     );
   const late = result.real.filter(
     ({ isGuarded, kind, changedAt, foundAt }) =>
-      foundAt === undefined || foundAt - changedAt > limitOf(isGuarded, kind, sizes.stepMinutes * 60_000),
+      foundAt === undefined || foundAt - changedAt > findLimit(isGuarded, kind, sizes.stepMinutes * 60_000),
   );
   expect(result.falseOnes, table).toEqual([]);
   expect(late, table).toEqual([]);

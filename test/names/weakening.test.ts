@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { MandateInForce } from '../../src/mandates/mandate.ts';
+import type { ActiveMandate } from '../../src/mandates/mandate.ts';
 import type { ChangedName } from '../../src/names/portfolio.ts';
 import {
   classifyChanges,
@@ -158,7 +158,7 @@ const mandateUnder = (rules: readonly PolicyRule[], ...patterns: string[]) =>
         tags: patterns.flatMap((each) => (each.startsWith('tag:') ? [each.slice(4)] : [])),
       },
     },
-  }) as unknown as MandateInForce;
+  }) as unknown as ActiveMandate;
 
 describe('a tag that a mandate names', () => {
   const more = rule({ name: 'more', approvers: ['U0CAROL'] });

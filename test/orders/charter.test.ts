@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import {
   type CharterStatus,
-  charterOf,
+  makeCharter,
   charterStatus,
-  decidingWithKeys,
-  hashOfCharter,
+  effectiveRulesWithKeys,
+  hashCharter,
   type LoggedCharter,
   lastSigned,
   type ProtectedSettings,
@@ -54,10 +54,10 @@ function charter(
   more: Partial<LoggedCharter> & { readonly signer?: Signer; readonly previous?: string } = {},
 ): LoggedCharter {
   const { signer = bob, previous, ...changed } = more;
-  const hash = hashOf(charterOf(rules, 'U0ADA'));
+  const hash = hashOf(makeCharter(rules, 'U0ADA'));
   const challenge: CharterChallenge = {
     ...{ by: signer.owner, charter: hash, decision: 'publish' as const, nonce: newNonce() },
-    ...(previous === undefined ? hashOfCharter(last) : { previous }),
+    ...(previous === undefined ? hashCharter(last) : { previous }),
   };
   const signature = signer.authenticator.assert(challenge);
   return {
@@ -158,13 +158,13 @@ describe('what decides', () => {
   const lapsed = (last: Rules): CharterStatus => ({ kind: 'lapsed', problem: 'rows_differ', last });
 
   test('before the first charter is the environment, with signatures; tags of the policy protect names', () => {
-    const { settings, policy } = decidingWithKeys(rows, environment, { kind: 'none' });
+    const { settings, policy } = effectiveRulesWithKeys(rows, environment, { kind: 'none' });
     expect(settings).toMatchObject(environment);
     expect(policy).toEqual({ version: 0, rules: [], signsSettings: true, tags: ['row'], lapsed: undefined });
   });
 
   test('while none is valid is the last signed one plus the environment, with the tags of both', () => {
-    const { settings, policy } = decidingWithKeys(rows, environment, lapsed(rulesOf(2)));
+    const { settings, policy } = effectiveRulesWithKeys(rows, environment, lapsed(rulesOf(2)));
     expect(settings).toMatchObject(SETTINGS);
     expect(policy).toEqual({
       ...rulesOf(2).policy,
@@ -182,7 +182,7 @@ describe('what decides', () => {
     [true, false],
     [false, true],
   ])('allows self-approval only if both do: %s, %s', (last, start) => {
-    const { settings } = decidingWithKeys(
+    const { settings } = effectiveRulesWithKeys(
       { ...rows, settings: { ...rows.settings, allowSelfApproval: true } },
       { ...environment, allowSelfApproval: start },
       lapsed(rulesOf(2, { allowSelfApproval: last })),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { OrderTaskName } from '../../src/orders/order.ts';
-import { taskNamed } from '../../src/orders/tasks.ts';
+import { findTask } from '../../src/orders/tasks.ts';
 
 /* Gaps in the service's document that clients must decide. */
 
@@ -14,10 +14,10 @@ const DELEGATION = {
 
 /** The request for an input. */
 function requestOf(task: OrderTaskName, typed: unknown) {
-  const checked = taskNamed(task).check(typed);
+  const checked = findTask(task).check(typed);
   if (!checked.ok) throw new Error(JSON.stringify(checked.issues));
   const [name = ''] = checked.names;
-  return taskNamed(task).describe(
+  return findTask(task).describe(
     { input: checked.input, name, secret: undefined },
     { json: true, xml: false },
   );

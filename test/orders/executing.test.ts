@@ -5,7 +5,7 @@ import { approveOrder } from '../../src/approvals/approve.ts';
 import { denyOrder } from '../../src/approvals/deny.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { atOnce, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
-import { renewalOf, saidOf } from './sample.ts';
+import { buildRenewal, saidOf } from './sample.ts';
 import { DONE, fails } from './scripted-service.ts';
 
 /* Carrying out orders: the effect of each response, and of none, and when a request is repeated. */
@@ -275,7 +275,7 @@ describe('several names', () => {
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
     expect(most, 'requests out at once').toBe(4);
     const received = rig.service.received.map(({ ctid, description }) => [ctid, description]).sort();
-    expect(received).toEqual(names.map((name, index) => [`${order.id}.${index + 1}`, renewalOf(name, 1)]));
+    expect(received).toEqual(names.map((name, index) => [`${order.id}.${index + 1}`, buildRenewal(name, 1)]));
   });
 
   test('end separately, and the order’s state is their sum', async () => {

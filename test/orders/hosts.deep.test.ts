@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { OrderTaskName } from '../../src/orders/order.ts';
-import { statementOf } from '../../src/orders/statement.ts';
+import { buildStatement } from '../../src/orders/statement.ts';
 import type { StatedRequest } from '../../src/orders/statement-shape.ts';
-import { taskNamed } from '../../src/orders/tasks.ts';
+import { findTask } from '../../src/orders/tasks.ts';
 import { subjectOf } from '../../src/policy/subject.ts';
 import { orderTitle } from '../../src/slack/orders/order.view.ts';
 import { commonFacts } from '../../src/slack/orders/statement.view.ts';
@@ -163,12 +163,12 @@ test(
     await fc.assert(
       fc.asyncProperty(spelling, async (typed) => {
         for (const [task, inputOf] of FIELDS) {
-          const checked = taskNamed(task).check(inputOf(typed));
+          const checked = findTask(task).check(inputOf(typed));
           counts[checked.ok ? 'taken' : 'refused'] += 1;
           if (!checked.ok) continue;
           const [name = ''] = checked.names;
           const order = { ...sampleOrder('PENDING', { task, input: checked.input }, [name]) };
-          const statement = statementOf(order, PLACES);
+          const statement = buildStatement(order, PLACES);
           const sent = hostsSent(task, statement.items[0]?.request);
           const card = [orderTitle(order), ...commonFacts(statement).flat()]
             .join('\n')
@@ -179,7 +179,7 @@ test(
           }
           if (task !== 'nameservers') expect(sent, `${task}: ${typed}`).toEqual([name]);
           // Read again, as before sending, it is the same.
-          expect(taskNamed(task).check(checked.input)).toEqual(checked);
+          expect(findTask(task).check(checked.input)).toEqual(checked);
           // A browser goes to the same host with the typed text.
           const typedHost = browserHost(typed.trim().replace(/^https?:\/\//i, ''));
           const [last = ''] = sent.slice(-1);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { VaultError } from '../../src/accounts/vault.ts';
-import { RetryRefusedError, resultOfError, resultOfResponse } from '../../src/orders/item-result.ts';
+import { RetryRefusedError, buildErrorResult, buildResult } from '../../src/orders/item-result.ts';
 import { decideResend, type ResendDecision } from '../../src/orders/resend.ts';
 import type { Envelope } from '../../src/service/envelope.ts';
 import {
@@ -129,7 +129,7 @@ describe('an item that wasn’t sent, or was refused, and must not be repeated',
   it('is unknown if its process was suspended, for any task', () => {
     const error = new SuspendedError('6000 ms have passed');
     for (const task of TASKS) expect(tries(error, task, true)).toEqual(again(0, 'UNKNOWN'));
-    expect(resultOfError(error, 'UNKNOWN', account)).toEqual({
+    expect(buildErrorResult(error, 'UNKNOWN', account)).toEqual({
       summary: { code: 'suspended' },
     });
   });
@@ -138,7 +138,7 @@ describe('an item that wasn’t sent, or was refused, and must not be repeated',
     const said = { httpStatus: 401, code: 'EF01', text: 'no session' };
     const error = new RetryRefusedError(failure('auth', said));
     for (const task of TASKS) expect(tries(error, task, false)).toEqual(again(0, 'FAILED'));
-    expect(resultOfError(error, 'FAILED', account)).toEqual({
+    expect(buildErrorResult(error, 'FAILED', account)).toEqual({
       ...said,
       errorKind: 'auth',
       summary: { code: 'session_ended' },
@@ -193,7 +193,7 @@ const envelope: Envelope = {
 
 describe('the saved part of a response', () => {
   const kept = (answered: Envelope) =>
-    resultOfResponse(
+    buildResult(
       { envelope: answered, httpStatus: 200, output: undefined, interface: 'json' },
       { secretResult: false },
     );
@@ -232,7 +232,7 @@ describe('the saved part of a response', () => {
     [false, true, undefined],
   ])('mentions a secret only if a task has one (%s) and it came (%s)', (secretResult, came, hasSecret) => {
     const secret = came ? new Secret('canary') : undefined;
-    const result = resultOfResponse(
+    const result = buildResult(
       { envelope, httpStatus: 200, output: secret, interface: 'json' },
       { secretResult },
     );
@@ -256,13 +256,13 @@ describe('an error’s text for people', () => {
     ['invalid_response', 'UNKNOWN', /may have reached the service/],
     ['unknown_outcome', 'FAILED', /nothing was sent/],
   ])('%s, with the order %s', (kind, outcome, summary) => {
-    const result = resultOfError(failure(kind), outcome, account);
+    const result = buildErrorResult(failure(kind), outcome, account);
     expect(summaryText(result.summary)).toMatch(summary);
     expect(result.errorKind).toBe(kind);
   });
 
   it('says that there was a response that settles nothing', () => {
-    const result = resultOfError(failure('unknown_outcome', { envelope }), 'UNKNOWN', account);
+    const result = buildErrorResult(failure('unknown_outcome', { envelope }), 'UNKNOWN', account);
     expect(summaryText(result.summary)).toBe(
       'The service responded, but not clearly whether it was carried out.',
     );
@@ -270,7 +270,7 @@ describe('an error’s text for people', () => {
   });
 
   it('names an application if there is no context', () => {
-    const { summary } = resultOfError(failure('auth'), 'FAILED', { login: 'uuid-1', context: undefined });
+    const { summary } = buildErrorResult(failure('auth'), 'FAILED', { login: 'uuid-1', context: undefined });
     expect(summaryText(summary)).toContain('application uuid-1');
   });
 
@@ -279,7 +279,7 @@ describe('an error’s text for people', () => {
       ['UNKNOWN', /may have been in progress/],
       ['FAILED', /nothing was sent/],
     ] as const) {
-      const result = resultOfError(new Error('canary'), outcome, account);
+      const result = buildErrorResult(new Error('canary'), outcome, account);
       expect(summaryText(result.summary)).toMatch(summary);
       expect(JSON.stringify(result)).not.toContain('canary');
     }
@@ -287,12 +287,12 @@ describe('an error’s text for people', () => {
 
   it('has the service’s reason, with or without an envelope', () => {
     const said = { code: 'EF01002', text: 'Period too long', stid: '20260301-app-8', httpStatus: 422 };
-    expect(resultOfError(failure('refused', said), 'FAILED', account)).toEqual({
+    expect(buildErrorResult(failure('refused', said), 'FAILED', account)).toEqual({
       ...said,
       errorKind: 'refused',
       summary: { code: 'refused' },
     });
-    expect(resultOfError(failure('refused', { ...said, envelope }), 'FAILED', account)).toMatchObject({
+    expect(buildErrorResult(failure('refused', { ...said, envelope }), 'FAILED', account)).toMatchObject({
       ...said,
       messages: [{ code: 'MSG1', text: 'Premium name', status: 'NOTICE' }, {}],
     });

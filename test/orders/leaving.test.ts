@@ -201,7 +201,7 @@ describe('a process suspended between its commit and the first byte', () => {
 
   test('sends if the time since the commit is short enough', async () => {
     const order = await renewal();
-    await rig.startProcess({ wallClock: jumpsAt(2), sendWithinMs: SUSPENDED_MS }).execute(order.id);
+    await rig.startProcess({ wallClock: jumpsAt(2), maxSendDelayMs: SUSPENDED_MS }).execute(order.id);
     expect(statuses(order.id)).toEqual([200]);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { differenceFromLog, itemInLog, limitOf, signLog, witnessedBy } from '../../src/orders/log-limits.ts';
+import { differenceFromLog, itemInLog, findLimit, signLog, witnessedBy } from '../../src/orders/log-limits.ts';
 import type { Order, OrderEvent, OrderItem } from '../../src/orders/order.ts';
 import type { OrderLogEntry } from '../../src/orders/order-events.ts';
 import { transition } from '../../src/orders/state-machine.ts';
@@ -81,7 +81,7 @@ describe('an item in the log', () => {
   test('limits its row, and accepts the product’s own rows', () => {
     const waiting = logged().item;
     const limit = (log: OrderLogEntry[], item: OrderItem) =>
-      limitOf({ ...logged().order, version: 9 }, item, log, isWitnessed);
+      findLimit({ ...logged().order, version: 9 }, item, log, isWitnessed);
     expect(limit(logged(SENDING, BUSY).log, waiting)).toBeUndefined();
     expect(limit(logged(SENDING).log, waiting)).toBe('sent');
     expect(limit(logged(SENDING, ANSWERED).log, waiting)).toBe('ended');
@@ -89,7 +89,7 @@ describe('an item in the log', () => {
     expect(limit(logged(SENDING, STOPPED).log, logged(SENDING).item)).toBe('ended');
     // A request with the version of an older one would be allowed by that one's retry.
     const { order, log } = logged(SENDING, BUSY);
-    expect(limitOf({ ...order, version: order.version - 1 }, waiting, log, isWitnessed)).toBe('older');
+    expect(findLimit({ ...order, version: order.version - 1 }, waiting, log, isWitnessed)).toBe('older');
   });
 });
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { taskNamed } from '../../src/orders/tasks.ts';
+import { findTask } from '../../src/orders/tasks.ts';
 
 const check = (fields: Readonly<Record<string, unknown>>) =>
-  taskNamed('redirect').check({
+  findTask('redirect').check({
     source: 'www.cafe.rest',
     target: 'https://www.example.com/menu',
     type: 'DOMAIN',

@@ -22,8 +22,8 @@ import type { Directory, DueLane, Membership, OrderCommit, OrderStore } from '..
 import type { OrderRequest } from '../../src/orders/request-context.ts';
 import { type RequestOutcome, requestOrder } from '../../src/orders/request-order.ts';
 import type { RetryOutcome } from '../../src/orders/retry-button.ts';
-import { SEND_WITHIN_MS, sendOrder } from '../../src/orders/send-order.ts';
-import { hashOfStatement, type ServicePlaces, statementOf } from '../../src/orders/statement.ts';
+import { MAX_SEND_DELAY_MS, sendOrder } from '../../src/orders/send-order.ts';
+import { hashStatement, type ServicePlaces, buildStatement } from '../../src/orders/statement.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { credentialInterfaces } from '../../src/service/interfaces.ts';
@@ -257,7 +257,7 @@ export async function startRig(
         now: () => new Date(day),
       }),
     hasOpenIncident: async (name) => incidents.has(name),
-    tagsTouched: ruleFacts.tagsOf,
+    affectedTags: ruleFacts.tagsOf,
     accountOf: async () => accounts.get(ALICE.id),
     log,
   };
@@ -277,7 +277,7 @@ export async function startRig(
       accepted: async (id) => void accepted.push(id),
       workerId: `process-${processes}`,
       leaseMs: PACE.leaseMs,
-      sendWithinMs: SEND_WITHIN_MS,
+      maxSendDelayMs: MAX_SEND_DELAY_MS,
       wallClock: Date.now,
       observe: () => undefined,
       follow: async () => undefined,
@@ -457,7 +457,7 @@ export async function startRig(
     /** As if an order had been requested with another input, when that was allowed. */
     async askedWith(orderId: string, change: string): Promise<void> {
       await sql(`UPDATE orders SET input = ${change} WHERE id = $1`, orderId);
-      const hash = hashOfStatement(statementOf(await this.read(orderId), places));
+      const hash = hashStatement(buildStatement(await this.read(orderId), places));
       await sql('ALTER TABLE orders DISABLE TRIGGER orders_statement_kept');
       await sql('UPDATE orders SET statement_hash = $2 WHERE id = $1', orderId, hash);
       await sql('ALTER TABLE orders ENABLE TRIGGER orders_statement_kept');

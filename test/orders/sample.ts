@@ -1,7 +1,7 @@
 import type { Bulk } from '../../src/orders/bulk/stored-bulk.ts';
 import {
   type ApprovalWeight,
-  ctidOf,
+  itemCtid,
   type Order,
   type OrderEvent,
   type OrderItem,
@@ -65,7 +65,7 @@ export function newOrder(names: readonly string[], overrides: Partial<Order> = {
     items: names.map((name, index) => ({
       n: index + 1,
       name,
-      ctid: ctidOf(id, index + 1, names.length),
+      ctid: itemCtid(id, index + 1, names.length),
       state: 'WAITING',
       attempts: 0,
       notBefore: undefined,
@@ -99,7 +99,7 @@ export function newOrder(names: readonly string[], overrides: Partial<Order> = {
 }
 
 /** The request that renews a name. */
-export function renewalOf(name: string, period: number): RequestDescription {
+export function buildRenewal(name: string, period: number): RequestDescription {
   return { interface: 'json', method: 'POST', path: `/domain/${name}/_renew`, body: { period } };
 }
 

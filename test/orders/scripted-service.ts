@@ -53,8 +53,8 @@ export class ScriptedService {
       const request: Request = { task: task.name, ctid: call.ctid ?? '', description };
       return {
         sign: () => this.prepare(request),
-        send: async (leaveBefore) => {
-          if (leaveBefore !== undefined && leaveBefore.clock() > leaveBefore.at)
+        send: async (sendBefore) => {
+          if (sendBefore !== undefined && sendBefore.clock() > sendBefore.at)
             throw new SuspendedError('too late');
           this.received.push(request);
           const answered = await this.answer(request, call.signal);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
-  ctidOf,
+  itemCtid,
   type ItemState,
   isFinal,
   isOpen,
@@ -348,8 +348,8 @@ describe('the items of an order', () => {
   });
 
   it('have the order’s id as ctid when alone, and their number otherwise', () => {
-    expect(ctidOf('7k2m', 1, 1)).toBe('7k2m');
-    expect([1, 2, 12].map((n) => ctidOf('7k2m', n, 12))).toEqual(['7k2m.1', '7k2m.2', '7k2m.12']);
+    expect(itemCtid('7k2m', 1, 1)).toBe('7k2m');
+    expect([1, 2, 12].map((n) => itemCtid('7k2m', n, 12))).toEqual(['7k2m.1', '7k2m.2', '7k2m.12']);
   });
 
   const three = newOrder(['a.rest', 'b.rest', 'c.rest'], { state: 'APPROVED' });

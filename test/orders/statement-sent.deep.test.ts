@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { approveOrder } from '../../src/approvals/approve.ts';
 import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import type { OrderTaskName } from '../../src/orders/order.ts';
-import { statementOf } from '../../src/orders/statement.ts';
+import { buildStatement } from '../../src/orders/statement.ts';
 import type { StatedRequest, StatedValue } from '../../src/orders/statement-shape.ts';
 import { SENT_TASK_NAMES, type SentTaskName } from '../../src/orders/tasks.ts';
 import { accountOf, type Credential } from '../../src/service/authenticator/signature.ts';
@@ -222,7 +222,7 @@ describe.each(CREDENTIALS)('with $method', (credential) => {
           const { id } = outcome.order;
           await confirmOrder(rig.orders, id, 'U0ALICE');
           await approveOrder(rig.orders, id, 'U0BOB');
-          const statement = statementOf(await rig.read(id), rig.orders.servicePlaces);
+          const statement = buildStatement(await rig.read(id), rig.orders.servicePlaces);
           await rig.runDue();
           expect((await rig.read(id)).state).toBe('SUCCEEDED');
           const stated = statement.items.map(({ request, ctid }) => bytesOf(request, ctid, word ?? ''));

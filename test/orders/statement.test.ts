@@ -4,7 +4,7 @@ import { canonicalJson } from '../../src/lib/canonical-json.ts';
 import { changedParts } from '../../src/orders/check-statement.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { saltSecret, unsaltSecret } from '../../src/orders/salted-secret.ts';
-import { hashOfStatement, statementOf, verifiedStatement } from '../../src/orders/statement.ts';
+import { hashStatement, buildStatement, verifiedStatement } from '../../src/orders/statement.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { orderEvent } from '../support/log.ts';
 import { newBulk, newOrder, PLACES } from './sample.ts';
@@ -47,13 +47,13 @@ describe('the statement of an order', () => {
       id: 'zr0gsgvnnxvt',
       input: { names: ['cafe.rest'], period: 2 },
     });
-    expect(JSON.stringify(statementOf(order, PLACES))).toBe(
+    expect(JSON.stringify(buildStatement(order, PLACES))).toBe(
       '{"version":1,"order":"zr0gsgvnnxvt","task":"renew","service":"https://service.example/v1","account":{"method":"password","login":"alice","context":4,"team":false},"items":[{"n":1,"name":"cafe.rest","ctid":"zr0gsgvnnxvt","request":{"interface":"json","method":"POST","path":"/domain/cafe.rest/_renew","body":{"period":2}}}]}',
     );
   });
 
   it('over XML has the code and the element, and the address', () => {
-    const statement = statementOf(redirect({}), { ...PLACES, replyTo: 'https://reply.example/' });
+    const statement = buildStatement(redirect({}), { ...PLACES, replyTo: 'https://reply.example/' });
     expect(statement.service).toBe(PLACES.xmlUrl);
     expect(statement, 'XML has no place for it').not.toHaveProperty('replyTo');
     expect(statement.items[0]?.request).toEqual({
@@ -73,16 +73,16 @@ describe('the statement of an order', () => {
 
   it('has the address for replies, and the account', () => {
     const order = newOrder(['cafe.rest'], { account: APPLICATION });
-    expect(statementOf(order, { ...PLACES, replyTo: 'https://reply.example/' })).toMatchObject({
+    expect(buildStatement(order, { ...PLACES, replyTo: 'https://reply.example/' })).toMatchObject({
       replyTo: 'https://reply.example/',
       account: { method: 'trusted_application', login: APPLICATION.login, team: true },
     });
-    expect(statementOf(order, PLACES).account).not.toHaveProperty('context');
+    expect(buildStatement(order, PLACES).account).not.toHaveProperty('context');
   });
 
   it('says that a registration is confirmed', () => {
     const input = { name: 'a.rest', ownerc: 1, adminc: 2, techc: 3, nameServers: ['ns1.a.net', 'ns2.a.net'] };
-    const [item] = statementOf(newOrder(['a.rest'], { task: 'create', input }), PLACES).items;
+    const [item] = buildStatement(newOrder(['a.rest'], { task: 'create', input }), PLACES).items;
     expect(item?.request).toMatchObject({ body: { name: 'a.rest', confirmOrder: true } });
   });
 
@@ -90,7 +90,7 @@ describe('the statement of an order', () => {
     const { salted, hash } = saltSecret(new Secret('hunter2'));
     const input = { user: 'anna', context: 4, defaultEmail: 'a@b.example' };
     const order = newOrder(['anna'], { task: 'user', input, secretHash: hash });
-    expect(statementOf(order, PLACES).items[0]?.request).toMatchObject({
+    expect(buildStatement(order, PLACES).items[0]?.request).toMatchObject({
       body: { user: 'anna', password: { secret: hash } },
     });
     expect(hash).toBe(`sha256:${createHash('sha256').update(salted.reveal()).digest('hex')}`);
@@ -100,11 +100,11 @@ describe('the statement of an order', () => {
 });
 
 describe('its hash', () => {
-  const hash = (order: Order) => hashOfStatement(statementOf(order, PLACES));
+  const hash = (order: Order) => hashStatement(buildStatement(order, PLACES));
 
   it('is the SHA-256 of its canonical form', () => {
-    const statement = statementOf(newOrder(['cafe.rest']), PLACES);
-    expect(hashOfStatement(statement)).toBe(
+    const statement = buildStatement(newOrder(['cafe.rest']), PLACES);
+    expect(hashStatement(statement)).toBe(
       createHash('sha256').update(canonicalJson(statement)).digest('hex'),
     );
   });
@@ -123,7 +123,7 @@ describe('its hash', () => {
 
   it('binds an order to its rows', () => {
     const order = { ...rows(1, 2), statementHash: hash(rows(1, 2)) };
-    expect(verifiedStatement(order, PLACES)).toEqual(statementOf(order, PLACES));
+    expect(verifiedStatement(order, PLACES)).toEqual(buildStatement(order, PLACES));
     const items = order.items.map((item) => (item.n === 2 ? { ...item, name: 'other.rest' } : item));
     expect(verifiedStatement({ ...order, items }, PLACES)).toBeUndefined();
     expect(

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_APPROVAL_TASKS, type OrderTaskName } from '../../src/orders/order.ts';
 import { saltSecret } from '../../src/orders/salted-secret.ts';
-import { statementOf } from '../../src/orders/statement.ts';
+import { buildStatement } from '../../src/orders/statement.ts';
 import {
   MAX_NAMES,
   ORDER_TASKS,
   SENT_TASK_NAMES,
   type SentTaskName,
-  taskNamed,
+  findTask,
 } from '../../src/orders/tasks.ts';
 import type { WireValue } from '../../src/service/codec/wire.ts';
 import { Secret } from '../../src/service/secret.ts';
@@ -167,20 +167,20 @@ function stated(task: SentTaskName) {
   const input: unknown = JSON.parse(JSON.stringify(checked(task, typed).input));
   const salted = secret && saltSecret(secret);
   const order = newOrder(names, { id: 'order1', task, input, secretHash: salted?.hash });
-  const [item] = statementOf(order, PLACES).items;
+  const [item] = buildStatement(order, PLACES).items;
   if (item === undefined) throw new Error('nothing is stated');
   const secrets = new Map(secret && salted ? [[salted.hash, secret]] : []);
   return { item: { ...item, ctid: 'order1.1' }, secrets, replyTo: undefined };
 }
 
 function checked(task: OrderTaskName, input: unknown) {
-  const result = taskNamed(task).check(input);
+  const result = findTask(task).check(input);
   if (!result.ok) throw new Error(`${task} was refused: ${JSON.stringify(result.issues)}`);
   return result;
 }
 
 function problemsOf(task: OrderTaskName, input: unknown): readonly FieldProblem[] {
-  const result = taskNamed(task).check(input);
+  const result = findTask(task).check(input);
   return result.ok ? [] : fieldProblems(result.issues);
 }
 
@@ -200,7 +200,7 @@ describe('the properties of a task', () => {
   ])(
     '%s: %s, repeatable: %s, confirmed first: %s, secrets: %s',
     (name, effect, idempotent, first, secret) => {
-      const task = taskNamed(name);
+      const task = findTask(name);
       expect(task).toMatchObject({ name, effect, idempotent, confirmFirst: first });
       expect([task.secretField, ...(task.secretResult ? ['result'] : [])].filter(Boolean).join(', ')).toBe(
         secret,
@@ -243,7 +243,7 @@ describe.each(SENT_TASK_NAMES)('an order to %s', (name) => {
   it('is sent in the service’s form', async () => {
     const service = new ScriptedService();
     const marked: string[] = [];
-    const call = taskNamed(name).begin(service.client, {
+    const call = findTask(name).begin(service.client, {
       ...stated(name),
       signal: new AbortController().signal,
     });
@@ -275,10 +275,10 @@ describe.each(SENT_TASK_NAMES)('an order to %s', (name) => {
     );
     fc.assert(
       fc.property(anything, (input) => {
-        const result = taskNamed(name).check(input);
+        const result = findTask(name).check(input);
         if (result.ok) {
           // It happened to be valid: then it stays valid.
-          const again = taskNamed(name).check(JSON.parse(JSON.stringify(result.input)));
+          const again = findTask(name).check(JSON.parse(JSON.stringify(result.input)));
           if (!again.ok) throw new Error(`taken, then refused: ${JSON.stringify(again.issues)}`);
           return;
         }
@@ -294,20 +294,20 @@ describe.each(SENT_TASK_NAMES)('an order to %s', (name) => {
 
 describe('the names of an incomplete input', () => {
   it('are read before the rest is given', () => {
-    expect(taskNamed('transfer').namesIn({ name: 'Bücher.rest', ownerc: undefined, techc: 'x' })).toEqual([
+    expect(findTask('transfer').namesIn({ name: 'Bücher.rest', ownerc: undefined, techc: 'x' })).toEqual([
       'xn--bcher-kva.rest',
     ]);
-    expect(taskNamed('renew').namesIn({ names: ['cafe.rest', 'bar.rest'], period: 'x' })).toEqual([
+    expect(findTask('renew').namesIn({ names: ['cafe.rest', 'bar.rest'], period: 'x' })).toEqual([
       'cafe.rest',
       'bar.rest',
     ]);
-    expect(taskNamed('redirect').namesIn({ source: 'www.cafe.rest' })).toEqual(['www.cafe.rest']);
+    expect(findTask('redirect').namesIn({ source: 'www.cafe.rest' })).toEqual(['www.cafe.rest']);
   });
 
   it('are none if they can’t be read', () => {
-    expect(taskNamed('transfer').namesIn({ name: 'under_score.rest' })).toEqual([]);
-    expect(taskNamed('renew').namesIn({ names: 3 })).toEqual([]);
-    expect(taskNamed('user').namesIn(undefined)).toEqual([]);
+    expect(findTask('transfer').namesIn({ name: 'under_score.rest' })).toEqual([]);
+    expect(findTask('renew').namesIn({ names: 3 })).toEqual([]);
+    expect(findTask('user').namesIn(undefined)).toEqual([]);
   });
 });
 
@@ -425,11 +425,11 @@ describe('notes for approvers', () => {
     ['authcode', /transfer the name away/],
     ['owner-change', /notified.*60 days/s],
   ])('of %s', (task, notes) => {
-    expect(taskNamed(task).notes(['cafe.rest']).map(formatTaskNote).join('\n')).toMatch(notes);
+    expect(findTask(task).notes(['cafe.rest']).map(formatTaskNote).join('\n')).toMatch(notes);
   });
 
   it('each note once, for any number of names', () => {
-    const notes = taskNamed('renew').notes(['a.rest', 'b.rest', 'c.example']);
+    const notes = findTask('renew').notes(['a.rest', 'b.rest', 'c.example']);
     expect(notes.map(({ code }) => code).toSorted()).toEqual([
       'charge_assumed',
       'costs_money',
@@ -440,25 +440,25 @@ describe('notes for approvers', () => {
   });
 
   it('no zone’s notes if a task has none', () => {
-    expect(taskNamed('redirect').notes(['www.cafe.rest'])).toEqual([]);
+    expect(findTask('redirect').notes(['www.cafe.rest'])).toEqual([]);
   });
 
   it('that requesting a registration here confirms it at the service', () => {
-    expect(taskNamed('create').notes(['cafe.rest'])).toContainEqual({ code: 'sent_as_confirmed' });
+    expect(findTask('create').notes(['cafe.rest'])).toContainEqual({ code: 'sent_as_confirmed' });
   });
 });
 
 describe('a retry', () => {
   it('requests only the failed names', () => {
     const { input } = checked('renew', { names: ['a.rest', 'b.rest', 'c.rest'], period: 3 });
-    expect(taskNamed('renew').onlyFor(input, ['b.rest'])).toEqual({ names: ['b.rest'], period: 3 });
+    expect(findTask('renew').onlyFor(input, ['b.rest'])).toEqual({ names: ['b.rest'], period: 3 });
   });
 
   it('requests the same for a task with one name', () => {
     for (const name of SENT_TASK_NAMES) {
       if (name === 'renew') continue;
       const { input, names } = checked(name, SAMPLES[name].typed);
-      expect(taskNamed(name).onlyFor(input, names), name).toEqual(input);
+      expect(findTask(name).onlyFor(input, names), name).toEqual(input);
     }
   });
 });
@@ -467,7 +467,7 @@ describe('the output', () => {
   const send = async (name: SentTaskName, envelope = DONE) => {
     const service = new ScriptedService();
     service.answer = async () => envelope;
-    const call = taskNamed(name).begin(service.client, {
+    const call = findTask(name).begin(service.client, {
       ...stated(name),
       signal: new AbortController().signal,
     });
@@ -495,7 +495,7 @@ describe('the output', () => {
 
   it('has no secret for any other task', async () => {
     for (const name of SENT_TASK_NAMES) {
-      if (taskNamed(name).secretResult) continue;
+      if (findTask(name).secretResult) continue;
       expect((await send(name)).secret, name).toBeUndefined();
     }
   });
@@ -503,7 +503,7 @@ describe('the output', () => {
   it('a transfer without its auth code isn’t sent', async () => {
     const service = new ScriptedService();
     const begin = () =>
-      taskNamed('transfer').begin(service.client, {
+      findTask('transfer').begin(service.client, {
         ...stated('transfer'),
         secrets: new Map(),
         signal: new AbortController().signal,
@@ -534,7 +534,7 @@ describe('the interface that an input needs', () => {
       ['parent_defaultEmail', 'parent_status', 'parent_substatus'],
     ],
   ] as const)('%s with %j uses %s', (task, input, via, fields) => {
-    const ties = taskNamed(task).constraints(input);
+    const ties = findTask(task).constraints(input);
     expect(ties[via].map(({ field }) => field)).toEqual(fields);
     expect(ties[via === 'xml' ? 'json' : 'xml']).toEqual([]);
   });
@@ -545,7 +545,7 @@ describe('the interface that an input needs', () => {
     ['user', { user: 'kim', parent: { user: 'p', context: 4 } }],
     ['renew', { names: ['cafe.rest'], period: 1 }],
   ] as const)('%s with %j allows both', (task, input) => {
-    expect(taskNamed(task).constraints(input)).toEqual({ json: [], xml: [] });
+    expect(findTask(task).constraints(input)).toEqual({ json: [], xml: [] });
   });
 });
 

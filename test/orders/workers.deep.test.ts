@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Order, OrderEvent, OrderItem } from '../../src/orders/order.ts';
-import { type AnsweredEvent, eventOfOutcome } from '../../src/orders/outcome-event.ts';
+import { type AnsweredEvent, buildOutcomeEvent } from '../../src/orders/outcome-event.ts';
 import { transition } from '../../src/orders/state-machine.ts';
 import fc from '../support/properties.ts';
 import { newOrder, START } from './sample.ts';
@@ -157,7 +157,7 @@ class World {
         const busy = { summary: { code: 'service_busy' }, code: workerId } as const;
         const end: AnsweredEvent = { type: 'answered', n, outcome: 'FAILED', result: busy };
         const event = { type: 'retry_scheduled', workerId, n, notBefore: START, why: 'busy' } as const;
-        this.apply(eventOfOutcome(this.order, { event, sent, end }));
+        this.apply(buildOutcomeEvent(this.order, { event, sent, end }));
         return;
       }
       case 'send_again': {
@@ -173,7 +173,7 @@ class World {
           outcome: 'FAILED',
           result: { summary: { code: 'session_ended' } },
         };
-        this.apply(eventOfOutcome(this.order, { event, sent }));
+        this.apply(buildOutcomeEvent(this.order, { event, sent }));
         return;
       }
       case 'answer': {
@@ -182,7 +182,7 @@ class World {
         actor.out.delete(n);
         const result = { summary: { code: 'done' }, code: workerId } as const;
         const event: AnsweredEvent = { type: 'answered', n, outcome: move.outcome, result };
-        this.apply(eventOfOutcome(this.order, { event, sent }));
+        this.apply(buildOutcomeEvent(this.order, { event, sent }));
         this.reported = new Set([...this.reported, n]);
         const { state, result: kept } = this.itemOf(n);
         const isKept = kept?.code === workerId || kept?.late === 'SUCCEEDED';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { type WebhookType, webhookBody, webhookOf } from '../../src/outbox/webhooks/messages.ts';
+import { type WebhookType, webhookBody, buildWebhook } from '../../src/outbox/webhooks/messages.ts';
 
 const document = readFileSync('docs/webhooks.md', 'utf8');
 const examples = [...document.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, json = '']) =>
@@ -18,8 +18,8 @@ test.each(examples.map((example) => [example.type, example] as const))(
     const { text, ...data } = example.data;
     // Splitting and rebuilding the union would lose which data belongs to which type.
     const event = { type: example.type, at: new Date(example.timestamp), data } as Parameters<
-      typeof webhookOf
+      typeof buildWebhook
     >[0];
-    expect(JSON.parse(webhookOf(event).body)).toEqual(example);
+    expect(JSON.parse(buildWebhook(event).body)).toEqual(example);
   },
 );

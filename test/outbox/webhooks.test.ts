@@ -375,7 +375,7 @@ describe('an endpoint', () => {
     const since = at(0);
     const tick = async (after: number, outage?: { since: Date; code: string }) => {
       seconds = after;
-      await webhooks.noteSlack(outage);
+      await webhooks.recordSlackOutage(outage);
       await deliverDue(webhooks);
       return typesAt(receiver);
     };

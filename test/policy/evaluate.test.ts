@@ -6,7 +6,7 @@ import {
   type PolicySettings,
   type Requirements,
   requirementKey,
-  stricter,
+  mergeStricter,
 } from '../../src/policy/evaluate.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import fc, { runs } from '../support/properties.ts';
@@ -530,7 +530,7 @@ describe('the stricter of two demands', () => {
   test('needs everything of both', () => {
     fc.assert(
       fc.property(two, ([a, b]) => {
-        const both = stricter(a, b);
+        const both = mergeStricter(a, b);
         expect(both.outcome === 'refuse').toBe(a.outcome === 'refuse' || b.outcome === 'refuse');
         expect(both.outcome === 'free').toBe(a.outcome === 'free' && b.outcome === 'free');
         if (both.outcome === 'refuse') return;
@@ -559,7 +559,7 @@ describe('the stricter of two demands', () => {
   test('of a demand and itself needs the same', () => {
     fc.assert(
       fc.property(two, ([a]) => {
-        const both = stricter(a, a);
+        const both = mergeStricter(a, a);
         expect(new Set(keysOf(both))).toEqual(new Set(keysOf(a)));
         expect(both).toMatchObject({ outcome: a.outcome, ttlMs: a.ttlMs, breakGlass: a.breakGlass });
       }),

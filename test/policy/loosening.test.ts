@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Amount } from '../../src/money/amount.ts';
 import type { Price, PriceEdit } from '../../src/money/prices.ts';
-import { taskNamed } from '../../src/orders/tasks.ts';
+import { findTask } from '../../src/orders/tasks.ts';
 import { weakenedPrices, weakenedSettings } from '../../src/policy/weakening.ts';
 import { rule } from './sample.ts';
 
@@ -61,7 +61,7 @@ describe('a changed price, with a rule above 100.00', () => {
     rules: [rule({ tasks: ['renew'], names: ['*.rest'], over })],
     mandates: [] as readonly { readonly names: readonly string[]; readonly maxPrice: Amount }[],
     budgets: [] as readonly { readonly amount: Amount }[],
-    factsOf: taskNamed,
+    factsOf: findTask,
     today: '2026-11-23',
   };
   const loosens = (list: readonly Price[], edit: PriceEdit, given: Partial<typeof conditions> = {}) =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ORDER_TASK_NAMES } from '../../src/orders/order.ts';
-import { ORDER_TASKS, taskNamed } from '../../src/orders/tasks.ts';
+import { ORDER_TASKS, findTask } from '../../src/orders/tasks.ts';
 import { diffPolicies } from '../../src/policy/diff.ts';
 import { evaluate, type PolicySettings } from '../../src/policy/evaluate.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
@@ -176,7 +176,7 @@ describe('past orders under a draft', () => {
     expect(result).toMatchObject({
       total: 5,
       unchanged: 1,
-      counts: { stricter: 2, looser: 1, other: 1 },
+      counts: { mergeStricter: 2, looser: 1, other: 1 },
       outcomes: { 'approve→free': 1, 'approve→refuse': 1 },
     });
     expect(result.changed.map(({ orderId, change }) => [orderId, change])).toEqual([
@@ -266,7 +266,7 @@ describe.each(STARTING_POINTS)('the starting policy %s', (name) => {
         current,
         { task: 'nameservers', names: ['cafe.rest'], requester, usesTeamAccount: false },
         {
-          task: taskNamed('nameservers'),
+          task: findTask('nameservers'),
           tags: new Map([['cafe.rest', tags]]),
           groups: new Map([['S0MANAGERS', new Set(['U0MANAGERS'])]]),
           prices: new Map(),

@@ -1,4 +1,4 @@
-import type { LeaveDeadline } from '../../src/http/exchange.ts';
+import type { SendDeadline } from '../../src/http/exchange.ts';
 import type {
   Credential,
   PasswordCredential,
@@ -65,21 +65,21 @@ export async function sendMarked<I, O>(
   steps: {
     /** @param refusal of the first request, before the second */
     readonly mark?: (refusal?: ServiceError) => Promise<void>;
-    readonly leaveBefore?: LeaveDeadline;
+    readonly sendBefore?: SendDeadline;
     readonly timeoutMs?: number;
   },
 ): Promise<CallResult<O>> {
-  const { mark, leaveBefore, timeoutMs } = steps;
+  const { mark, sendBefore, timeoutMs } = steps;
   const description = describeRequest(task, input, 'json');
   const call = client.begin(task, { description, about: 'in a test', timeoutMs });
   try {
     await call.sign();
     await mark?.();
-    const first = await call.send(leaveBefore);
+    const first = await call.send(sendBefore);
     if (first.kind === 'answered') return first;
     await call.sign();
     await mark?.(first.refusal);
-    const second = await call.send(leaveBefore);
+    const second = await call.send(sendBefore);
     if (second.kind === 'answered') return second;
     throw second.refusal;
   } finally {

@@ -122,7 +122,7 @@ describe('provably nothing sent', () => {
         asked += 1;
         return asked === stopsAt ? 1 : 0;
       };
-      const sending = send(client(service.origin), { leaveBefore: { at: 0, clock } });
+      const sending = send(client(service.origin), { sendBefore: { at: 0, clock } });
       await expect(sending).rejects.toBeInstanceOf(SuspendedError);
       expect(service.connections).toBe(connections);
       expect(service.requests).toHaveLength(0);

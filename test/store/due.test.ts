@@ -167,7 +167,7 @@ describe('an order that can’t be sent now', () => {
     const { id } = await rig.keep(newOrder(APPROVED));
     const replica = createOrderStore(rig.database, WITNESS);
     expect(await replica.claimDue('execution', at(1), LEASE_MS, 100)).toEqual([id]);
-    await replica.leaveToOthers(id);
+    await replica.releaseToOthers(id);
     expect(await replica.claimDue('execution', at(1), LEASE_MS, 100), 'by the one that left it').toEqual([]);
     expect(await claim(1), 'by another one').toEqual([id]);
   });

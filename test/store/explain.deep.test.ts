@@ -298,7 +298,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'notifications that are due': () => outbox().claimDue(NOW, 12_000, 8),
   'refreshes that are due': () => outbox().claimDue(NOW, 12_000, 4, true),
   'an order that is put off': () => orders().putOff(PENDING),
-  'an order that is left to others': () => orders().leaveToOthers(PENDING),
+  'an order that is left to others': () => orders().releaseToOthers(PENDING),
   'an order after processing': () => orders().reschedule({ id: PENDING, version: 5 }, NOW),
   'an order to be posted again': () => orders().requestNotification(PENDING, NOW),
   'what has run out': () => orders().purgeExpired(NOW),
@@ -353,7 +353,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'more of them': () =>
     mandates().due(ago(45 * 24), ago(-30 * 24), { name: 'name77.rest', expiresAt: ago(-20 * 24) }, 200),
   'names that a mandate shows': () => mandates().findMany(['name77.rest', 'name78.rest']),
-  'what mandates have taken': () => mandates().takenBy('order-7'),
+  'what mandates have taken': () => mandates().usedBy('order-7'),
   'what a mandate has spent': () => mandates().spentBy('order-7', '2027-06-01', '2027-07-01'),
   'what a mandate did lately': () => mandates().actsBy('order-7', ago(30 * 24)),
   'the account of a name': () => mandates().latestAccount('name77.rest'),
@@ -366,8 +366,8 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
       'price_unknown',
     ),
   'an order of a mandate that is held': () => mandates().hold('order-8', 'price_above', NOW),
-  'names to ask for': () => mandates().toAskFor(NOW, 500),
-  'names that nobody could be asked for': () => mandates().failingToAsk(),
+  'names to ask for': () => mandates().dueForRegularOrder(NOW, 500),
+  'names that nobody could be asked for': () => mandates().countDelayedOrders(),
   'the act of an order': () => mandates().findByOrder('order-8'),
   'the message of a day': () => mandates().actsOf('2027-06-15'),
   'what was said of mandates': () =>

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { formatDecimal } from '../../src/money/amount.ts';
 import { priceEdits } from '../../src/money/prices.ts';
 import { readPrices } from '../../src/money/read-prices.ts';
-import { spendOf } from '../../src/money/spend.ts';
+import { calculateSpend } from '../../src/money/spend.ts';
 import { spendRows } from '../../src/slack/money/spend.view.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createPriceStore } from '../../src/store/prices.ts';
@@ -133,7 +133,7 @@ test('a year of orders matches the spreadsheet, line by line', async () => {
   if (!read.ok) throw new Error('the price list cannot be read');
   await prices.save(priceEdits([], read.prices), 'U0ADA', new Date());
   const year = [new Date('2026-01-01T00:00:00Z'), new Date('2027-01-01T00:00:00Z')] as const;
-  const spend = spendOf(await prices.list(), await createSpendStore(database).purchases(...year));
+  const spend = calculateSpend(await prices.list(), await createSpendStore(database).purchases(...year));
   const rows = spendRows(
     { spend, ahead: [], unused: { names: 0, unknown: 0, sums: [] } },
     (id) => id,

@@ -2,10 +2,10 @@ import { PACE, type Pace } from '../../src/app/seams.ts';
 
 /** The product's durations, divided by a factor. */
 export function fasterPace(times: number): Pace {
-  const { leaseMs, sendWithinMs, notificationLeaseMs, periodMs, purgeMs } = PACE;
+  const { leaseMs, maxSendDelayMs, notificationLeaseMs, periodMs, purgeMs } = PACE;
   return {
     leaseMs: leaseMs / times,
-    sendWithinMs: sendWithinMs / times,
+    maxSendDelayMs: maxSendDelayMs / times,
     notificationLeaseMs: notificationLeaseMs / times,
     periodMs: periodMs / times,
     purgeMs: purgeMs / times,

@@ -35,7 +35,7 @@ export async function lockFolder(folder: string, agingMs = AGING_MS): Promise<()
   const deadline = Date.now() + agingMs;
   for (;;) {
     const current = await highestLock(folder);
-    const holder = current === 0 ? NOBODY : await holderOf(join(folder, `lock.${current}`));
+    const holder = current === 0 ? NOBODY : await secretOwner(join(folder, `lock.${current}`));
     if (holder === NOBODY) {
       const mine = join(folder, `lock.${current + 1}`);
       if (await createNew(mine, me)) {
@@ -74,7 +74,7 @@ type CurrentHolder = typeof NOBODY | { readonly pid: number | undefined };
 const NOBODY = 'nobody';
 const SOMEBODY: CurrentHolder = { pid: undefined };
 
-async function holderOf(file: string): Promise<CurrentHolder> {
+async function secretOwner(file: string): Promise<CurrentHolder> {
   let text: string;
   let touchedAt: number;
   try {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { type Event, hashOfSeal, makeLedger, textOf } from './make-ledger.ts';
+import { type Event, hashSeal, makeLedger, textOf } from './make-ledger.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'ledger-'));
@@ -31,7 +31,7 @@ function run(text: string, ...args: readonly string[]) {
 }
 
 it('answers with an exit code and in plain words', () => {
-  const anchor = `2:${hashOfSeal(seals[1])}`;
+  const anchor = `2:${hashSeal(seals[1])}`;
   const proved = run(textOf(lines), '--key', signer.fingerprint, '--anchor', anchor);
   expect(proved).toMatchObject({ status: 0, stderr: '' });
   expect(proved.stdout).toContain('5 events (1 to 5) are all there');

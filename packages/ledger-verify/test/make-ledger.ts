@@ -76,7 +76,7 @@ export function makeSigner(): Signer {
   return { privateKey, spki, fingerprint: `SHA256:${sha256(spki).toString('base64url')}` };
 }
 
-export function hashOfSeal(seal: Seal | undefined): string {
+export function hashSeal(seal: Seal | undefined): string {
   return (seal === undefined ? sha256('') : sha256(canonical(seal))).toString('hex');
 }
 
@@ -85,7 +85,7 @@ export function makeSeal(signer: Signer, before: Seal | undefined, events: reado
   const unsigned = {
     ...{ type: 'seal' as const, n, from: events[0]?.seq ?? 0, to: events.at(-1)?.seq ?? 0 },
     root: treeHead(events.map(leafOf)).toString('hex'),
-    prev: hashOfSeal(before),
+    prev: hashSeal(before),
     at: new Date(Date.UTC(2026, 10, 1, 12) + n * 60_000).toISOString(),
   };
   const signature = sign(null, Buffer.from(canonical(unsigned)), signer.privateKey).toString('base64');

@@ -4,7 +4,7 @@ import { nodeCryptography, verify } from '../src/index.ts';
 import {
   canonical,
   type Event,
-  hashOfSeal,
+  hashSeal,
   type Line,
   makeLedger,
   makeReceipt,
@@ -120,7 +120,7 @@ describe('a passkey’s signature', () => {
 
 it('dates the signature with an anchor', async () => {
   const { receipt, ledger } = receiptOf(GOOD);
-  const anchors = ledger.seals.map((seal) => ({ n: seal.n, hash: hashOfSeal(seal) }));
+  const anchors = ledger.seals.map((seal) => ({ n: seal.n, hash: hashSeal(seal) }));
   const pieces = (async function* () {
     yield Buffer.from(textOf(receipt));
   })();
@@ -177,7 +177,7 @@ describe('an anchor', () => {
     const pieces = (async function* () {
       yield Buffer.from(textOf(lines));
     })();
-    const anchors = [{ n: seal?.n ?? 0, hash: hashOfSeal(seal) }];
+    const anchors = [{ n: seal?.n ?? 0, hash: hashSeal(seal) }];
     return verify(pieces, { key: undefined, anchors, roots: [root.fingerprint] }, nodeCryptography);
   };
 

@@ -5,7 +5,7 @@ import { nodeCryptography, verify } from '../src/index.ts';
 import {
   canonical,
   type Event,
-  hashOfSeal,
+  hashSeal,
   type Ledger,
   type Line,
   leafOf,
@@ -50,7 +50,7 @@ const { lines, seals, signer } = ledger;
 const lastSeal = seals.at(-1);
 
 function anchorOf(seal: Seal | undefined) {
-  return { n: seal?.n ?? 0, hash: hashOfSeal(seal) };
+  return { n: seal?.n ?? 0, hash: hashSeal(seal) };
 }
 
 const KNOWN: Known = {
@@ -210,7 +210,7 @@ describe('a ledger', () => {
     expect(without.unknown[0]).toContain('begins with seal 22');
     const before = { ...KNOWN, anchors: [anchorOf(seals[20])] };
     expect((await verifyLines(rest, before)).verdict).toBe('proved');
-    const other = { ...KNOWN, anchors: [{ n: 21, hash: hashOfSeal(seals[3]) }] };
+    const other = { ...KNOWN, anchors: [{ n: 21, hash: hashSeal(seals[3]) }] };
     expect(await findings(rest, other)).toEqual(
       found('changed', 'does not follow the seal 21 that was anchored'),
     );

@@ -21,7 +21,7 @@ export type ProposalRefusal =
   | Refusal;
 
 /** A proposal with a valid confirmation. Only {@link decideConfirmation} creates one. */
-class CountedConfirmation {
+class ValidConfirmation {
   readonly #proposal: Proposal;
   readonly #by: string;
   constructor(proposal: Proposal, by: string) {
@@ -36,7 +36,7 @@ class CountedConfirmation {
   }
 }
 
-export type { CountedConfirmation as Confirmed };
+export type { ValidConfirmation as Confirmed };
 
 export interface ConfirmationContext {
   /** Undefined: it isn't open. */
@@ -56,7 +56,7 @@ export interface ConfirmationContext {
 }
 
 export type ConfirmationDecision =
-  | { readonly ok: true; readonly confirmed: CountedConfirmation; readonly isComplete: boolean }
+  | { readonly ok: true; readonly confirmed: ValidConfirmation; readonly isComplete: boolean }
   | { readonly ok: false; readonly refusal: ProposalRefusal };
 
 export function decideConfirmation(context: ConfirmationContext): ConfirmationDecision {
@@ -68,7 +68,7 @@ export function decideConfirmation(context: ConfirmationContext): ConfirmationDe
   const isMet = progress.every(({ requirement: { needed }, counted }) => counted.length >= needed);
   return {
     ok: true,
-    confirmed: new CountedConfirmation({ ...proposal, confirmations }, confirmation.userId),
+    confirmed: new ValidConfirmation({ ...proposal, confirmations }, confirmation.userId),
     // Requirements without people can't be met.
     isComplete: isMet && (typeof context.confirmers === 'string' || progress.length > 0),
   };

@@ -3,8 +3,8 @@ import type { OrdersContext } from '../../orders/context.ts';
 import type { Refusal } from '../../orders/refusal.ts';
 import type { Requirement } from '../../policy/evaluate.ts';
 import { versionToSign } from '../../policy/policy.ts';
-import { approvalPolicyOf, readPeople, refusalOfNonApprover } from '../approvers.ts';
-import { countedApprovals, type RequirementProgress } from '../progress.ts';
+import { buildApprovalPolicy, readPeople, refusalOfNonApprover } from '../approvers.ts';
+import { validSlots, type RequirementProgress } from '../progress.ts';
 import type { SignedSubject } from '../signing/approval.ts';
 import type { SignedCharter } from '../signing/ports.ts';
 import {
@@ -185,7 +185,7 @@ async function refusalOfPerson(
   const [settings, away] = await Promise.all([orders.settings(), orders.standIns.current(at)]);
   const known = await readPeople({ directory: orders.directory, away, at }, requirements, [userId]);
   const question = { requirements, requesters: new Set([proposer]), userIds: [userId] };
-  return refusalOfNonApprover(approvalPolicyOf(question, known, settings, at), userId, 'confirm_facts');
+  return refusalOfNonApprover(buildApprovalPolicy(question, known, settings, at), userId, 'confirm_facts');
 }
 
 async function progressOf(
@@ -213,12 +213,12 @@ async function countConfirmations(
   ]);
   const [{ people }, signers] = await Promise.all([
     readPeople({ directory: orders.directory, away, at }, requirements, approvals),
-    orders.signing.signersAmong(confirmations, subject),
+    orders.signing.findSigners(confirmations, subject),
   ]);
   const requesters = new Set([proposer]);
   return requirements.map((requirement) => ({
     requirement,
-    counted: countedApprovals(requirement, {
+    counted: validSlots(requirement, {
       ...{ requesters, allowSelfApproval: false, now: at, people },
       approvals: approvals.filter((userId) => !requirement.signed || unsigned || signers.has(userId)),
     }),

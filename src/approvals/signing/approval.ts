@@ -51,7 +51,7 @@ export function challengeOf(approver: string, { statement, policy, bound }: Sign
 }
 
 /** How an approval differs from its use; undefined if an approver signed exactly this with a valid key. */
-export async function differenceOf(
+export async function findDifference(
   { userId, signed }: { readonly userId: string; readonly signed?: ApprovalSignature | undefined },
   subject: SignedSubject,
   ring: KeyRing,

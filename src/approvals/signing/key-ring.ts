@@ -82,16 +82,16 @@ export function isAtKeyLimit(log: KeyLog, userId: string): boolean {
   return activeKeys(log).filter(({ owner }) => owner === userId).length >= MAX_KEYS;
 }
 
-export interface CountingKey extends AddedKey {
+export interface ValidKey extends AddedKey {
   /** From the vouching key up to a root; empty for a root. */
   readonly chain: readonly Assertion<VouchChallenge>[];
 }
 
-export type NotCounting = 'not_vouched' | 'revoked' | 'left' | 'other_host' | 'ambiguous' | 'events_missing';
+export type InvalidReason = 'not_vouched' | 'revoked' | 'left' | 'other_host' | 'ambiguous' | 'events_missing';
 
 export interface KeyRing {
-  readonly counting: ReadonlyMap<string, CountingKey>;
-  readonly keys: readonly (AddedKey & { readonly counts: 'yes' | NotCounting })[];
+  readonly counting: ReadonlyMap<string, ValidKey>;
+  readonly keys: readonly (AddedKey & { readonly counts: 'yes' | InvalidReason })[];
 }
 
 export interface Trust {
@@ -101,9 +101,9 @@ export interface Trust {
   readonly left: ReadonlySet<string>;
 }
 
-type Obstacle = (key: AddedKey) => NotCounting | undefined;
+type Obstacle = (key: AddedKey) => InvalidReason | undefined;
 
-export async function keyRingOf(log: KeyLog, trust: Trust): Promise<KeyRing> {
+export async function buildKeyRing(log: KeyLog, trust: Trust): Promise<KeyRing> {
   const known = new Map(log.added.map((key) => [key.fingerprint, key]));
   const ambiguous = ambiguousKeys(log.added);
   // Includes revoked keys: whether a revocation is proven must not depend on later revocations.
@@ -144,15 +144,15 @@ async function reach(
   known: ReadonlyMap<string, AddedKey>,
   { roots, verifier }: Trust,
   obstacle: Obstacle,
-): Promise<ReadonlyMap<string, CountingKey>> {
+): Promise<ReadonlyMap<string, ValidKey>> {
   const byVoucher = new Map<string, (typeof vouched)[number][]>();
   for (const each of vouched) {
     const others = byVoucher.get(each.signature.key);
     if (others === undefined) byVoucher.set(each.signature.key, [each]);
     else others.push(each);
   }
-  const reached = new Map<string, CountingKey>();
-  const next: CountingKey[] = [...known.values()]
+  const reached = new Map<string, ValidKey>();
+  const next: ValidKey[] = [...known.values()]
     .filter((key) => roots.has(key.fingerprint) && obstacle(key) === undefined)
     .map((key) => ({ ...key, chain: [] }));
   for (const voucher of next) {
@@ -161,7 +161,7 @@ async function reach(
     for (const { key, signature } of byVoucher.get(voucher.fingerprint) ?? []) {
       const to = known.get(key);
       if (to === undefined || reached.has(key) || obstacle(to) !== undefined) continue;
-      if (!isVouching(signature, voucher, to)) continue;
+      if (!isVouchSignature(signature, voucher, to)) continue;
       if ((await verifier.verify(signature)) === undefined) continue;
       next.push({ ...to, chain: [signature, ...voucher.chain] });
     }
@@ -173,10 +173,10 @@ async function reach(
 async function provenRevocations(
   log: KeyLog,
   known: ReadonlyMap<string, AddedKey>,
-  ever: ReadonlyMap<string, CountingKey>,
+  ever: ReadonlyMap<string, ValidKey>,
   { roots, verifier }: Trust,
 ): Promise<ReadonlySet<string>> {
-  const vouchers = vouchersOf(log);
+  const vouchers = collectVouchers(log);
   const revoked = new Set<string>();
   for (const { key, signature, left } of log.revoked) {
     const target = known.get(key);
@@ -191,7 +191,7 @@ async function provenRevocations(
 }
 
 /** Whether a signature claims that one key vouches for another. Not verified yet. */
-function isVouching(
+function isVouchSignature(
   { challenge, key, publicKey, credential }: Assertion<VouchChallenge>,
   voucher: AddedKey,
   vouched: AddedKey,
@@ -211,7 +211,7 @@ export function signingKey(
   counting: KeyRing['counting'],
   { key, publicKey, credential }: Assertion,
   owner: string,
-): CountingKey | undefined {
+): ValidKey | undefined {
   const found = counting.get(key);
   const fits = found?.owner === owner && found.publicKey === publicKey && found.credential === credential;
   return fits ? found : undefined;
@@ -219,7 +219,7 @@ export function signingKey(
 
 type Vouchers = ReadonlyMap<string, ReadonlySet<string>>;
 
-function vouchersOf({ vouched }: KeyLog): Vouchers {
+function collectVouchers({ vouched }: KeyLog): Vouchers {
   const vouchers = new Map<string, Set<string>>();
   for (const { key, signature } of vouched)
     vouchers.set(key, (vouchers.get(key) ?? new Set()).add(signature.key));
@@ -237,13 +237,13 @@ function isRevoker(
 
 /** @returns whether one of a person's valid keys may revoke a key */
 export function revocationRights(log: KeyLog, roots: ReadonlySet<string>) {
-  const vouchers = vouchersOf(log);
-  return (own: readonly CountingKey[], key: AddedKey) =>
+  const vouchers = collectVouchers(log);
+  return (own: readonly ValidKey[], key: AddedKey) =>
     own.some((by) => isRevoker(vouchers, roots, by, key));
 }
 
 /** The log at a charter's signature, plus later revocations of compromised keys. */
-export function logAt(log: KeyLog, n: number): KeyLog {
+export function logAtCharter(log: KeyLog, n: number): KeyLog {
   const counts = ({ n: at, signature }: Revocation) =>
     at < n || signature?.challenge.reason === 'compromised';
   return { ...log, revoked: log.revoked.filter(counts) };

@@ -1,8 +1,8 @@
 import { EmbeddedPostgresError } from '@domain-steward/embedded-postgres';
 import { createVault } from '../../accounts/vault.ts';
-import { credentialsKeysOf } from '../../config/credentials-key.ts';
+import { loadCredentialsKeys } from '../../config/credentials-key.ts';
 import { readConfig, type TeamSettings } from '../../config/environment.ts';
-import { withSaved } from '../../config/settings.ts';
+import { applySavedSettings } from '../../config/settings.ts';
 import { createSlackWeb } from '../../slack/outbound/web.ts';
 import { createAccountStore } from '../../store/accounts.ts';
 import { openDatabase } from '../../store/database.ts';
@@ -27,7 +27,7 @@ export const doctorCommand: Command = {
       print(formatFinding(finding));
     };
     const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl);
-    const common = { config, vault: createVault(credentialsKeysOf(config)), web, now: () => new Date() };
+    const common = { config, vault: createVault(loadCredentialsKeys(config)), web, now: () => new Date() };
     const examineAll = async (settings: TeamSettings, database: Examined['database']) => {
       for await (const finding of examine({ ...common, settings, database })) report(finding);
     };
@@ -35,7 +35,7 @@ export const doctorCommand: Command = {
       await migrate({ url });
       const database = openDatabase({ url });
       try {
-        const settings = withSaved(config.team, await createSettingsStore(database).all());
+        const settings = applySavedSettings(config.team, await createSettingsStore(database).all());
         await examineAll(settings, { url, accounts: createAccountStore(database) });
       } finally {
         await database.close();
@@ -46,7 +46,7 @@ export const doctorCommand: Command = {
     } catch (error) {
       if (!(error instanceof MigrationError || error instanceof EmbeddedPostgresError)) throw error;
       report(wrong('Database', `${error.message}.`, 'Fix that first.'));
-      await examineAll(withSaved(config.team, {}), undefined);
+      await examineAll(applySavedSettings(config.team, {}), undefined);
     }
     print(summaryOf(found));
     print(nextStep(found));

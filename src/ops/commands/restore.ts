@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import { type DatabaseSettings, readDatabaseSettings } from '../../config/environment.ts';
-import { type RememberedAnchor, readAnchorFile } from '../../ledger/anchor-file.ts';
+import { type SavedAnchor, readAnchorFile } from '../../ledger/anchor-file.ts';
 import type { Manifest } from '../../store/backup-file.ts';
 import { type Restored, restoreBackup } from '../../store/restore.ts';
 import { DatabaseAccessError } from '../../store/session.ts';
@@ -86,7 +86,7 @@ function afterwards({ takenAt, orders, keys }: Manifest): readonly string[] {
 }
 
 /** @param left the newest anchor in `DATA_DIR` */
-function sentenceOfLedger({ seal }: Restored['ledgers'][number], left: RememberedAnchor | undefined): string {
+function sentenceOfLedger({ seal }: Restored['ledgers'][number], left: SavedAnchor | undefined): string {
   const newest =
     left === undefined || left.n <= seal
       ? ''

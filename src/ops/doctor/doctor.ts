@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 import type { AccountStore } from '../../accounts/account.ts';
-import { opensAccount } from '../../accounts/accounts.ts';
+import { canDecryptAccount } from '../../accounts/accounts.ts';
 import type { Vault } from '../../accounts/vault.ts';
-import { credentialsKeyFile, credentialsKeysOf } from '../../config/credentials-key.ts';
+import { credentialsKeyFile, loadCredentialsKeys } from '../../config/credentials-key.ts';
 import type { Config, TeamSettings } from '../../config/environment.ts';
 import { createSlackWeb, okResponse, SlackApiError, type SlackWeb } from '../../slack/outbound/web.ts';
 import { findSealedKeys } from '../../store/sealed-keys.ts';
@@ -101,9 +101,9 @@ async function examineDatabase({ config, database, vault, now }: Examined): Prom
     const opened = new Map<string, boolean>();
     // No key has this id, so the accounts of all keys are returned.
     for (const { account, sealed } of await database.accounts.sealedWithOtherKey('', MAX_ACCOUNTS)) {
-      if (!opened.has(sealed.keyId)) opened.set(sealed.keyId, opensAccount(vault, account, sealed));
+      if (!opened.has(sealed.keyId)) opened.set(sealed.keyId, canDecryptAccount(vault, account, sealed));
     }
-    const known = credentialsKeysOf(config).map(({ id }) => id);
+    const known = loadCredentialsKeys(config).map(({ id }) => id);
     return [
       ...checkServer(facts, now()),
       ...checkKeys(await findSealedKeys(client), known, (keyId) => opened.get(keyId)),

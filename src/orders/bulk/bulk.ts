@@ -48,7 +48,7 @@ export interface BulkPlan {
   readonly findings: readonly PlanFinding[];
 }
 
-const FOR_OWN_NAMES: ReadonlySet<BulkTask> = new Set(['renew', 'nameservers', 'delete']);
+const OWN_NAME_TASKS: ReadonlySet<BulkTask> = new Set(['renew', 'nameservers', 'delete']);
 const PRICED: ReadonlySet<BulkTask> = new Set(['renew', 'transfer', 'create']);
 const SOON_MS = 30 * DAY_MS;
 /** A value in a smaller share of the rows may be a mistake. */
@@ -77,7 +77,7 @@ export function planBulk(
     task,
     rows,
     leftOut: leftOut.sort((a, b) => a.line - b.line),
-    findings: findingsOf(task, rows, factsOf, now),
+    findings: findFindings(task, rows, factsOf, now),
   };
 }
 
@@ -89,12 +89,12 @@ function issuesOf(
     openOrderId !== undefined && ({ code: 'open_order', orderId: openOrderId } as const),
     hasHiddenOrder === true && ({ code: 'hidden_order' } as const),
     refusedBy !== undefined && ({ code: 'refused_by_policy', rule: refusedBy } as const),
-    deletedAt !== undefined && FOR_OWN_NAMES.has(task) && ({ code: 'deleted_already', deletedAt } as const),
+    deletedAt !== undefined && OWN_NAME_TASKS.has(task) && ({ code: 'deleted_already', deletedAt } as const),
   ]);
 }
 
 /** Warnings to check before requesting and approving. */
-function findingsOf(
+function findFindings(
   task: BulkTask,
   rows: readonly BulkRow[],
   factsOf: (name: string) => RowFacts,
@@ -107,15 +107,15 @@ function findingsOf(
     const names = rows.filter((row) => applies(row, factsOf(row.name))).map(({ name }) => name);
     return names.length === 0 ? [] : [{ code, count: names.length, names: names.slice(0, SHOWN_NAMES) }];
   };
-  const isFarPeriod = farPeriods(rows);
-  const isFarPrice = farPrices(rows.flatMap(({ name }) => factsOf(name).price ?? []));
+  const isFarPeriod = createPeriodCheck(rows);
+  const isFarPrice = createPriceCheck(rows.flatMap(({ name }) => factsOf(name).price ?? []));
   return [
     ...finding('lives_on_it', (_, { isInUse }) => isInUse === 'yes'),
     ...finding('unseen', (_, { isInUse }) => isInUse === 'unknown'),
     ...(task === 'renew' ? finding('far_period', ({ input }) => isFarPeriod(input)) : []),
     ...finding('far_price', (_, { price }) => price !== undefined && isFarPrice(price)),
     ...(PRICED.has(task) ? finding('price_unknown', (_, { price }) => price === undefined) : []),
-    ...(FOR_OWN_NAMES.has(task) ? finding('not_watched', (_, { isWatched }) => !isWatched) : []),
+    ...(OWN_NAME_TASKS.has(task) ? finding('not_watched', (_, { isWatched }) => !isWatched) : []),
     ...(task === 'renew' ? finding('let_go', (_, { isLapsing }) => isLapsing) : []),
     ...(task === 'renew' || task === 'create'
       ? []
@@ -127,7 +127,7 @@ function findingsOf(
 }
 
 /** Whether a period is unusual for the file. */
-function farPeriods(rows: readonly BulkRow[]): (input: unknown) => boolean {
+function createPeriodCheck(rows: readonly BulkRow[]): (input: unknown) => boolean {
   const periods = rows.flatMap(({ input }) => periodOf(input) ?? []);
   const usual = median(periods);
   const same = groupBy(periods, (period) => period);
@@ -142,7 +142,7 @@ function farPeriods(rows: readonly BulkRow[]): (input: unknown) => boolean {
 }
 
 /** Whether a price is far above the median of its currency. */
-function farPrices(prices: readonly Amount[]): (price: Amount) => boolean {
+function createPriceCheck(prices: readonly Amount[]): (price: Amount) => boolean {
   const same = groupBy(prices, ({ currency }) => currency);
   const medians = new Map(
     [...same].map(([currency, amounts]) => [currency, median(amounts.map(({ minor }) => minor))]),

@@ -3,14 +3,14 @@ import {
   type CsvIssue,
   type CsvRecord,
   hasMoreCells,
-  inTurns,
+  iterateYielding,
   readCsv,
   type UnreadableFile,
 } from '../../lib/csv.ts';
 import { columnOf } from '../../lib/csv-headings.ts';
 import { Secret } from '../../service/secret.ts';
 import type { InputIssue } from '../input-issue.ts';
-import { taskNamed } from '../tasks.ts';
+import { findTask } from '../tasks.ts';
 import { BULK_COLUMNS, type BulkColumn, type BulkTask, isBulkColumn } from './columns.ts';
 
 /** Parses a file of rows, each one task for one name. Issues are codes with their line. */
@@ -73,8 +73,8 @@ export async function readBulkFile(task: BulkTask, text: string): Promise<ReadFi
   if (issues.length > 0) return { ok: false, issues };
   if (rows.length === 0) return refused({ code: 'empty' });
   const read: ReadRow[] = [];
-  for await (const row of inTurns(rows)) read.push(readRow(task, columns, row));
-  return withoutRepeated(read);
+  for await (const row of iterateYielding(rows)) read.push(readRow(task, columns, row));
+  return dropDuplicates(read);
 }
 
 function refused(issue: FileIssue): ReadFile {
@@ -101,7 +101,7 @@ type Cells = Readonly<Partial<{ [Column in BulkColumn]: string }>>;
 interface ReadRow {
   readonly row: BulkRow | BadRow;
   /** The row's values, for comparing rows. */
-  readonly said: string;
+  readonly content: string;
 }
 
 function readRow(task: BulkTask, columns: readonly string[], { line, cells, raw }: CsvRecord): ReadRow {
@@ -110,17 +110,17 @@ function readRow(task: BulkTask, columns: readonly string[], { line, cells, raw 
     columns.map((column, at) => [column, (column === 'auth' ? raw : cells)[at] ?? '']),
   );
   const name = given.name ?? '';
-  const badRow = (issues: readonly RowIssue[]): ReadRow => ({ row: { line, name, issues }, said: '' });
+  const badRow = (issues: readonly RowIssue[]): ReadRow => ({ row: { line, name, issues }, content: '' });
   if (hasMoreCells(cells, columns)) return badRow([{ code: 'too_many_cells' }]);
   const auth = task === 'transfer' ? readAuth(given.auth ?? '') : { secret: undefined };
-  const checked = taskNamed(task).check(inputOf(task, given));
+  const checked = findTask(task).check(inputOf(task, given));
   if (!checked.ok || 'issue' in auth)
     return badRow([...(checked.ok ? [] : checked.issues), ...('issue' in auth ? [auth.issue] : [])]);
   const { input } = checked;
   const [ascii = name] = checked.names;
   return {
     row: { line, name: ascii, input, secret: auth.secret },
-    said: JSON.stringify([input, given.auth]),
+    content: JSON.stringify([input, given.auth]),
   };
 }
 
@@ -151,18 +151,18 @@ function readAuth(text: string): { readonly secret: Secret } | { readonly issue:
 }
 
 /** Of equal rows for one name, the first is used; of contradicting ones, none. */
-function withoutRepeated(read: readonly ReadRow[]): ReadFile {
+function dropDuplicates(read: readonly ReadRow[]): ReadFile {
   const good = read.filter(({ row }) => !('issues' in row));
   const byName = groupBy(good, ({ row }) => row.name);
   const rows: BulkRow[] = [];
   const bad: BadRow[] = [];
-  for (const { row, said } of read) {
+  for (const { row, content } of read) {
     if ('issues' in row) {
       bad.push(row);
       continue;
     }
     const same = byName.get(row.name) ?? [];
-    const contrary = same.find((other) => other.said !== said)?.row;
+    const contrary = same.find((other) => other.content !== content)?.row;
     const first = same[0]?.row ?? row;
     if (contrary !== undefined) bad.push(issueOf(row, { code: 'contradicts', line: contrary.line }));
     else if (first !== row) bad.push(issueOf(row, { code: 'repeated', line: first.line }));

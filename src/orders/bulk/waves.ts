@@ -16,7 +16,7 @@ const MAX_UNKNOWN_SHARE = 0.1;
 type Waves = Order;
 
 /** The wave of a row, from 1. */
-export function waveOf(n: number, { waveSize }: { readonly waveSize: number }): number {
+export function waveNumber(n: number, { waveSize }: { readonly waveSize: number }): number {
   return Math.ceil(n / waveSize);
 }
 
@@ -26,8 +26,8 @@ export function nextItems({ items, bulk }: Waves): readonly OrderItem[] {
   if (bulk === undefined) return waiting;
   const first = items.find(({ state }) => state === 'WAITING' || state === 'SENT');
   if (first === undefined) return [];
-  const current = waveOf(first.n, bulk);
-  return waiting.filter(({ n }) => waveOf(n, bulk) === current);
+  const current = waveNumber(first.n, bulk);
+  return waiting.filter(({ n }) => waveNumber(n, bulk) === current);
 }
 
 /** Whether nothing more is sent until a person resumes the order. */
@@ -39,16 +39,16 @@ export function isPaused({ state, bulk }: Order): boolean {
 export function reasonToPause({ items, bulk }: Waves): PauseReason | undefined {
   if (bulk === undefined) return undefined;
   const judged = items.filter(({ n }) => n >= bulk.judgedFrom);
-  return refusalsInRow(judged) ?? unknownWave(judged, items.length, bulk);
+  return consecutiveRefusals(judged) ?? unknownWave(judged, items.length, bulk);
 }
 
 /** Whether waves and stop rules allow an item to be sent now. */
-export function mayBeSentNext(order: Waves, item: OrderItem): boolean {
+export function canBeSentNext(order: Waves, item: OrderItem): boolean {
   return order.bulk === undefined || (nextItems(order).includes(item) && reasonToPause(order) === undefined);
 }
 
 /** In order of their answers. An item without an answer doesn't end a streak. */
-function refusalsInRow(judged: readonly OrderItem[]): PauseReason | undefined {
+function consecutiveRefusals(judged: readonly OrderItem[]): PauseReason | undefined {
   if (judged.filter(({ state }) => state === 'FAILED').length < MAX_REFUSALS) return undefined;
   const answered = judged
     .flatMap(({ n, name, state, answeredAt }) =>
@@ -69,7 +69,7 @@ function unknownWave(judged: readonly OrderItem[], rows: number, bulk: Bulk): Pa
   const unknown = new Map<number, string[]>();
   for (const { n, name, state } of judged) {
     if (state !== 'UNKNOWN') continue;
-    const wave = waveOf(n, bulk);
+    const wave = waveNumber(n, bulk);
     const names = [...(unknown.get(wave) ?? []), name];
     unknown.set(wave, names);
     const size = Math.min(bulk.waveSize, rows - (wave - 1) * bulk.waveSize);

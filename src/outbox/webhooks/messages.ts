@@ -4,7 +4,7 @@ import { type HeldCode, heldCode } from '../../mandates/codes.ts';
 import { DANGERS, type DangerCode } from '../../names/posture.ts';
 import { INCIDENT_KINDS, type IncidentKind } from '../../names/unexplained-changes.ts';
 import { ORDER_TASK_NAMES } from '../../orders/order.ts';
-import { taskNamed } from '../../orders/tasks.ts';
+import { findTask } from '../../orders/tasks.ts';
 import type { LifePhase } from '../../zones/lifecycle.ts';
 
 /**
@@ -213,7 +213,7 @@ function unknownText({ order_id: id, task, names }: z.output<(typeof DATA)['orde
   const [first, ...others] = names ?? [];
   if (first === undefined) return `The ${settle}`;
   const more = others.length === 0 ? '' : ` and ${others.length} more`;
-  return `${taskNamed(task).words.verb} ${first}${more}: the ${settle}`;
+  return `${findTask(task).words.verb} ${first}${more}: the ${settle}`;
 }
 
 /** Webhooks with the same subject are sent in order. */
@@ -232,7 +232,7 @@ export interface Webhook {
   readonly body: string;
 }
 
-export function webhookOf(event: WebhookEvent): Webhook {
+export function buildWebhook(event: WebhookEvent): Webhook {
   const { type, at, data } = event;
   const sent = webhookBody.parse({
     type,

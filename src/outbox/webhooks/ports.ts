@@ -46,12 +46,12 @@ export interface WebhookStore {
     leaseMs: number,
   ): Promise<WebhookDelivery | undefined>;
   /** The endpoint accepted a webhook. */
-  noteTaken(endpoint: string, now: Date): Promise<void>;
+  recordAccepted(endpoint: string, now: Date): Promise<void>;
   postpone(endpoint: string, id: string, failure: WebhookFailure): Promise<void>;
   release(id: string): Promise<void>;
   /** Queues a webhook without another change. */
   queue(event: WebhookEvent): Promise<void>;
   testMonthly(now: Date): Promise<void>;
   /** Records the start or end of a Slack outage. If it started before `before`, queues a webhook, once. */
-  noteSlack(outage: SlackOutage | undefined, before: Date, now: Date): Promise<void>;
+  recordSlackOutage(outage: SlackOutage | undefined, before: Date, now: Date): Promise<void>;
 }

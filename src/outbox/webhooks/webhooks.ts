@@ -66,9 +66,9 @@ export function createWebhooks(deps: WebhooksContext) {
       if (endpoints.length > 0) await store.testMonthly(now());
     },
     /** Queues a webhook that Slack is unreachable, once per outage. */
-    async noteSlack(outage: SlackOutage | undefined): Promise<void> {
+    async recordSlackOutage(outage: SlackOutage | undefined): Promise<void> {
       if (endpoints.length === 0) return;
-      await store.noteSlack(outage, new Date(now().getTime() - ALERT_AFTER_MS), now());
+      await store.recordSlackOutage(outage, new Date(now().getTime() - ALERT_AFTER_MS), now());
     },
   };
 }
@@ -96,7 +96,7 @@ async function deliver(context: EndpointContext, first: string): Promise<void> {
   while (delivery !== undefined) {
     const failed = await attempt(context, delivery);
     if (failed === undefined) {
-      await store.noteTaken(id, now());
+      await store.recordAccepted(id, now());
       delivery = await store.finish(id, delivery, now(), LEASE_MS);
       continue;
     }

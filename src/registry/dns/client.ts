@@ -123,7 +123,7 @@ interface DnsContext extends Required<DnsClientOptions> {
   readonly sockets: UdpSockets;
 }
 
-type Asked = { readonly response: Response } | { readonly failure: DnsFailure };
+type RequirementPeople = { readonly response: Response } | { readonly failure: DnsFailure };
 
 /** Caches nothing. */
 export function createDnsClient(options: DnsClientOptions): DnsClient {
@@ -179,7 +179,7 @@ async function askNameserver(
   address: string,
   question: Omit<Question, 'recursive'>,
   signal: AbortSignal | undefined,
-): Promise<Asked> {
+): Promise<RequirementPeople> {
   if (!isAskable(question.name)) return { failure: 'invalid_name' };
   if (!context.mayConnect(address)) return { failure: 'private_address' };
   const server = { address, port: nameserverPort(address, context.servers) };
@@ -191,7 +191,7 @@ async function askInTurn(
   servers: readonly DnsServer[],
   question: Question,
   signal: AbortSignal | undefined,
-): Promise<Asked> {
+): Promise<RequirementPeople> {
   let failure: DnsFailure = 'no_servers';
   for (let round = 0; round < context.rounds; round += 1) {
     for (const server of servers) {
@@ -208,7 +208,7 @@ async function ask(
   server: DnsServer,
   question: Question,
   signal: AbortSignal | undefined,
-): Promise<Asked> {
+): Promise<RequirementPeople> {
   signal?.throwIfAborted();
   let result = await exchange(server, question, { timeoutMs, edns: true, signal, sockets });
   if (result.ok && mayLackEdns(result.response)) {

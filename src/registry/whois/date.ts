@@ -60,7 +60,7 @@ export function readWhoisDate(text: string, zone: WhoisZone, labelled?: DateOrde
   }
   const parts = NUMBERS.exec(tidy)?.groups;
   if (parts === undefined || !isTime(parts)) return undefined;
-  const day = numberedDay(parts, zone, labelled);
+  const day = dayFromNumber(parts, zone, labelled);
   return day && dateOf(day);
 }
 
@@ -69,7 +69,7 @@ function namedDay({ year, month, word, day }: Record<string, string | undefined>
   return { year: Number(year), month: named, day: Number(day) };
 }
 
-function numberedDay(
+function dayFromNumber(
   parts: Record<string, string | undefined>,
   zone: WhoisZone,
   labelled: DateOrder | undefined,

@@ -40,23 +40,23 @@ export const NOT_LINKED_BUT_MAY_ORDER = textMessage(
 export function formatLinkRefusal(refusal: LinkRefusal): string {
   switch (refusal.code) {
     case 'not_accepted':
-      return `The service didn’t accept these credentials. Check them and try again.${formatStatement(refusal.said)}`;
+      return `The service didn’t accept these credentials. Check them and try again.${formatStatement(refusal.statement)}`;
     case 'not_sendable':
       return requestIssueText(refusal.issue);
     case 'busy':
-      return `The service is busy, so nothing was saved. Try again in a minute.${formatStatement(refusal.said)}`;
+      return `The service is busy, so nothing was saved. Try again in a minute.${formatStatement(refusal.statement)}`;
     case 'token_used':
       return `The current one-time token is already used, so nothing was saved. Try again in ${Math.ceil(refusal.retryAfterMs / 1_000)} seconds.`;
     case 'no_clear_answer':
-      return refusal.said === undefined
+      return refusal.statement === undefined
         ? 'The service didn’t respond, so nothing was saved. Try again in a few minutes.'
-        : `The service gave no clear answer, so nothing was saved. Try again in a few minutes.${formatStatement(refusal.said)}`;
+        : `The service gave no clear answer, so nothing was saved. Try again in a few minutes.${formatStatement(refusal.statement)}`;
   }
 }
 
-function formatStatement(said: ServiceStatement | undefined): string {
-  if (said === undefined) return '';
-  return ` It says: ${said.words}${said.stid === undefined ? '' : ` (transaction ${said.stid})`}`;
+function formatStatement(statement: ServiceStatement | undefined): string {
+  if (statement === undefined) return '';
+  return ` It says: ${statement.words}${statement.stid === undefined ? '' : ` (transaction ${statement.stid})`}`;
 }
 
 export const LINK = {

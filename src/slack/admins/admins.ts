@@ -66,7 +66,7 @@ export function noteUnreadableGroup(
   if (problem.kind !== 'refused') return;
   const subject = { kind: 'group', id: `${groupId} ${utcDay(now())}` } as const;
   notifications
-    .noteRefused(subject, problem.code ?? problem.kind, now())
+    .recordRefusal(subject, problem.code ?? problem.kind, now())
     .catch((err: unknown) => log.warn({ err, groupId }, 'recording an unreadable approver group'));
 }
 

@@ -1,6 +1,6 @@
 import type { StandIn } from '../../approvals/progress.ts';
 import { DAY_MS } from '../../lib/duration.ts';
-import { firstMomentOf, isCalendarDay } from '../../zones/calendar-day.ts';
+import { resolveLocalTime, isCalendarDay } from '../../zones/calendar-day.ts';
 import type { CommandCall, Feature } from '../feature.ts';
 import { backText } from '../ledger/event-notification.view.ts';
 import { AWAY, awayText, NOT_AWAY } from './away.view.ts';
@@ -15,7 +15,7 @@ function readUntil(word: string, now: Date, timeZone: string): Date | undefined 
     return new Date(now.getTime() + days * DAY_MS);
   }
   if (!isCalendarDay(word)) return undefined;
-  return firstMomentOf(new Date(Date.parse(`${word}T00:00:00Z`) + DAY_MS), timeZone);
+  return resolveLocalTime(new Date(Date.parse(`${word}T00:00:00Z`) + DAY_MS), timeZone);
 }
 
 function readPerson(word: string): string | undefined {

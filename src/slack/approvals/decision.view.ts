@@ -2,7 +2,7 @@ import type { PendingDecision } from '../../approvals/approvers.ts';
 import type { Slot } from '../../approvals/progress.ts';
 import type { ApprovalsGiven, Order } from '../../orders/order.ts';
 import type { Requirement, Requirements } from '../../policy/evaluate.ts';
-import { calledOf, dropUnknownRules, loggedRules, type RuleReference } from '../../policy/policy.ts';
+import { notifiedIds, dropUnknownRules, loggedRules, type RuleReference } from '../../policy/policy.ts';
 import { count } from '../kit/blocks.ts';
 import { mention, mentionApprover, moment, quote } from '../kit/mrkdwn.ts';
 import { type HistoryEvent, lapsedApprovals } from '../orders/order.view.ts';
@@ -90,7 +90,7 @@ export function approverName(userId: string, history: readonly HistoryEvent[]): 
 
 /** Approvers who are notified, or else all of them. */
 export function shownApprovers(requirement: Pick<Requirement, 'approvers' | 'silent'>): readonly string[] {
-  const called = calledOf([requirement]);
+  const called = notifiedIds([requirement]);
   return called.length > 0 ? called : requirement.approvers;
 }
 

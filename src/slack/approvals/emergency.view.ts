@@ -12,8 +12,8 @@ import {
   textMessage,
 } from '../kit/blocks.ts';
 import {
-  type CalledPeople,
-  calledText,
+  type NotifiedPeople,
+  notifiedText,
   type HistoryEvent,
   type HistoryEventOf,
   orderTitle,
@@ -50,9 +50,9 @@ export function emergencyFact(order: Order, history: readonly HistoryEvent[]): s
 }
 
 /** For the thread; mentions everyone without a direct message. @param called people with a direct message */
-export function emergencyReply(order: Order, event: EmergencyEvent, called: CalledPeople): Message {
+export function emergencyReply(order: Order, event: EmergencyEvent, called: NotifiedPeople): Message {
   const rest = [...event.approvers.slice(MAX_RECIPIENTS), ...event.unreadableGroups];
-  const others = ` ${calledText(called)}`;
+  const others = ` ${notifiedText(called)}`;
   const alsoMentioned =
     rest.length === 0 ? '' : ` ${rest.map(mentionApprover).join(', ')}: you could have approved it too.`;
   const unseen = event.isImpactUnknown === true ? ' The impact wasn’t known yet at this approval.' : '';

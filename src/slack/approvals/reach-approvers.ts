@@ -1,11 +1,11 @@
-import { peopleAmong } from '../../approvals/approvers.ts';
+import { resolvePeople } from '../../approvals/approvers.ts';
 import type { Order } from '../../orders/order.ts';
 import type { OrderLogEntry } from '../../orders/order-events.ts';
-import { peopleToCall } from '../../orders/visibility.ts';
+import { peopleToNotify } from '../../orders/visibility.ts';
 import type { PostedMessage } from '../../outbox/notifications.ts';
 import type { SlackContext } from '../context.ts';
 import { isDirectMessage } from '../kit/mrkdwn.ts';
-import type { CalledPeople } from '../orders/order.view.ts';
+import type { NotifiedPeople } from '../orders/order.view.ts';
 import { metadataOf, type PlannedOrder } from '../orders/order-posts.ts';
 import { directMessageTo, ONCE, type SentNotification, type WantedNotification } from '../outbound/notify.ts';
 import { quietUntil } from '../outbound/quiet-hours.ts';
@@ -60,7 +60,7 @@ async function copyToApprovers(
   // Admins first, because an admin's approval is required.
   const called = [
     ...(isOverBudget ? await context.adminsToNotify() : []),
-    ...(await peopleToCall(context.orders, order)),
+    ...(await peopleToNotify(context.orders, order)),
   ];
   const approvers = [...new Set(called)].filter((userId) => userId !== order.requesterId);
   for (const userId of approvers.slice(0, MAX_PEOPLE)) {
@@ -90,15 +90,15 @@ export async function remindPeople(
   context: SlackContext,
   waiting: Waiting,
   awaited: Awaited,
-): Promise<ReadonlyMap<number, CalledPeople>> {
+): Promise<ReadonlyMap<number, NotifiedPeople>> {
   const { order, history, send } = waiting;
-  const called = new Map<number, CalledPeople>();
+  const called = new Map<number, NotifiedPeople>();
   if (order.state !== 'PENDING') return called;
   for (const entry of history) {
     if (entry.kind !== 'reminded' && entry.kind !== 'escalated' && entry.kind !== 'reopened') continue;
     const notice =
       entry.kind === 'escalated' ? escalationNotice(order, awaited.approvers) : reminderNotice(order);
-    const results: CalledPerson[] = [];
+    const results: NotifiedPerson[] = [];
     for (const { to, thread } of await recipients(context, waiting, awaited, entry)) {
       const isOfPerson = thread === undefined || isDirectMessage(thread.channelId);
       const { state } = await send({
@@ -117,18 +117,18 @@ export async function remindPeople(
       });
       results.push({ userId: to, state });
     }
-    called.set(entry.version, calledPeople(results));
+    called.set(entry.version, notifiedPeople(results));
   }
   return called;
 }
 
-export interface CalledPerson {
+export interface NotifiedPerson {
   readonly state: SentNotification['state'];
   readonly userId: string;
 }
 
-export function calledPeople(results: readonly CalledPerson[]): CalledPeople {
-  const inState = (wanted: CalledPerson['state']) =>
+export function notifiedPeople(results: readonly NotifiedPerson[]): NotifiedPeople {
+  const inState = (wanted: NotifiedPerson['state']) =>
     results.filter(({ state }) => state === wanted).map(({ userId }) => userId);
   return { reached: inState('current'), waiting: inState('pending') };
 }
@@ -159,7 +159,7 @@ async function recipients(
     return [...(isDirectMessage(card.channelId) ? copies(IN_CHANNEL) : []), ...people];
   }
   const { to, toAdmins } = event;
-  const { people } = await peopleAmong(context.directory, [...to, ...(toAdmins ? admins : [])]);
+  const { people } = await resolvePeople(context.directory, [...to, ...(toAdmins ? admins : [])]);
   return people
     .filter((userId) => userId !== order.requesterId)
     .slice(0, MAX_PEOPLE)

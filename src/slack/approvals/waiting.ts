@@ -1,7 +1,7 @@
 import { asReminder } from '../../expiry/digest.ts';
 import type { RenewalDays, WatchedDomain, WatchedReminder } from '../../expiry/ports.ts';
-import { type Outlook, outlookOf } from '../../mandates/overview.ts';
-import { costOfWaiting, type WaitingStep } from '../../money/waiting.ts';
+import { type Outlook, loadOutlook } from '../../mandates/overview.ts';
+import { waitingSteps, type WaitingStep } from '../../money/waiting.ts';
 import { isElsewhere } from '../../names/trust.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import type { SlackContext } from '../context.ts';
@@ -24,7 +24,7 @@ export async function waitingCosts(
     const dates = isRenewed ? { expiresAt: renewedUntil } : { expiresAt, deletedAt, deletionPhase };
     // A date entered by a person is the same in every zone.
     const timeZone = source === 'person' && !isRenewed ? 'UTC' : reminderTimezone;
-    return list.length === 0 ? [] : costOfWaiting(list, name, dates, { now, timeZone });
+    return list.length === 0 ? [] : waitingSteps(list, name, dates, { now, timeZone });
   };
 }
 
@@ -64,7 +64,7 @@ export async function renewalDaysOf(
 ): Promise<RenewalDays> {
   const names = listed.map(({ domain: { name, expiry } }) => ({ name, expiresAt: expiry?.at }));
   const [outlook, { reminderTimezone }] = await Promise.all([
-    outlookOf(orders, names, 'system'),
+    loadOutlook(orders, names, 'system'),
     savedSettings(),
   ]);
   return renewalDays(outlook, reminderTimezone);

@@ -40,7 +40,7 @@ export async function sendProgress(
 export async function sendFiles(context: SlackContext, planned: PlannedThread): Promise<void> {
   const { order, history } = planned;
   if (order.bulk === undefined) return;
-  const statement = context.statementOf(order);
+  const statement = context.buildStatement(order);
   if (statement !== undefined)
     await sendFile(context, planned, PLAN_FILE, {
       text: async () => csvFile(planCells(statement)),

@@ -3,7 +3,7 @@ import { resumeOrder } from '../../approvals/approve.ts';
 import { BULK_TASKS } from '../../orders/bulk/columns.ts';
 import { MAX_ROWS, readBulkFile } from '../../orders/bulk/read-csv.ts';
 import { dropDraft } from '../../orders/confirm-draft.ts';
-import { taskNamed } from '../../orders/tasks.ts';
+import { findTask } from '../../orders/tasks.ts';
 import { attachedCsv, csvFields } from '../attached-text.ts';
 import type { ActionCall, CommandCall, Feature, FormFeature, Submitted } from '../feature.ts';
 import { choiceField, fieldsOf, readForm, reasonField, sendAtField } from '../kit/form.ts';
@@ -22,7 +22,7 @@ import { placePlan } from './bulk-plan.ts';
 const planned = z.object({
   task: choiceField(
     'Task',
-    Object.fromEntries(BULK_TASKS.map((task) => [task, taskNamed(task).words.title])),
+    Object.fromEntries(BULK_TASKS.map((task) => [task, findTask(task).words.title])),
     z.enum(BULK_TASKS, 'Choose a task.'),
   ),
   ...csvFields(`A header and one row per name, at most ${MAX_ROWS} rows.`, {

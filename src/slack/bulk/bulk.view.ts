@@ -9,7 +9,7 @@ import { isPaused } from '../../orders/bulk/waves.ts';
 import { inputIssue } from '../../orders/input-issue.ts';
 import { type ItemState, type Order, pendingItems } from '../../orders/order.ts';
 import type { Statement } from '../../orders/statement-shape.ts';
-import { taskNamed } from '../../orders/tasks.ts';
+import { findTask } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
 import { requirementLines } from '../approvals/decision.view.ts';
 import {
@@ -131,7 +131,7 @@ export function findingBlocks({ findings }: { readonly findings: readonly PlanFi
  * @param sums known costs
  */
 export function planMessage(plan: BulkPlan, order: Order | undefined, sums: readonly Amount[]): Message {
-  const { words } = taskNamed(plan.task);
+  const { words } = findTask(plan.task);
   const fine = plan.rows.length;
   const rows = count(fine + plan.leftOut.length, 'row');
   if (order === undefined) {
@@ -234,7 +234,7 @@ function tally({ items }: Order): Readonly<Record<ItemState, number>> {
 /** Rows that the service has only accepted aren't done. */
 function stateWords(order: Order): Readonly<Record<ItemState, string>> {
   return {
-    SUCCEEDED: taskNamed(order.task).nextStep === undefined ? 'done' : 'accepted',
+    SUCCEEDED: findTask(order.task).nextStep === undefined ? 'done' : 'accepted',
     FAILED: 'failed',
     UNKNOWN: 'unknown',
     SENT: 'in progress',

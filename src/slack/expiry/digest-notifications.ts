@@ -18,7 +18,7 @@ import {
 import { lastScheduled, nextScheduled } from '../../expiry/schedule.ts';
 import { present } from '../../lib/collections.ts';
 import { MINUTE_MS } from '../../lib/duration.ts';
-import { outlookOf } from '../../mandates/overview.ts';
+import { loadOutlook } from '../../mandates/overview.ts';
 import { chosenTime, scheduledFirst } from '../../orders/order.ts';
 import type { ClaimedSubject, MessagePlace, PostedMessage } from '../../outbox/notifications.ts';
 import { calendarDay, dayNumber } from '../../zones/calendar-day.ts';
@@ -267,7 +267,7 @@ export async function outlookOn(
   { timeZone }: ReminderSchedule,
   due: readonly DueReminder<WatchedReminder>[],
 ) {
-  const outlook = await outlookOf(
+  const outlook = await loadOutlook(
     orders,
     due.map(({ watched: { owner, ...watched } }) => ({
       ...watched,

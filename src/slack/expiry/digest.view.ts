@@ -12,7 +12,7 @@ import type {
   WatchedReminder,
 } from '../../expiry/ports.ts';
 import { present } from '../../lib/collections.ts';
-import { byCostAtRisk, costAtRisk, type WaitingStep } from '../../money/waiting.ts';
+import { compareCostAtRisk, costAtRisk, type WaitingStep } from '../../money/waiting.ts';
 import { ownerAnswer } from '../../names/portfolio.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import { displayName } from '../../zones/names.ts';
@@ -171,7 +171,7 @@ function byAtStake(reminders: readonly Reminder[], renewals: RenewalDays, waitin
       deadline: deadlineOf(reminder),
       stake: costAtRisk(waitingOf(reminder.watched)),
     }))
-    .sort((a, b) => a.rank - b.rank || byDeadline(a.deadline, b.deadline) || byCostAtRisk(a.stake, b.stake))
+    .sort((a, b) => a.rank - b.rank || byDeadline(a.deadline, b.deadline) || compareCostAtRisk(a.stake, b.stake))
     .map(({ reminder }) => reminder);
 }
 

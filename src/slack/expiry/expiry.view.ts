@@ -5,7 +5,7 @@ import type { ListedName } from '../../expiry/expiry.ts';
 import type { LineIssue } from '../../expiry/import.ts';
 import type { Term } from '../../expiry/term.ts';
 import type { ImportSummary, WatchRefusal } from '../../expiry/watch-list.ts';
-import { chunksOf, present } from '../../lib/collections.ts';
+import { splitIntoChunks, present } from '../../lib/collections.ts';
 import { MAX_WATCHED } from '../../names/portfolio.ts';
 import { displayName } from '../../zones/names.ts';
 import {
@@ -152,7 +152,7 @@ export function importReport(summary: ImportSummary): {
       ({ line, text, issue }) =>
         `Line ${line}${text === '' ? '' : ` ${code(text)}`}: ${quote(formatLineIssue(issue))}`,
     );
-  const sections = chunksOf(lines, LINES_A_SECTION).map((part) => section(part.join('\n')));
+  const sections = splitIntoChunks(lines, LINES_A_SECTION).map((part) => section(part.join('\n')));
   const left = rejected.length - lines.length;
   const blocks = present([
     section(`*Imported*: ${taken}.`),

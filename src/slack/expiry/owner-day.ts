@@ -3,7 +3,7 @@ import type { ListedName } from '../../expiry/expiry.ts';
 import { ownerOfDay } from '../../expiry/owner-question.ts';
 import type { DueReminder } from '../../expiry/plan.ts';
 import type { DigestMore, PlannedReminder } from '../../expiry/ports.ts';
-import { chunksOf, groupBy, present } from '../../lib/collections.ts';
+import { splitIntoChunks, groupBy, present } from '../../lib/collections.ts';
 import type { MessagePlace } from '../../outbox/notifications.ts';
 import { renewalDaysOf, renewalWays, waitingCosts, waitingOfListed } from '../approvals/waiting.ts';
 import type { SlackContext } from '../context.ts';
@@ -103,7 +103,7 @@ async function partsOf(context: SlackContext, id: string): Promise<readonly Owne
   return [...groupBy(entries, ({ at }) => at.getTime())]
     .sort(([a], [b]) => a - b)
     .flatMap(([time, group]) =>
-      chunksOf(group, NAMES_PER_MESSAGE).map((chunk, index) => ({
+      splitIntoChunks(group, NAMES_PER_MESSAGE).map((chunk, index) => ({
         owner,
         purpose: `part:${new Date(time).toISOString()}:${index + 1}`,
         at: new Date(time),

@@ -4,7 +4,7 @@ import { MAX_SNOOZE_DAYS } from '../../expiry/watch-list.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { rulesOutRenewal } from '../../names/incident.ts';
 import { MAX_NAMES } from '../../orders/tasks.ts';
-import { maySee } from '../../orders/visibility.ts';
+import { canSee } from '../../orders/visibility.ts';
 import { displayName } from '../../zones/names.ts';
 import { renewalDaysOf, waitingOfListed } from '../approvals/waiting.ts';
 import {
@@ -210,7 +210,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
           names: openAlreadyAtFieldText(
             outcome.order,
             names,
-            await maySee(call.context.orders, outcome.order, viewerOf(call)),
+            await canSee(call.context.orders, outcome.order, viewerOf(call)),
           ),
         },
       };

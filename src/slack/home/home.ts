@@ -2,8 +2,8 @@ import type { KnownBlock } from '@slack/types';
 import { waitingFor } from '../../approvals/approvers.ts';
 import { loadBriefing } from '../../approvals/briefing.ts';
 import { newReference } from '../../lib/log.ts';
-import { mandatesOfPerson } from '../../mandates/overview.ts';
-import { readSpan, spendOf } from '../../money/spend.ts';
+import { findMandatesByPerson } from '../../mandates/overview.ts';
+import { readSpan, calculateSpend } from '../../money/spend.ts';
 import { EVERY_NAME } from '../../names/filter.ts';
 import { countNames, endOf, ownerAnswer } from '../../names/portfolio.ts';
 import { summarize } from '../../names/posture.ts';
@@ -55,7 +55,7 @@ async function homeData(context: SlackContext, userId: string, admin: boolean): 
       expiringNext(context, userId),
       context.expiry.countsByMonth(),
       admin ? moneyOf(context, userId) : undefined,
-      mandatesOfPerson(context.orders, userId),
+      findMandatesByPerson(context.orders, userId),
       decisionsOf(context, userId, admin),
       context.portfolio.judged({ filter: EVERY_NAME, owners: [], now }),
     ]);
@@ -143,5 +143,5 @@ async function moneyOf({ prices, spending, budgets, directory, now }: SlackConte
     budgets.statuses(today),
     directory.localeOf(userId),
   ]);
-  return { month: span.text, spent: spendOf(list, purchases).total, budgets: statuses, locale };
+  return { month: span.text, spent: calculateSpend(list, purchases).total, budgets: statuses, locale };
 }

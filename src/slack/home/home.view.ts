@@ -7,14 +7,14 @@ import type { Deadline } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { RenewalDays } from '../../expiry/ports.ts';
 import { present } from '../../lib/collections.ts';
-import type { MandateInForce } from '../../mandates/mandate.ts';
+import type { ActiveMandate } from '../../mandates/mandate.ts';
 import type { BudgetStatus } from '../../money/budget.ts';
 import type { SpendSum } from '../../money/spend.ts';
 import { compareImpacts } from '../../names/impact.ts';
 import type { ListedIncident } from '../../names/incident.ts';
 import type { PostureSummary } from '../../names/posture.ts';
 import type { Order } from '../../orders/order.ts';
-import { taskNamed } from '../../orders/tasks.ts';
+import { findTask } from '../../orders/tasks.ts';
 import { needsSignatures } from '../../policy/policy.ts';
 import { displayName } from '../../zones/names.ts';
 import { isRuled, ruleNames } from '../approvals/decision.view.ts';
@@ -94,7 +94,7 @@ export interface HomeData extends Capability {
   readonly renewals: RenewalDays;
   readonly months: readonly MonthCount[];
   /** Active mandates that the person requested or approved. */
-  readonly mandates?: readonly MandateInForce[] | undefined;
+  readonly mandates?: readonly ActiveMandate[] | undefined;
   /** Watched names by their worst finding. */
   readonly posture?: PostureSummary['counts'] | undefined;
   readonly money?: HomeMoney | undefined;
@@ -335,7 +335,7 @@ function unresolvedPart(orders: readonly Order[], length: number): KnownBlock[] 
 
 /** Says that an unpriced order costs money. Free orders need no text. */
 function moneyWords(order: Order): string[] {
-  switch (taskNamed(order.task).charge(order.items.map(({ name }) => name))) {
+  switch (findTask(order.task).charge(order.items.map(({ name }) => name))) {
     case 'yes':
       return ['costs money'];
     case 'assumed':

@@ -1,5 +1,5 @@
 import { stringify } from 'csv-stringify/sync';
-import { inTurns } from '../../lib/csv.ts';
+import { iterateYielding } from '../../lib/csv.ts';
 
 /** Excel needs it to detect UTF-8. */
 export const BYTE_ORDER_MARK = '\ufeff';
@@ -17,6 +17,6 @@ export function csvLine(cells: readonly string[]): string {
 /** Yields to the event loop. */
 export async function csvFile(lines: readonly (readonly string[])[]): Promise<string> {
   const parts = [BYTE_ORDER_MARK];
-  for await (const line of inTurns(lines)) parts.push(csvLine(line));
+  for await (const line of iterateYielding(lines)) parts.push(csvLine(line));
   return parts.join('');
 }

@@ -2,7 +2,7 @@ import { accountName } from '../../accounts/account.ts';
 import type { AuditedEvent, TeamEvent, TeamEventOf } from '../../ledger/events.ts';
 import { hasSecretInput, type Order, type OrderItem } from '../../orders/order.ts';
 import type { AnyOrderLogEntry, OrderLogEntry } from '../../orders/order-events.ts';
-import { taskNamed } from '../../orders/tasks.ts';
+import { findTask } from '../../orders/tasks.ts';
 import type { LoggedChange } from '../../policy/change-log.ts';
 import type { RuleReference } from '../../policy/policy.ts';
 import { settingsRuleName } from '../approvals/decision.view.ts';
@@ -396,7 +396,7 @@ function sentInput(
   if (asked === undefined) return undefined;
   if (asked.names === undefined && item === undefined)
     return JSON.stringify({ statement: asked.statement, rows: asked.rows });
-  const { secretField } = taskNamed(asked.task);
+  const { secretField } = findTask(asked.task);
   const secret = hasSecretInput(order) && secretField !== undefined ? { [secretField]: '[secret]' } : {};
   // For the rows of a file, the log has only their number.
   const said = asked.input ?? item?.input;

@@ -59,7 +59,7 @@ async function sendReceipt(call: Interaction, id: string): Promise<void> {
   if (order === undefined) return call.respond(noSuchOrderText(id));
   // Includes its latest events.
   await context.ledger.sealAndAnchor();
-  const lines = await context.ledger.receipt(order, context.statementOf(order));
+  const lines = await context.ledger.receipt(order, context.buildStatement(order));
   if (lines === undefined) return call.respond(NO_KEY);
   if (!lines.some(({ type }) => type === 'seal')) return call.respond(noReceiptText(order.id));
   let text = '';

@@ -1,4 +1,4 @@
-import { chunksOf } from '../../lib/collections.ts';
+import { splitIntoChunks } from '../../lib/collections.ts';
 import type { OrdersContext } from '../../orders/context.ts';
 import type { Order } from '../../orders/order.ts';
 import type { SlackContext } from '../context.ts';
@@ -13,7 +13,7 @@ import { ACTS_PER_MESSAGE, dayMessage, type NotifiedAct } from './mandate.view.t
 export function createMandateDayPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id: day }, send) => {
     const acts = await notifiedActs(context.orders, day);
-    const parts = chunksOf(acts, ACTS_PER_MESSAGE);
+    const parts = splitIntoChunks(acts, ACTS_PER_MESSAGE);
     let first: { readonly channelId: string; readonly ts: string } | undefined;
     for (const [part, acts] of parts.entries()) {
       const { at, state } = await send(

@@ -1,6 +1,6 @@
 import type { KnownBlock } from '@slack/types';
 import { groupBy, present } from '../../lib/collections.ts';
-import type { MandateInForce } from '../../mandates/mandate.ts';
+import type { ActiveMandate } from '../../mandates/mandate.ts';
 import type { CoveringMandate, MandatePreview, MandateStatus } from '../../mandates/overview.ts';
 import type { MandateAct } from '../../mandates/ports.ts';
 import type { MandateIssue, MandateTerms } from '../../mandates/terms.ts';
@@ -361,7 +361,7 @@ export function uncoveredText(uncovered: readonly string[]): string {
   return `:warning: Nobody is responsible for ${named}: no owner, no mandate and no open order.`;
 }
 
-export function homeMandates(given: readonly MandateInForce[]): KnownBlock[] {
+export function homeMandates(given: readonly ActiveMandate[]): KnownBlock[] {
   if (given.length === 0) return [];
   return [
     section('*Mandates you requested or approved*'),

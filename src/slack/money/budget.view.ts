@@ -5,7 +5,7 @@ import {
   type BudgetShare,
   type BudgetStatus,
   exactNumber,
-  leftOf,
+  remainingAmount,
   type MissingAmount,
 } from '../../money/budget.ts';
 import type { BudgetComparison } from '../../money/budget-comparison.ts';
@@ -83,7 +83,7 @@ export function budgetFact(
 ): string | undefined {
   const unknown = reservation.items.filter(({ amount }) => amount === undefined).length;
   const lines = present([
-    ...shares.filter((share) => share.takes <= leftOf(share)).map(shareText),
+    ...shares.filter((share) => share.takes <= remainingAmount(share)).map(shareText),
     over.length > 0 && overBudgetFact(over),
     over.length === 0 && waitedForRoom && FITS_BY_NOW,
     shares.length > 0 &&
@@ -108,7 +108,7 @@ const FITS_BY_NOW =
 
 function shareText(share: BudgetShare): string {
   const { currency } = share.budget.amount;
-  const left = minorText(currency, leftOf(share));
+  const left = minorText(currency, remainingAmount(share));
   return `Uses about ${minorText(currency, share.takes)} of the ${left} left in ${budgetName(share.budget.tag, share.period)}.`;
 }
 
@@ -207,7 +207,7 @@ function statusCells(status: BudgetStatus, locale: string): readonly Cell[] {
   const { currency } = budget.amount;
   return [
     tagText(budget.tag),
-    `${minorText(currency, leftOf(status), locale)} ${budgetBar(status)}`,
+    `${minorText(currency, remainingAmount(status), locale)} ${budgetBar(status)}`,
     amountsText([budget.amount], locale),
     periodText(period),
     minorText(currency, booked, locale),

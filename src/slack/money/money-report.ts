@@ -1,7 +1,7 @@
 import { nextTwelveMonths } from '../../expiry/chart.ts';
 import { lastScheduledThisMonth } from '../../expiry/schedule.ts';
 import { DAY_MS } from '../../lib/duration.ts';
-import { readSpan, renewalsAhead, renewalsOf, type SpendSpan, spendOf, totalOf } from '../../money/spend.ts';
+import { readSpan, renewalsAhead, renewalCost, type SpendSpan, calculateSpend, totalOf } from '../../money/spend.ts';
 import { countChanges } from '../../names/posture.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import type { SlackContext } from '../context.ts';
@@ -76,7 +76,7 @@ async function figuresOf(context: SlackContext, span: SpendSpan, timeZone: strin
       context.portfolio.findingsChanges(from, to),
     ],
   );
-  const { total: spent, byTask, byMandate } = spendOf(list, purchases);
+  const { total: spent, byTask, byMandate } = calculateSpend(list, purchases);
   const ahead = renewalsAhead(list, renewals, nextTwelveMonths(now, timeZone), today);
   return {
     month,
@@ -84,7 +84,7 @@ async function figuresOf(context: SlackContext, span: SpendSpan, timeZone: strin
     byTask,
     byMandate,
     unknownOutcomes,
-    saved: renewalsOf(list, lapsed, today),
+    saved: renewalCost(list, lapsed, today),
     ahead,
     aheadTotal: totalOf(ahead),
     budgets,

@@ -7,7 +7,7 @@ import {
   PRICED_TASKS,
   type Price,
   type PriceEdit,
-  priceOn,
+  findPrice,
   type Quote,
 } from '../../money/prices.ts';
 import type { LineIssue, PriceIssue } from '../../money/read-prices.ts';
@@ -244,7 +244,7 @@ export function priceLine({ zone, task, period, amount, validFrom, source }: Pri
 /** Marks a price as past, valid or future. */
 function validityOf(price: Price, list: readonly Price[], today: string): string {
   if (price.validFrom > today) return 'later';
-  return priceOn(list, price, today)?.validFrom === price.validFrom ? 'valid' : 'over';
+  return findPrice(list, price, today)?.validFrom === price.validFrom ? 'valid' : 'over';
 }
 
 export interface PriceReader {

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { mandatesInForce } from '../../mandates/life.ts';
+import { loadActiveMandates } from '../../mandates/life.ts';
 import { formatDecimal } from '../../money/amount.ts';
 import type { ListedPrice } from '../../money/ports.ts';
 import { isSamePrice, PRICED_TASKS, type PriceEdit, priceEdits, priceKey } from '../../money/prices.ts';
 import { PRICE_COLUMNS, PRICE_FIELDS, priceCells, readPrice, readPrices } from '../../money/read-prices.ts';
-import { taskNamed } from '../../orders/tasks.ts';
+import { findTask } from '../../orders/tasks.ts';
 import { type PriceConditions, weakenedPrices } from '../../policy/weakening.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import { attachedCsv, csvFields } from '../attached-text.ts';
@@ -97,13 +97,13 @@ async function priceConditions({ context }: Interaction): Promise<PriceCondition
     // While no charter is valid, the last signed rules apply, not the published ones.
     orders.signing.policy.current(),
     budgets.list(),
-    mandatesInForce(orders, 'system'),
+    loadActiveMandates(orders, 'system'),
   ]);
   const mandates = inForce.map(({ mandate: { terms } }) => ({
     names: terms.mandate_names,
     maxPrice: terms.max_price,
   }));
-  return { rules, mandates, budgets: listed, factsOf: taskNamed, today: utcDay(now()) };
+  return { rules, mandates, budgets: listed, factsOf: findTask, today: utcDay(now()) };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { nextTwelveMonths } from '../../expiry/chart.ts';
-import { slicesOf } from '../../lib/collections.ts';
+import { iterateSlices } from '../../lib/collections.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { formatDecimal } from '../../money/amount.ts';
 import {
@@ -10,9 +10,9 @@ import {
   renewalsAhead,
   renewalsByZone,
   type SpendSpan,
-  spendOf,
+  calculateSpend,
 } from '../../money/spend.ts';
-import { seesAll } from '../../orders/visibility.ts';
+import { canSeeAll } from '../../orders/visibility.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import {
   type ActionCall,
@@ -56,10 +56,10 @@ async function figures(call: Interaction, span: SpendSpan): Promise<SpendShown> 
   ]);
   const ahead = renewalsAhead(list, renewals, nextTwelveMonths(now, timeZone), utcDay(now));
   const isConcealed = await concealedFrom(call, purchases);
-  let spend = spendOf(list, []);
-  for await (const some of slicesOf(purchases)) {
-    const tags = await orders.tagsTouched(some.map(({ name }) => name));
-    spend = addSpend(spend, spendOf(list, some, tags, isConcealed));
+  let spend = calculateSpend(list, []);
+  for await (const some of iterateSlices(purchases)) {
+    const tags = await orders.affectedTags(some.map(({ name }) => name));
+    spend = addSpend(spend, calculateSpend(list, some, tags, isConcealed));
   }
   return {
     span: span.text,
@@ -81,7 +81,7 @@ async function concealedFrom(
 ): Promise<(purchase: Purchase) => boolean> {
   const viewer = viewerOf(call);
   const ofOthers = ({ privateTo }: Purchase) => privateTo?.includes(viewer.id) === false;
-  const seen = !purchases.some(ofOthers) || (await seesAll(call.context.orders, viewer));
+  const seen = !purchases.some(ofOthers) || (await canSeeAll(call.context.orders, viewer));
   return seen ? () => false : ofOthers;
 }
 

@@ -1,5 +1,5 @@
 import { shortMonth } from '../../expiry/chart.ts';
-import { wholeUnits } from '../../money/amount.ts';
+import { toWholeUnits } from '../../money/amount.ts';
 import type { BudgetStatus } from '../../money/budget.ts';
 import { CONCEALED, type Spend, type SpendLine, type SpendSum } from '../../money/spend.ts';
 import {
@@ -148,7 +148,7 @@ function cellOf(by: (typeof SECTIONS)[number], key: string): Cell {
 function aheadChart({ ahead, currency }: SpendShown): AnyBlock[] {
   const months = ahead.map(({ key, sums }) => {
     const own = sums.find((sum) => sum.currency === currency);
-    return { label: shortMonth(key), count: own === undefined ? 0 : wholeUnits(own) };
+    return { label: shortMonth(key), count: own === undefined ? 0 : toWholeUnits(own) };
   });
   return months.every(({ count }) => count === 0) ? [] : [monthChart('Renewals ahead', currency, months)];
 }

@@ -1,6 +1,6 @@
 import type { ProposalOf } from '../../approvals/proposals/proposal.ts';
 import type { Gate } from '../../expiry/watch-list.ts';
-import { slicesOf } from '../../lib/collections.ts';
+import { iterateSlices } from '../../lib/collections.ts';
 import type { FactsChange, NameLimit } from '../../names/portfolio.ts';
 import { DETAIL_COLUMNS, detailCells, GUARDED } from '../../names/portfolio.ts';
 import type { EditedFacts } from '../../names/protected-changes.ts';
@@ -37,7 +37,7 @@ export async function editedText(
   call.context.notifyDue();
   // A newly guarded name is looked up immediately.
   const { portfolio, names, log } = call.context;
-  for await (const slice of slicesOf(changed))
+  for await (const slice of iterateSlices(changed))
     for (const [name, { tags }] of await portfolio.findMany(slice))
       if (tags.includes(GUARDED)) await names.requestLookup(name);
   log.info({ by: call.person.id, names: changed.length }, 'names changed');

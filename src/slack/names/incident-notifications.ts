@@ -1,4 +1,4 @@
-import { calledPeople } from '../../approvals/approvers.ts';
+import { notifiedPeople } from '../../approvals/approvers.ts';
 import { defaultRequirement } from '../../approvals/requirements.ts';
 import type { TeamSettings } from '../../config/environment.ts';
 import { groupBy, present } from '../../lib/collections.ts';
@@ -7,7 +7,7 @@ import { type Incident, isOpen, kindsOf } from '../../names/incident.ts';
 import { isAtAnotherRegistrar } from '../../names/trust.ts';
 import { privateIds } from '../../orders/visibility.ts';
 import type { ClaimedSubject, PostedMessage } from '../../outbox/notifications.ts';
-import { calledOf } from '../../policy/policy.ts';
+import { notifiedIds } from '../../policy/policy.ts';
 import type { SlackContext } from '../context.ts';
 import type { Message } from '../kit/blocks.ts';
 import {
@@ -96,7 +96,7 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
       alertsAdmins: true,
     });
     if (first.at === undefined) return { repeatAt };
-    const people = { owner: name.owner, approvers: calledOf([defaultRequirement(settings, [])]) };
+    const people = { owner: name.owner, approvers: notifiedIds([defaultRequirement(settings, [])]) };
     const pass = { incident, name, people, privateOrders, claim, send };
     const replies = repliesTo(context, pass, first.at);
     await sendReplies(pass, replies, first.at, '');
@@ -237,7 +237,7 @@ async function sendReplies(
 async function concerned(context: SlackContext, { owner }: NameOfIncident) {
   const [settings, admins] = await Promise.all([context.savedSettings(), context.adminsToNotify()]);
   const asked = [defaultRequirement(settings, [])];
-  const { people, unreadableGroups } = await calledPeople(context.directory, asked, new Map());
+  const { people, unreadableGroups } = await notifiedPeople(context.directory, asked, new Map());
   return {
     people: [...new Set([...(owner === undefined ? [] : [owner]), ...admins, ...people])],
     unreadableGroups,

@@ -1,4 +1,4 @@
-import { mandateOfName } from '../../mandates/overview.ts';
+import { findMandate } from '../../mandates/overview.ts';
 import { EVERY_NAME } from '../../names/filter.ts';
 import { judge, postureOf } from '../../names/posture.ts';
 import { visibleIds, visibleOrders } from '../../orders/visibility.ts';
@@ -44,7 +44,7 @@ async function runName(call: CommandCall): Promise<void> {
     savedSettings(),
     portfolio.find(ascii),
     names.incidents.openOf([ascii]),
-    mandateOfName(call.context.orders, ascii, viewerOf(call)),
+    findMandate(call.context.orders, ascii, viewerOf(call)),
     waitingChanges(call, ascii),
   ]);
   // Registries have no record of a host.

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { daysBetween, expiryDay } from '../../expiry/days.ts';
-import { quoteOn } from '../../money/prices.ts';
+import { findQuote } from '../../money/prices.ts';
 import { renewalsByZone } from '../../money/spend.ts';
 import {
   asksForFindings,
@@ -151,7 +151,7 @@ async function showPage(call: Interaction, state: PageState): Promise<Message> {
   const turn = (name: FoundName | undefined, to: number, back: boolean) =>
     name === undefined ? undefined : JSON.stringify(cursorState(state.filter, name, to, back));
   const today = utcDay(now());
-  const priceOf = (name: string) => quoteOn(list, { name, task: 'renew' }, today)?.amount;
+  const priceOf = (name: string) => findQuote(list, { name, task: 'renew' }, today)?.amount;
   return namesPage({
     hasService: call.context.hasService,
     filter: state.filter,

@@ -1,7 +1,7 @@
 import { isDemoContext } from '../../accounts/account.ts';
 import { expiryDay } from '../../expiry/days.ts';
 import { DAY_MS } from '../../lib/duration.ts';
-import { taskNamed } from '../../orders/tasks.ts';
+import { findTask } from '../../orders/tasks.ts';
 import { type DomainName, displayName, parseDomainName, parseZone } from '../../zones/names.ts';
 import { checkName, documentedZones, zoneFor } from '../../zones/rules.ts';
 import type { CommandCall, Feature } from '../feature.ts';
@@ -41,7 +41,7 @@ async function transferLockOf(call: CommandCall, { ascii }: DomainName): Promise
   const wanted = { viewer: 'system', name: ascii, limit: MAX_ORDERS_CHECKED } as const;
   const found = await call.context.orders.store.list(wanted);
   const locks = found.flatMap(({ task, account, closedAt, items }): TransferLock[] => {
-    const lock = taskNamed(task).locksTransfers(ascii);
+    const lock = findTask(task).locksTransfers(ascii);
     const item = items.find(({ name, state }) => name === ascii && state === 'SUCCEEDED');
     const at = item?.answeredAt ?? closedAt;
     if (lock === undefined || item === undefined || at === undefined || isDemoContext(account.context))

@@ -13,11 +13,11 @@ import {
   type Order,
   type OrderItem,
   pendingItems,
-  waitsForTime,
+  waitsForScheduledTime,
 } from '../../orders/order.ts';
-import { taskNamed } from '../../orders/tasks.ts';
+import { findTask } from '../../orders/tasks.ts';
 import type { FormerNameServers } from '../../orders/undo.ts';
-import { needsSignatures, silentOf, takesClicks } from '../../policy/policy.ts';
+import { needsSignatures, silentIds, acceptsClicks } from '../../policy/policy.ts';
 import type { Charge } from '../../zones/zone-tasks.ts';
 import {
   approvalsNeeded,
@@ -172,7 +172,7 @@ function waitingCard(order: Order, briefing: CardBriefing, isWhole: boolean): Me
       moreMenu('order_more', [
         (isWhole || needsSignatures(order.demand)) && reviewButton(order),
         isWhole && clickButton(order),
-        isWhole && takesClicks(order.demand) && commentButton(order),
+        isWhole && acceptsClicks(order.demand) && commentButton(order),
         orderButton(order, 'order_ask', 'Ask a question'),
         orderButton(order, 'order_cancel', 'Cancel'),
         ...(isWhole ? breakGlassButtons(order, briefing.decision) : []),
@@ -200,7 +200,7 @@ function closedCard(order: Order, briefing: CardBriefing): Message {
   ]);
   const all = present([
     stateLine(order, history),
-    ...(waitsForTime(order) ? timeLines(order, history) : []),
+    ...(waitsForScheduledTime(order) ? timeLines(order, history) : []),
     isPaused(order) && order.expiresAt && `Resume by ${moment(order.expiresAt)}`,
     ...(isUnknown ? [...knownLines(order), ...sentLines(order), NOT_AGAIN, ...hintLines(order)] : []),
     briefing.undo && undoText(briefing.undo),
@@ -237,7 +237,7 @@ function tenseOf(order: Order): 'to do' | 'done' {
 }
 
 function chargeOf({ task, items }: Order): Charge {
-  return taskNamed(task).charge(items.map(({ name }) => name));
+  return findTask(task).charge(items.map(({ name }) => name));
 }
 
 /** Approvers and deadline; one line per rule if several apply. */
@@ -413,7 +413,7 @@ export function accountLine(order: Order): string | undefined {
 }
 
 function notesOf({ task, items }: Order) {
-  return taskNamed(task).notes(items.map(({ name }) => name));
+  return findTask(task).notes(items.map(({ name }) => name));
 }
 
 /** `Renewed a week ago, for about €36.00`: a recent payment would be lost or repeated. */
@@ -427,7 +427,7 @@ export function pastLine({ last, now }: DraftBriefing): string | undefined {
       : `, for about ${amountsText(last.cost.sums)}`;
   return days > RECENT_DAYS
     ? undefined
-    : `:warning: ${taskNamed(last.order.task).words.done} ${daysAgo(days)}${price}`;
+    : `:warning: ${findTask(last.order.task).words.done} ${daysAgo(days)}${price}`;
 }
 
 /** Repeating a task within this time is unusual. */
@@ -539,7 +539,7 @@ function budgetText({ state }: Order, briefing: Briefing): string | undefined {
 
 function decisionFacts({ expiresAt }: Order, { approvers, decision, history }: Briefing): Fact[] {
   const ruled = decision !== undefined && isRuled(decision.demand) ? decision.demand : undefined;
-  const silent = silentOf(decision?.demand.requirements ?? []);
+  const silent = silentIds(decision?.demand.requirements ?? []);
   return [
     ['Open until', expiresAt && moment(expiresAt)],
     ['Needs', ruled && requirementLines(ruled, history).join('\n')],
@@ -639,7 +639,7 @@ function formatStateShort(order: Order, history: readonly HistoryEvent[]): strin
   const paused = pausedText(order);
   if (paused !== undefined) return paused;
   if (order.state === 'APPROVED' && waitsUntil(order) !== undefined) return 'Waiting for a retry';
-  if (waitsForTime(order) && order.sendAfter !== undefined) return timeText(order.sendAfter);
+  if (waitsForScheduledTime(order) && order.sendAfter !== undefined) return timeText(order.sendAfter);
   if (order.state !== 'CANCELLED' || stopOf(history) === undefined) return stateWords(order);
   // A request refused for load was still sent.
   return order.items.some(({ attempts }) => attempts > 0)

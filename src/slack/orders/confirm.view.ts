@@ -2,7 +2,7 @@ import { isDemoContext } from '../../accounts/account.ts';
 import type { DraftBriefing } from '../../approvals/briefing.ts';
 import type { Impact } from '../../names/impact.ts';
 import type { Order } from '../../orders/order.ts';
-import { taskNamed } from '../../orders/tasks.ts';
+import { findTask } from '../../orders/tasks.ts';
 import { actions, context, escapeText, lines, type Message, message } from '../kit/blocks.ts';
 import { accountLine, pastLine, restoreLines, systemText } from './card.view.ts';
 import { impactWarnings } from './impact.view.ts';
@@ -15,7 +15,7 @@ import { formatTaskNote } from './task-notes.view.ts';
 /** @param impact undefined for a task without risk */
 export function confirmMessage(order: Order, briefing: DraftBriefing, impact?: Impact | 'unseen'): Message {
   const title = `${isDemoContext(order.account.context) ? 'DEMO · ' : ''}${orderTitle(order)}?`;
-  const { words, notes } = taskNamed(order.task);
+  const { words, notes } = findTask(order.task);
   const restorable = restoreLines(order, briefing);
   // Known findings say what will stop working.
   const isSeen = impact !== undefined && impact !== 'unseen';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { OrderTaskName } from '../../orders/order.ts';
 import type { OrderTask } from '../../orders/order-task.ts';
-import { ORDER_TASKS, taskNamed } from '../../orders/tasks.ts';
+import { ORDER_TASKS, findTask } from '../../orders/tasks.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import type { Command, CommandCall, Feature, FormFeature } from '../feature.ts';
 import {
@@ -209,12 +209,12 @@ async function runNameservers(call: CommandCall): Promise<void> {
   else await openFromLine(call, nameserversForm, name === undefined ? {} : { name });
 }
 
-const restore = oneName(taskNamed('restore'));
+const restore = oneName(findTask('restore'));
 
 export const restoreForm = restore.form;
 
 function ownCommand(task: OrderTaskName, { usage, example, run }: Omit<Command, 'summary'>): Command {
-  return { usage, summary: taskNamed(task).words.summary, example, run };
+  return { usage, summary: findTask(task).words.summary, example, run };
 }
 
 /** Tasks for several names, or with forms opened elsewhere too. */

@@ -25,7 +25,7 @@ import { refusalToResolve, resolveOrder } from '../../orders/resolve.ts';
 import { retryOrder } from '../../orders/retry-button.ts';
 import { revealSecret } from '../../orders/reveal.ts';
 import { stopOrder } from '../../orders/stop.ts';
-import { taskNamed } from '../../orders/tasks.ts';
+import { findTask } from '../../orders/tasks.ts';
 import { undoOrder } from '../../orders/undo.ts';
 import { loadVisible } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
@@ -148,7 +148,7 @@ async function confirm(call: ActionCall): Promise<void> {
 
 /** With many deletions, no one would notice a mistake in the file later. */
 function isManyLost(order: Order): boolean {
-  return order.bulk !== undefined && taskNamed(order.task).risk === 'loses_name';
+  return order.bulk !== undefined && findTask(order.task).risk === 'loses_name';
 }
 
 async function confirmedMessage(call: Interaction, outcome: ConfirmOutcome): Promise<Message> {
@@ -269,7 +269,7 @@ async function reveal(call: ActionCall): Promise<void> {
     return call.respond(refusalText(refusal));
   }
   const view = secretView(outcome.order, outcome.secret.reveal());
-  await call.open(view, { undo: outcome.giveBack });
+  await call.open(view, { undo: outcome.putBack });
 }
 
 /** In a view, or as a file if too long. */
@@ -303,7 +303,7 @@ async function aboutOrder(
 
 /** Everything an order sends, for an approval form. File rows were opened before. */
 function sentByOrder({ context }: Interaction, order: Order): readonly KnownBlock[] {
-  const statement = order.bulk === undefined ? context.statementOf(order) : undefined;
+  const statement = order.bulk === undefined ? context.buildStatement(order) : undefined;
   // For a deletion, the name is everything.
   const sent = statement === undefined ? '' : briefText(statement);
   return wholeLines([sent !== '' && sent]);

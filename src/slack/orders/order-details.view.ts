@@ -1,7 +1,7 @@
 import type { ModalView, SectionBlock } from '@slack/types';
 import type { Briefing } from '../../approvals/briefing.ts';
 import type { Order } from '../../orders/order.ts';
-import { takesClicks } from '../../policy/policy.ts';
+import { acceptsClicks } from '../../policy/policy.ts';
 import { breakGlassButtons } from '../approvals/emergency.view.ts';
 import { findingBlocks, pauseButtons } from '../bulk/bulk.view.ts';
 import {
@@ -131,7 +131,7 @@ export function orderDetailsView({
         ? actions(`look_${order.id}`, [
             ...decisionButtons(order, true),
             clickButton(order),
-            takesClicks(order.demand) && commentButton(order),
+            acceptsClicks(order.demand) && commentButton(order),
             ...breakGlassButtons(order, briefing.decision),
           ])
         : []),

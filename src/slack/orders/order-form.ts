@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Account } from '../../accounts/account.ts';
 import type { PresetKind } from '../../names/presets.ts';
 import type { OrderTaskName, Ownership } from '../../orders/order.ts';
-import { taskNamed } from '../../orders/tasks.ts';
+import { findTask } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import { Secret } from '../../service/secret.ts';
 import type { FormFeature, Interaction, SubmissionCall, Submitted } from '../feature.ts';
@@ -130,7 +130,7 @@ function chosenReach(reach: AvailableInterfaces, { interface: chosen }: FormValu
 export function orderForm<const Task extends OrderTaskName>(
   options: OrderFormDeclaration & { readonly task: Task },
 ): FormFeature<Task> {
-  const { words } = taskNamed(options.task);
+  const { words } = findTask(options.task);
   const fields = fieldsFor(options, BOTH, {});
   return {
     form: { name: options.task, title: words.title, submit: words.submit, fields },
@@ -190,7 +190,7 @@ function reachOf(
 ): AvailableInterfaces {
   return account === undefined
     ? BOTH
-    : taskNamed(task).availableInterfaces(context.orders.interfacesOf(account));
+    : findTask(task).availableInterfaces(context.orders.interfacesOf(account));
 }
 
 async function render(
@@ -200,7 +200,7 @@ async function render(
   values: FormValues,
 ): Promise<FormView> {
   const { task, interfaces } = options;
-  const { words, constraints } = taskNamed(task);
+  const { words, constraints } = findTask(task);
   const account = await call.orderAccount();
   const reach = reachOf(options, call, account);
   const presets = presetsFor(options, call, account);
@@ -221,7 +221,7 @@ async function render(
 
 /** Issues of fields that the command fills. The form asks for the others. */
 function issuesOf(options: OrderFormDeclaration, given: FormValues): Record<string, string> {
-  const checked = taskNamed(options.task).check(inputOf(options, given));
+  const checked = findTask(options.task).check(inputOf(options, given));
   if (checked.ok) return {};
   return errorsByField(fieldProblems(checked.issues).filter(({ field }) => linesIn(given[field]).length > 0));
 }
@@ -295,7 +295,7 @@ function otherProblems(
   values: FormValues,
   found: readonly FieldProblem[],
 ): readonly FieldProblem[] {
-  const checked = taskNamed(options.task).check(inputOf(options, values));
+  const checked = findTask(options.task).check(inputOf(options, values));
   const fields = new Set(found.map(({ field }) => field));
   return checked.ok ? [] : fieldProblems(checked.issues).filter(({ field }) => !fields.has(field));
 }

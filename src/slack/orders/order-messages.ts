@@ -10,13 +10,13 @@ import { accountOwner, isFinal, isRequester, type Order, undoableUntil } from '.
 import type { OrderLogEntry } from '../../orders/order-events.ts';
 import type { OrderStore } from '../../orders/ports.ts';
 import type { ClaimedSubject, NotificationStore, PostedMessage } from '../../outbox/notifications.ts';
-import { type Asked, calledOf } from '../../policy/policy.ts';
+import { type RequirementPeople, notifiedIds } from '../../policy/policy.ts';
 import { isRuled } from '../approvals/decision.view.ts';
 import { emergencyNotice, emergencyRecipients } from '../approvals/emergency.view.ts';
 import { notSignedNotice, unsignedPartsOf } from '../approvals/not-signed.view.ts';
 import {
-  type CalledPerson,
-  calledPeople,
+  type NotifiedPerson,
+  notifiedPeople,
   copyCard,
   copyPurpose,
   remindPeople,
@@ -39,7 +39,7 @@ import {
 import { unmentioning } from '../outbound/plain-names.ts';
 import { type CardBriefing, noPlaceHint, orderCard, type UndoOffer } from './card.view.ts';
 import { logDiffersNotice } from './log-differs.view.ts';
-import { type CalledPeople, calledText } from './order.view.ts';
+import { type NotifiedPeople, notifiedText } from './order.view.ts';
 import { CARD, metadataOf, type PlannedOrder, type PlannedThread, type Thread } from './order-posts.ts';
 import { changedStatementOf, statementChangedNotice } from './statement-changed.view.ts';
 import { named, orderReply } from './thread.view.ts';
@@ -189,7 +189,7 @@ async function withoutMentions(
 async function notifyEmergency(
   context: SlackContext,
   planned: PlannedOrder,
-): Promise<ReadonlyMap<number, CalledPeople>> {
+): Promise<ReadonlyMap<number, NotifiedPeople>> {
   const { order, history } = planned;
   const entry = history.findLast((each) => each.kind === 'emergency_approved');
   if (entry === undefined) return new Map();
@@ -216,7 +216,7 @@ async function notifyChangedStatement(context: SlackContext, planned: PlannedThr
       version: ONCE,
       since,
       places: [async () => thread],
-      message: () => named(order, textMessage(calledText(called))),
+      message: () => named(order, textMessage(notifiedText(called))),
       metadata: metadataOf(order),
     });
   };
@@ -237,8 +237,8 @@ async function sendOnce(
     since,
     message,
   }: { readonly about: string; readonly since: Date; readonly message: () => Message },
-): Promise<CalledPeople> {
-  const results: CalledPerson[] = [];
+): Promise<NotifiedPeople> {
+  const results: NotifiedPerson[] = [];
   for (const userId of people) {
     const { state } = await send({
       since,
@@ -250,7 +250,7 @@ async function sendOnce(
     });
     results.push({ userId, state });
   }
-  return calledPeople(results);
+  return notifiedPeople(results);
 }
 
 /** Posted where it was requested; if the bot can't post there, sent to the requester. */
@@ -360,8 +360,8 @@ async function sendReplies(
 }
 
 /** Approvers of a closed order: by its rules, or by the settings. */
-function formerApprovers({ demand }: Order, general: Asked): readonly string[] {
-  return calledOf(isRuled(demand) ? demand.requirements : [general]);
+function formerApprovers({ demand }: Order, general: RequirementPeople): readonly string[] {
+  return notifiedIds(isRuled(demand) ? demand.requirements : [general]);
 }
 
 /** Nameservers can be restored for a while, if the old ones are known. */

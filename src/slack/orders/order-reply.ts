@@ -1,6 +1,6 @@
 import { loadDraftBriefing } from '../../approvals/briefing.ts';
 import type { RetryOutcome } from '../../orders/retry-button.ts';
-import { maySee } from '../../orders/visibility.ts';
+import { canSee } from '../../orders/visibility.ts';
 import { type Interaction, viewerOf } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
 import type { FieldErrors } from '../kit/form.ts';
@@ -36,6 +36,6 @@ export async function notPlacedMessage(
   outcome: Exclude<RetryOutcome, { readonly kind: 'accepted' }>,
 ): Promise<Message> {
   const isSeen =
-    outcome.kind === 'open_already' && (await maySee(call.context.orders, outcome.order, viewerOf(call)));
+    outcome.kind === 'open_already' && (await canSee(call.context.orders, outcome.order, viewerOf(call)));
   return notRequestedMessage(outcome, isSeen);
 }

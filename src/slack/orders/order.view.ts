@@ -15,13 +15,13 @@ import {
   pendingItems,
   periodOf,
   retryableItems,
-  waitsForTime,
+  waitsForScheduledTime,
 } from '../../orders/order.ts';
 import type { OrderLogEntry } from '../../orders/order-events.ts';
 import type { NextStep } from '../../orders/order-task.ts';
 import type { RecordFinding } from '../../orders/record-finding.ts';
-import { taskNamed } from '../../orders/tasks.ts';
-import { needsSignatures, takesClicks } from '../../policy/policy.ts';
+import { findTask } from '../../orders/tasks.ts';
+import { needsSignatures, acceptsClicks } from '../../policy/policy.ts';
 import { displayName } from '../../zones/names.ts';
 import { zoneFor } from '../../zones/rules.ts';
 import {
@@ -82,7 +82,7 @@ export function stateIcon(order: Order): string {
 
 /** Accepted for later by the service, without a known result. */
 export function isOnlyAccepted({ task, items }: Order, state: OrderState): boolean {
-  if (state !== 'SUCCEEDED' || taskNamed(task).nextStep === undefined) return false;
+  if (state !== 'SUCCEEDED' || findTask(task).nextStep === undefined) return false;
   return items.some(({ result }) => result?.resolvedBy === undefined);
 }
 
@@ -95,7 +95,7 @@ export function stateText(order: Order): string {
 }
 
 export function itemText(order: Order, item: OrderItem): string {
-  const { nextStep } = taskNamed(order.task);
+  const { nextStep } = findTask(order.task);
   return nextStep !== undefined && item.state === 'SUCCEEDED' && item.result?.resolvedBy === undefined
     ? 'Accepted'
     : ITEM_WORDS[item.state];
@@ -104,9 +104,9 @@ export function itemText(order: Order, item: OrderItem): string {
 /** Follow-up of an accepted item, with its documented deadline. */
 export function nextSteps(order: Order, item: OrderItem): string[] {
   if (item.state !== 'SUCCEEDED' || item.answeredAt === undefined) return [];
-  const lock = taskNamed(order.task).locksTransfers(item.name);
+  const lock = findTask(order.task).locksTransfers(item.name);
   const after = (days: number) => day(new Date((item.answeredAt?.getTime() ?? 0) + days * DAY_MS));
-  const { nextStep } = taskNamed(order.task);
+  const { nextStep } = findTask(order.task);
   const step =
     nextStep !== undefined && isOnlyAccepted(order, 'SUCCEEDED')
       ? NEXT_STEPS[nextStep](zoneFor(item.name).transfer.autoApproveDays, after)
@@ -123,7 +123,7 @@ export function saidUntil({ task, items }: Order): string[] {
 
 /** Display form of an item's name; IDNs in both forms. */
 export function itemName(order: { readonly task: Order['task'] }, name: string): string {
-  return taskNamed(order.task).zoneTask !== undefined ? displayName(name) : name;
+  return findTask(order.task).zoneTask !== undefined ? displayName(name) : name;
 }
 
 /** Short id of an order's plan or statement. */
@@ -139,13 +139,13 @@ export function orderTitle(order: Order, tense: 'to do' | 'done' = 'to do'): str
       ? itemName(order, first.name)
       : count(order.items.length, 'name');
   const period = periodOf(order.input);
-  const { verb, done } = taskNamed(order.task).words;
+  const { verb, done } = findTask(order.task).words;
   return `${tense === 'done' ? done : verb} ${what}${period === undefined ? '' : ` for ${count(period, 'year')}`}`;
 }
 
 /** The XML interface has no field for a client transaction id. */
 export function goesOverXml({ task, account, input }: Order): boolean {
-  return account.method === 'two_factor' || taskNamed(task).constraints(input).xml.length > 0;
+  return account.method === 'two_factor' || findTask(task).constraints(input).xml.length > 0;
 }
 
 export function formatContext(contextNumber: number | undefined): string {
@@ -182,17 +182,17 @@ export interface LapsedApprovals {
   readonly isUncertain: boolean;
 }
 
-export interface CalledPeople {
+export interface NotifiedPeople {
   /** Delivered. */
   readonly reached: readonly string[];
   /** Delayed: it is night for them, or Slack is busy. */
   readonly waiting: readonly string[];
 }
 
-export const NOBODY_CALLED: CalledPeople = { reached: [], waiting: [] };
+export const NOBODY_CALLED: NotifiedPeople = { reached: [], waiting: [] };
 
 /** `I messaged @Ada and @Bo.` */
-export function calledText({ reached, waiting }: CalledPeople): string {
+export function notifiedText({ reached, waiting }: NotifiedPeople): string {
   const names = (people: readonly string[]) => people.map(mention).join(', ');
   const sentences = present([
     reached.length > 0 && `I messaged ${names(reached)}.`,
@@ -347,7 +347,7 @@ export function decisionButtons(order: Order, isWhole: boolean): Button[] {
 
 /** Approve, next to Sign, for people whose approval needs no signature. */
 export function clickButton(order: Order): Button | undefined {
-  const isMixed = needsSignatures(order.demand) && takesClicks(order.demand);
+  const isMixed = needsSignatures(order.demand) && acceptsClicks(order.demand);
   return isMixed ? orderButton(order, 'order_approve', 'Approve') : undefined;
 }
 
@@ -425,7 +425,7 @@ export function seenInRecords(order: Order): string[] {
 
 function listState(order: Order): string {
   if (isPaused(order)) return 'paused until someone resumes or stops it';
-  if (waitsForTime(order)) return 'approved and scheduled';
+  if (waitsForScheduledTime(order)) return 'approved and scheduled';
   if (order.task === 'mandate' && order.state === 'SUCCEEDED') return stateText(order).toLowerCase();
   return isOnlyAccepted(order, order.state) ? 'accepted' : STATES[order.state].words;
 }
@@ -438,7 +438,7 @@ export function orderLine(order: Order): string {
 export function ownOrderLine(order: Order): string {
   const { state, expiresAt } = order;
   const until = state === 'PENDING' && expiresAt !== undefined ? ` · open until ${moment(expiresAt)}` : '';
-  const time = state === 'PENDING' || waitsForTime(order) ? chosenTime(order) : undefined;
+  const time = state === 'PENDING' || waitsForScheduledTime(order) ? chosenTime(order) : undefined;
   const sent = time === undefined ? '' : ` · sends ${moment(time)}`;
   return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${listState(order)}${sent}${until}`;
 }

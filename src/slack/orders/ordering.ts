@@ -4,7 +4,7 @@ import type { BulkRequest } from '../../orders/bulk/request-bulk.ts';
 import type { OrderTaskName, Ownership } from '../../orders/order.ts';
 import { type RequestOutcome, requestOrder } from '../../orders/request-order.ts';
 import { type RetryOutcome, retryOrder } from '../../orders/retry-button.ts';
-import { taskNamed } from '../../orders/tasks.ts';
+import { findTask } from '../../orders/tasks.ts';
 import type { Secret } from '../../service/secret.ts';
 import type { CommandCall, Interaction } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
@@ -71,8 +71,8 @@ export async function refusalOfAccount(
 ): Promise<Message | undefined> {
   const active = account ?? (await call.orderAccount());
   if (active === undefined) return undefined;
-  const issue = taskNamed(task).unsupported(call.context.orders.interfacesOf(active));
-  return issue && textMessage(incapableText(active, taskNamed(task), issue));
+  const issue = findTask(task).unsupported(call.context.orders.interfacesOf(active));
+  return issue && textMessage(incapableText(active, findTask(task), issue));
 }
 
 /**
@@ -85,7 +85,7 @@ export async function refusalOfPolicy(
   task: OrderTaskName,
   input: unknown,
 ): Promise<Message | undefined> {
-  const [name, ...others] = taskNamed(task).namesIn(input);
+  const [name, ...others] = findTask(task).namesIn(input);
   const account = await call.orderAccount();
   if (name === undefined || others.length > 0 || account === undefined) return undefined;
   const rules = await rulesRefusing(call.context.orders, {

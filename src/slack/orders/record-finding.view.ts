@@ -66,9 +66,9 @@ function dayOf(moment: string): string {
 
 function nameServersText(shown: {
   readonly nameServers: readonly string[];
-  readonly areAskedFor: boolean;
+  readonly areRequested: boolean;
 }): string {
-  if (shown.areAskedFor) return 'the requested nameservers';
+  if (shown.areRequested) return 'the requested nameservers';
   return shown.nameServers.length === 0
     ? 'no nameservers'
     : `other nameservers: ${firstOf(shown.nameServers, LISTED)}`;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { taskNamed } from '../../orders/tasks.ts';
+import { findTask } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import type { Feature } from '../feature.ts';
 import { choiceField, type FieldDisplay, type FormValues, field, TYPED, typedField } from '../kit/form.ts';
@@ -82,7 +82,7 @@ export const redirects = {
   commands: [
     {
       usage: 'redirect [SOURCE]',
-      summary: taskNamed('redirect').words.summary,
+      summary: findTask('redirect').words.summary,
       example: '/domain redirect www.cafe.rest',
       takesTime: true,
       run: (call) => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { taskNamed } from '../../orders/tasks.ts';
+import { findTask } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import type { Feature } from '../feature.ts';
 import { type FormValues, TYPED_LINES, typedField } from '../kit/form.ts';
@@ -56,7 +56,7 @@ export const sslContacts = {
   commands: [
     {
       usage: 'ssl-contact [ID]',
-      summary: taskNamed('ssl-contact').words.summary,
+      summary: findTask('ssl-contact').words.summary,
       example: '/domain ssl-contact 501',
       takesTime: true,
       run: (call) => {

@@ -3,7 +3,7 @@ import { accountName } from '../../accounts/account.ts';
 import { groupBy, present } from '../../lib/collections.ts';
 import { accountOwner, EVIDENCE, type Order, type OrderItem } from '../../orders/order.ts';
 import type { AnyOrderLogEntry, OrderLogEntry } from '../../orders/order-events.ts';
-import { taskNamed } from '../../orders/tasks.ts';
+import { findTask } from '../../orders/tasks.ts';
 import {
   approverName,
   countedApprovers,
@@ -42,8 +42,8 @@ import { answerButtons, otherObjectLines } from './answer.view.ts';
 import {
   approverList,
   briefResult,
-  type CalledPeople,
-  calledText,
+  type NotifiedPeople,
+  notifiedText,
   formatLapsed,
   formatPart,
   goesOverXml,
@@ -75,7 +75,7 @@ export function orderReply(
   event: HistoryEvent,
   approvers: readonly string[],
   now?: Date,
-  called: CalledPeople = NOBODY_CALLED,
+  called: NotifiedPeople = NOBODY_CALLED,
 ): Message | undefined {
   switch (event.kind) {
     case 'requested':
@@ -226,11 +226,11 @@ function escalatedReply(
   order: Order,
   { to, toAdmins }: HistoryEventOf<'escalated'>,
   approvers: readonly string[],
-  called: CalledPeople,
+  called: NotifiedPeople,
 ): Message {
   const should = to.length === 0 ? '' : ` ${approverList(to)} should know.`;
   const isOnlyMentioned = !toAdmins && called.reached.length + called.waiting.length === 0;
-  const told = isOnlyMentioned ? '' : `${calledText(called)} `;
+  const told = isOnlyMentioned ? '' : `${notifiedText(called)} `;
   const can = approvers.length === 0 ? '' : ` ${approverList(approvers)} can approve.`;
   return reply(
     order,
@@ -266,12 +266,12 @@ function approvedReply(order: Order, event: HistoryEventOf<'approved'>): Message
     progress !== undefined && isRuled(progress)
       ? `Still needed: ${missingLines(progress).join('; ')}.`
       : `${count(missing, 'more approval')} ${missing === 1 ? 'is' : 'are'} needed.`;
-  const stricter =
+  const mergeStricter =
     progress?.isStricter === true
       ? ' That’s more than when it was requested; the requirements changed since.'
       : '';
   return textMessage(
-    `:ballot_box_with_check: ${approverName(event.actor, [event])} approved${reasonSuffix(event)}.${gone} ${more}${stricter}${unseenAtApproval(event)}`,
+    `:ballot_box_with_check: ${approverName(event.actor, [event])} approved${reasonSuffix(event)}.${gone} ${more}${mergeStricter}${unseenAtApproval(event)}`,
   );
 }
 
@@ -634,7 +634,7 @@ function endWords(
   { kind, state, outcome, through }: AnyOrderLogEntry,
 ): string | undefined {
   const end = outcome ?? (kind === 'finished' ? state : undefined);
-  const isAccepted = taskNamed(task).nextStep !== undefined && kind !== 'resolved' && through !== 'resolved';
+  const isAccepted = findTask(task).nextStep !== undefined && kind !== 'resolved' && through !== 'resolved';
   return end === 'SUCCEEDED' && isAccepted ? 'accepted' : end && STATES[end].words;
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { taskNamed } from '../../orders/tasks.ts';
+import { findTask } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import type { Feature } from '../feature.ts';
 import { type FieldDisplay, typedField } from '../kit/form.ts';
@@ -74,7 +74,7 @@ export const users = {
   commands: [
     {
       usage: 'user',
-      summary: taskNamed('user').words.summary,
+      summary: findTask('user').words.summary,
       example: '/domain user',
       takesTime: true,
       run: (call) => openFromLine(call, userForm, {}, { words: call.words, used: 0 }),

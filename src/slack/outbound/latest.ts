@@ -16,7 +16,7 @@ export interface Latest {
 const MAX_ATTEMPTS = 10;
 
 /** Above this, the oldest keys are forgotten. */
-const MAX_ASKED = 1_000;
+const MAX_HELD_NAMES = 1_000;
 
 /** @param activity for the log */
 export function createLatest(activity: string, log: Log): Latest {
@@ -27,7 +27,7 @@ export function createLatest(activity: string, log: Log): Latest {
     run(key, call, askedAt = '') {
       if (askedAt < (asked.get(key) ?? '')) return Promise.resolve();
       if (askedAt !== '') {
-        if (asked.size >= MAX_ASKED) asked.clear();
+        if (asked.size >= MAX_HELD_NAMES) asked.clear();
         asked.set(key, askedAt);
       }
       const before = latest.get(key)?.attempt;

@@ -4,7 +4,7 @@ import type { Log } from '../../lib/log.ts';
 import { isOver } from '../../orders/clock.ts';
 import {
   type ClaimedSubject,
-  keyOfSubject,
+  subjectKey,
   type MessagePlace,
   type Notification,
   type NotificationStore,
@@ -208,7 +208,7 @@ async function post(pass: Pass, wanted: WantedNotification): Promise<SentNotific
       if (!cannotPost(error, since, now())) return putOff(pass, purpose, error, undefined);
       log.warn({ err: error, ...about(claim), purpose, channelId }, 'a message can’t be posted here');
       if (wanted.alertsAdmins && channelId !== undefined)
-        await notifications.noteRefused({ kind: 'place', id: channelId }, error.code ?? error.kind, now());
+        await notifications.recordRefusal({ kind: 'place', id: channelId }, error.code ?? error.kind, now());
       refusal = error;
     }
   }
@@ -283,7 +283,7 @@ async function keepingLease<T>(context: NotifierDeps, subject: Subject, work: ()
 }
 
 function about(subject: Subject) {
-  return { subject: keyOfSubject(subject) };
+  return { subject: subjectKey(subject) };
 }
 
 /** Stored version: essence on the first line. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ORDER_TASK_NAMES } from '../../orders/order.ts';
-import { taskNamed } from '../../orders/tasks.ts';
+import { findTask } from '../../orders/tasks.ts';
 import type { PolicyRule } from '../../policy/policy.ts';
 import { type PolicyIssue, parseRules, type RuleField, ruleToText } from '../../policy/rule-text.ts';
 import {
@@ -46,7 +46,7 @@ const declared = z.object({
     {
       ...{ all: 'Everything', charge: 'Paid tasks', risk: 'Tasks that can lose a name or take it down' },
       ...Object.fromEntries(
-        ORDER_TASK_NAMES.map((name) => [name, `${name}: ${taskNamed(name).words.title}`]),
+        ORDER_TASK_NAMES.map((name) => [name, `${name}: ${findTask(name).words.title}`]),
       ),
     },
     ITEMS,

@@ -2,10 +2,10 @@ import { present } from '../../lib/collections.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/duration.ts';
 import { formatAmount } from '../../money/amount.ts';
 import { ORDER_TASK_NAMES } from '../../orders/order.ts';
-import { taskNamed } from '../../orders/tasks.ts';
+import { findTask } from '../../orders/tasks.ts';
 import type { LoggedChange } from '../../policy/change-log.ts';
 import type { PolicySettings } from '../../policy/evaluate.ts';
-import { askedOf, isGroup, type PolicyRule, type RuleReference } from '../../policy/policy.ts';
+import { requirementPeople, isGroup, type PolicyRule, type RuleReference } from '../../policy/policy.ts';
 import {
   describeRule,
   type NamePart,
@@ -29,7 +29,7 @@ const SHOWN = 8;
 /** Plural noun; unknown tasks are shown by name. */
 export function taskNoun(task: string): string {
   const known = ORDER_TASK_NAMES.find((name) => name === task);
-  return known === undefined ? code(task) : taskNamed(known).words.plural;
+  return known === undefined ? code(task) : findTask(known).words.plural;
 }
 
 function joined(parts: readonly string[], last = 'and'): string {
@@ -129,7 +129,7 @@ export function ruleSentence(rule: PolicyRule, locale: string): string {
 /** The two built-in rules that apply with every policy, from the settings. */
 export function implicitSentences(settings: PolicySettings): string[] {
   const { approvalTasks, approvalsRequired } = settings;
-  const { approvers } = askedOf(settings.approvers, settings.silentApprovers);
+  const { approvers } = requirementPeople(settings.approvers, settings.silentApprovers);
   const listed = joined(approvalTasks.map(taskNoun));
   return present([
     approvalTasks.length > 0 &&

@@ -4,7 +4,7 @@ import { DAY_MS } from '../../lib/duration.ts';
 import { amountsByName } from '../../money/order-cost.ts';
 import type { OrderTaskName } from '../../orders/order.ts';
 import { ORDER_TASK_NAMES } from '../../orders/order.ts';
-import { taskNamed } from '../../orders/tasks.ts';
+import { findTask } from '../../orders/tasks.ts';
 import type { Policy, PolicyInForce } from '../../policy/policy.ts';
 import { type PastOrder, replay } from '../../policy/replay.ts';
 import { type FactOrder, gatherFacts } from '../../policy/rule-facts.ts';
@@ -67,7 +67,7 @@ function readNames(task: OrderTaskName, words: readonly string[], requesterId: s
   const input = task === 'renew' ? { period: hasPeriod ? Number(last) : 1 } : {};
   // The text has no account.
   const asked = { task, input, requesterId, usesTeamAccount: false };
-  const { zoneTask, nameField, namesIn } = taskNamed(task);
+  const { zoneTask, nameField, namesIn } = findTask(task);
   if (zoneTask === undefined) {
     const names = given.flatMap((word) => namesIn({ [nameField]: word }));
     return names.length < given.length

@@ -1,4 +1,4 @@
-import { draftBase, movedUp, removeRule } from '../../policy/drafts.ts';
+import { draftBase, moveRuleUp, removeRule } from '../../policy/drafts.ts';
 import { STARTING_POINTS } from '../../policy/starting-points.ts';
 import { policyToYaml } from '../../policy/yaml.ts';
 import { type ActionCall, type CommandCall, type Feature, formOrigin } from '../feature.ts';
@@ -59,7 +59,7 @@ async function openRule(call: ActionCall, name: string | undefined): Promise<voi
 async function moveUp(call: ActionCall): Promise<void> {
   const { position, name } = readRuleValue(call.value);
   const problem = await editDraft(call, (rules) => {
-    const moved = movedUp(rules, position, name);
+    const moved = moveRuleUp(rules, position, name);
     return moved === undefined ? { problem: NOTES.noRule } : { rules: moved };
   });
   await showUpdated(call, pageWith(position - 2), problem);

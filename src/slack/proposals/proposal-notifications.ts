@@ -1,4 +1,4 @@
-import { calledPeople, silentPeople } from '../../approvals/approvers.ts';
+import { notifiedPeople, silentPeople } from '../../approvals/approvers.ts';
 import type { Proposal } from '../../approvals/proposals/proposal.ts';
 import { defaultRequirement } from '../../approvals/requirements.ts';
 import { HOUR_MS } from '../../lib/duration.ts';
@@ -102,7 +102,7 @@ async function confirmersToNotify(
   const [progress, settings] = await Promise.all([proposals.progressOf(proposal), savedSettings()]);
   const named = progress.map(({ requirement }) => requirement);
   const asked = named.length === 0 ? [defaultRequirement(settings, [])] : named;
-  const { people } = await calledPeople(directory, asked, new Map());
+  const { people } = await notifiedPeople(directory, asked, new Map());
   // Others don't see a direct message with the proposer.
   const isSeen = origin !== undefined && /^[CG]/.test(origin.channelId);
   const { approvalChannel } = settings;

@@ -3,7 +3,7 @@ import type { ChannelSetting, SettingChange, SettingName } from '../../config/se
 import { present } from '../../lib/collections.ts';
 import type { Finding } from '../../ops/doctor/finding.ts';
 import { ORDER_TASK_NAMES, type OrderTaskName } from '../../orders/order.ts';
-import { taskNamed } from '../../orders/tasks.ts';
+import { findTask } from '../../orders/tasks.ts';
 import {
   actions,
   button,
@@ -43,7 +43,7 @@ export const SETTING_FIELDS: Readonly<Record<SettingName, FieldDisplay>> = {
     kind: 'picks',
     options: ORDER_TASK_NAMES.map((name) => ({
       value: name,
-      text: `${name}: ${taskNamed(name).words.title}`,
+      text: `${name}: ${findTask(name).words.title}`,
     })),
     hint: 'Others are carried out at once, unless a rule of /domain policy says otherwise.',
   },
@@ -136,7 +136,7 @@ export function settingLines(changes: readonly SettingChange[]): string[] {
 }
 
 const DANGERS: readonly {
-  readonly of: (task: ReturnType<typeof taskNamed>) => boolean;
+  readonly of: (task: ReturnType<typeof findTask>) => boolean;
   readonly words: string;
 }[] = [
   { of: ({ effect }) => effect === 'charge', words: 'this costs money' },
@@ -151,7 +151,7 @@ function freedTasks({ before, after }: SettingChange): string[] {
     (task) => waited.has(task) && !waits.has(task),
   );
   return DANGERS.flatMap(({ of, words }) => {
-    const tasks = freed.filter((task) => of(taskNamed(task)));
+    const tasks = freed.filter((task) => of(findTask(task)));
     return tasks.length === 0
       ? []
       : [`:warning: ${tasks.join(', ')}: ${words} and no longer needs approval.`];

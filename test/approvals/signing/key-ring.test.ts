@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type KeyLog, keyRingOf, type Trust } from '../../../src/approvals/signing/key-ring.ts';
+import { type KeyLog, buildKeyRing, type Trust } from '../../../src/approvals/signing/key-ring.ts';
 import { addedKey, newLog, newSigner, revoking, rootsOf, VERIFIER, vouching } from './sample.ts';
 
 const [anna, bob, carol, mallory] = ['U0ANNA', 'U0BOB', 'U0CAROL', 'U0MALLORY'].map((id) =>
@@ -21,7 +21,7 @@ const revoked = (
 const trust: Trust = { roots: rootsOf(anna), verifier: VERIFIER, left: new Set() };
 
 async function counting(log: KeyLog, changes: Partial<Trust> = {}): Promise<string[]> {
-  const ring = await keyRingOf(log, { ...trust, ...changes });
+  const ring = await buildKeyRing(log, { ...trust, ...changes });
   return [...ring.counting.values()].map(({ owner }) => owner).sort();
 }
 
@@ -31,7 +31,7 @@ test('a root counts, and so does a key with a chain of vouchers to one', async (
     [bob, carol],
   ]);
   expect(await counting(log)).toEqual(['U0ANNA', 'U0BOB', 'U0CAROL']);
-  const { counting: keys } = await keyRingOf(log, trust);
+  const { counting: keys } = await buildKeyRing(log, trust);
   expect(keys.get(carol.authenticator.fingerprint)?.chain.map(({ challenge }) => challenge.by)).toEqual([
     'U0BOB',
     'U0ANNA',
@@ -89,7 +89,7 @@ test('a revoked root no longer counts', async () => {
 test('a key of another host doesn’t count', async () => {
   const log = newLog(everybody, [[anna, bob]]);
   const moved = { ...log, added: log.added.map((key) => ({ ...key, host: 'old.example' })) };
-  const ring = await keyRingOf(moved, trust);
+  const ring = await buildKeyRing(moved, trust);
   expect(ring.keys.map(({ counts }) => counts)).toEqual(everybody.map(() => 'other_host'));
 });
 

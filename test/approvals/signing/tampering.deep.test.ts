@@ -7,7 +7,7 @@ import {
   differenceOf,
 } from '../../../src/approvals/signing/approval.ts';
 import { createVerifier, vouchAssertion } from '../../../src/approvals/signing/assertion.ts';
-import { type KeyLog, keyRingOf } from '../../../src/approvals/signing/key-ring.ts';
+import { type KeyLog, buildKeyRing } from '../../../src/approvals/signing/key-ring.ts';
 import { coseOfSpki, fingerprintOf, spkiOfCose } from '../../../src/approvals/signing/public-key.ts';
 import type { Misbehaviour } from '../../support/authenticator.ts';
 import { HERE, newLog, newNonce, newSigner, rootsOf } from './sample.ts';
@@ -34,7 +34,7 @@ const signed: ApprovalSignature = { signature: carol.authenticator.assert(challe
 /** Whether Carol's approval counts. The verifier is new, so that it remembers nothing. */
 async function counts(approval: ApprovalSignature, keys: KeyLog = log, userId = 'U0CAROL'): Promise<boolean> {
   const verifier = createVerifier(HERE);
-  const ring = await keyRingOf(keys, { roots, verifier, left: new Set() });
+  const ring = await buildKeyRing(keys, { roots, verifier, left: new Set() });
   return (await differenceOf({ userId, signed: approval }, subject, ring, verifier)) === undefined;
 }
 
@@ -116,7 +116,7 @@ test('of 1,000 random changes of a chain none stays valid', async () => {
 
 test('an approval is only for its approver, statement, version and order', async () => {
   const verifier = createVerifier(HERE);
-  const ring = await keyRingOf(log, { roots, verifier, left: new Set() });
+  const ring = await buildKeyRing(log, { roots, verifier, left: new Set() });
   const differs = (changes: Partial<typeof subject>, userId = 'U0CAROL') =>
     differenceOf({ userId, signed }, { ...subject, ...changes }, ring, verifier);
   expect(await differs({})).toBeUndefined();

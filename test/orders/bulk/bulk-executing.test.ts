@@ -9,7 +9,7 @@ import { stopOrder } from '../../../src/orders/stop.ts';
 import { Secret } from '../../../src/service/secret.ts';
 import { refusalText } from '../../../src/slack/orders/refusal.view.ts';
 import { acceptedOf, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from '../rig.ts';
-import { renewalOf } from '../sample.ts';
+import { buildRenewal } from '../sample.ts';
 import { DONE, fails, type ScriptedService, untilAborted } from '../scripted-service.ts';
 
 /* Bulk orders on the real store. */
@@ -159,7 +159,7 @@ describe('its rows', () => {
     expect(rig.service.received).toHaveLength(45);
     for (const [index, { name, input }] of rows.entries()) {
       const sent = rig.service.received.filter(({ ctid }) => ctid === `${order.id}.${index + 1}`);
-      expect(sent.map(({ description }) => description)).toEqual([renewalOf(name, input.period)]);
+      expect(sent.map(({ description }) => description)).toEqual([buildRenewal(name, input.period)]);
     }
   });
 

@@ -87,10 +87,10 @@ function lookAt(teamAccount = ACCOUNT) {
 /** One of several bots, or a restarted one, can't read the group. */
 async function cannotRead(code: string): Promise<void> {
   const kept = new Promise<void>((resolve, reject) => {
-    const noteRefused: NotificationStore['noteRefused'] = (...args) =>
-      notifications.noteRefused(...args).then(resolve, reject);
+    const recordRefusal: NotificationStore['noteRefused'] = (...args) =>
+      notifications.recordRefusal(...args).then(resolve, reject);
     noteUnreadableGroup(
-      { notifications: { ...notifications, noteRefused }, now, log },
+      { notifications: { ...notifications, recordRefusal }, now, log },
       'S0OPS',
       new SlackApiError('refused', 'usergroups.users.list', { code }),
     );

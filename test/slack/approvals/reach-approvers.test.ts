@@ -2,7 +2,7 @@ import { type Message, startWorkspace, type Workspace } from '@domain-steward/sl
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readConfig, type TeamSettings } from '../../../src/config/environment.ts';
-import { withSaved } from '../../../src/config/settings.ts';
+import { applySavedSettings } from '../../../src/config/settings.ts';
 import type { OrdersContext } from '../../../src/orders/context.ts';
 import type { Order } from '../../../src/orders/order.ts';
 import { Secret } from '../../../src/service/secret.ts';
@@ -64,7 +64,7 @@ function notify(
   changed: Partial<TeamSettings> = {},
 ): Promise<void> {
   const directory = createDirectory(web, workspace.teamId);
-  const settings = async () => ({ ...withSaved(team, {}), ...changed });
+  const settings = async () => ({ ...applySavedSettings(team, {}), ...changed });
   const planner = createOrderPlanner(
     slackContextWith({
       web,
@@ -76,7 +76,7 @@ function notify(
       }),
       savedSettings: settings,
       ...NOTHING_KNOWN,
-      statementOf: statedBy,
+      buildStatement: statedBy,
       adminsToNotify,
       now: () => now,
       log: pino({ level: 'silent' }),

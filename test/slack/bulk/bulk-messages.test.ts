@@ -45,7 +45,7 @@ const context = () =>
     orders: contextWith({ store: rig.store, ...NO_MONEY, servicePlaces: PLACES, now: () => now }),
     savedSettings: async () => newTeamSettings(),
     ...NOTHING_KNOWN,
-    statementOf: statedBy,
+    buildStatement: statedBy,
     adminsToNotify: async () => ['U0ADA'],
     now: () => now,
     log: pino({ level: 'silent' }),

@@ -5,7 +5,7 @@ import type { Briefing } from '../../../src/approvals/briefing.ts';
 import type { OrderCost } from '../../../src/money/prices.ts';
 import type { Impact, ImpactItem } from '../../../src/names/impact.ts';
 import type { Order } from '../../../src/orders/order.ts';
-import { taskNamed } from '../../../src/orders/tasks.ts';
+import { findTask } from '../../../src/orders/tasks.ts';
 import { orderDetailsView } from '../../../src/slack/orders/order-details.view.ts';
 import { newBulk, newDemand } from '../../orders/sample.ts';
 import { newBriefing } from '../../support/briefing.ts';
@@ -55,7 +55,7 @@ function impactOf(...items: readonly ImpactItem[]): Impact {
 }
 
 function ofTask(task: Order['task'], changes: Partial<Order> = {}, names: readonly string[] = NAMES): Order {
-  const checked = taskNamed(task).check(SAMPLE_INPUTS[task]);
+  const checked = findTask(task).check(SAMPLE_INPUTS[task]);
   if (!checked.ok) throw new Error(`the sample for ${task} is wrong`);
   return sampleOrder('PENDING', { task, input: checked.input, ...changes }, names);
 }

@@ -60,7 +60,7 @@ function notifyOrder(
     }),
     savedSettings: settings,
     ...NOTHING_KNOWN,
-    statementOf: statedBy,
+    buildStatement: statedBy,
     adminsToNotify: async () => ['U0ADA'],
     now,
     log: pino({ level: 'silent' }),

@@ -7,7 +7,7 @@ import {
   type OrderState,
 } from '../../../src/orders/order.ts';
 import type { StatedObject, Statement } from '../../../src/orders/statement-shape.ts';
-import { taskNamed } from '../../../src/orders/tasks.ts';
+import { findTask } from '../../../src/orders/tasks.ts';
 import { homeBlocks } from '../../../src/slack/home/home.view.ts';
 import { type Message, message } from '../../../src/slack/kit/blocks.ts';
 import { answersOf } from '../../../src/slack/orders/answer.view.ts';
@@ -77,7 +77,7 @@ describe('a card', () => {
 
   it.each(ORDER_TASK_NAMES)('for the task %s', (task) => {
     const input = SAMPLE_INPUTS[task];
-    const checked = taskNamed(task).check(input);
+    const checked = findTask(task).check(input);
     if (!checked.ok) throw new Error(`the sample for ${task} is wrong: ${JSON.stringify(checked.issues)}`);
     const order = sampleOrder(
       'PENDING',

@@ -7,7 +7,7 @@ const dates = { expiresAt: '2029-06-20T12:00:00.000Z', before: '2027-06-20T12:00
 
 test.each<[RecordFinding, string]>([
   [
-    { code: 'nameservers_seen', nameServers: TEN, areAskedFor: false },
+    { code: 'nameservers_seen', nameServers: TEN, areRequested: false },
     'The registry shows other nameservers: ns0.example, ns1.example, ns2.example, ns3.example, ns4.example, ns5.example and 4 more.',
   ],
   [

@@ -1,6 +1,6 @@
 import type { Order, OrderItem, OrderState, OrderTaskName } from '../../../src/orders/order.ts';
-import { ctidOf } from '../../../src/orders/order.ts';
-import { statementOf } from '../../../src/orders/statement.ts';
+import { itemCtid } from '../../../src/orders/order.ts';
+import { buildStatement } from '../../../src/orders/statement.ts';
 import type { Statement } from '../../../src/orders/statement-shape.ts';
 import type { Message } from '../../../src/slack/kit/blocks.ts';
 import { type CardBriefing, orderCard } from '../../../src/slack/orders/card.view.ts';
@@ -10,7 +10,7 @@ import { approvedBy } from '../../support/log.ts';
 
 /** The statement of a sample. */
 export function statedBy(order: Order): Statement {
-  return statementOf(order, PLACES);
+  return buildStatement(order, PLACES);
 }
 
 /** An order's card, with its statement. */
@@ -80,7 +80,7 @@ export function sampleOrder(
     items: names.map((name, index) => ({
       n: index + 1,
       name,
-      ctid: ctidOf(id, index + 1, names.length),
+      ctid: itemCtid(id, index + 1, names.length),
       state: ITEM_STATE[state],
       attempts: 0,
       notBefore: undefined,

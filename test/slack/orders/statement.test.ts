@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Order } from '../../../src/orders/order.ts';
 import { ORDER_TASK_NAMES, type OrderTaskName } from '../../../src/orders/order.ts';
 import type { StatedRequest, StatedValue, Statement } from '../../../src/orders/statement-shape.ts';
-import { taskNamed } from '../../../src/orders/tasks.ts';
+import { findTask } from '../../../src/orders/tasks.ts';
 import { planCells } from '../../../src/slack/bulk/bulk.view.ts';
 import { type HomeData, homeBlocks } from '../../../src/slack/home/home.view.ts';
 import type { AnyBlock } from '../../../src/slack/kit/blocks.ts';
@@ -208,9 +208,9 @@ const approves = (blocks: readonly AnyBlock[]) =>
 test.each(ORDER_TASK_NAMES)('%s: every value of every field is shown where it is approved', (task) => {
   fc.assert(
     fc.property(fc.oneof(...INPUTS[task]), fc.boolean(), (input, isBulk) => {
-      const checked = taskNamed(task).check(input);
+      const checked = findTask(task).check(input);
       if (!checked.ok) throw new Error(JSON.stringify(checked.issues));
-      const hasSecret = taskNamed(task).secretField !== undefined;
+      const hasSecret = findTask(task).secretField !== undefined;
       const order = sampleOrder(
         'PENDING',
         {

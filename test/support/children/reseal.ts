@@ -1,7 +1,7 @@
 // Seals all credentials with the first key, as the bot does at its start.
 import { createAccounts } from '../../../src/accounts/accounts.ts';
 import { createVault } from '../../../src/accounts/vault.ts';
-import { credentialsKeysOf } from '../../../src/config/credentials-key.ts';
+import { loadCredentialsKeys } from '../../../src/config/credentials-key.ts';
 import { readConfig } from '../../../src/config/environment.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { createAccountStore } from '../../../src/store/accounts.ts';
@@ -13,7 +13,7 @@ const database = openDatabase({ url: config.databaseUrl?.reveal() ?? '', log });
 const accounts = createAccounts({
   teamId: 'T0STEWARD',
   store: createAccountStore(database),
-  vault: createVault(credentialsKeysOf(config)),
+  vault: createVault(loadCredentialsKeys(config)),
   now: () => new Date(),
   log,
   createClient: () => {

@@ -1,4 +1,4 @@
-import type { AddedKey, NotCounting } from '../../../approvals/signing/key-ring.ts';
+import type { AddedKey, InvalidReason } from '../../../approvals/signing/key-ring.ts';
 import {
   actions,
   button,
@@ -16,7 +16,7 @@ import { pageControls, pageOf } from '../../kit/pages.ts';
 /* `/domain key`: passkeys, their validity and their chain of trust. */
 
 export interface ShownKey extends AddedKey {
-  readonly counts: 'yes' | NotCounting;
+  readonly counts: 'yes' | InvalidReason;
   readonly through: readonly string[];
   readonly mayVouch: boolean;
   readonly mayRevoke: boolean;
@@ -32,7 +32,7 @@ export interface ShownKeys {
   readonly notice: string | undefined;
 }
 
-const WHY_NOT: Readonly<Record<NotCounting, string>> = {
+const WHY_NOT: Readonly<Record<InvalidReason, string>> = {
   not_vouched: 'not valid yet: no one with a valid passkey has vouched for it',
   revoked: 'revoked',
   left: 'not valid: its owner left the workspace',
