@@ -30,7 +30,7 @@ import { createWhoisClient } from '../registry/whois/client.ts';
 import { createServiceClient } from '../service/client.ts';
 import { credentialInterfaces } from '../service/interfaces.ts';
 import { limitLinkTries } from '../slack/accounts/link.ts';
-import { createAdminsToNotify, departureOf } from '../slack/admins/admins.ts';
+import { createAdminsToNotify, findDeparture } from '../slack/admins/admins.ts';
 import { pageWords } from '../slack/approvals/signing/page-words.ts';
 import type { SlackContext } from '../slack/context.ts';
 import { formatCalendarEvent } from '../slack/expiry/calendar.view.ts';
@@ -278,7 +278,7 @@ function composeOrders(
     budgetsOn: (day) => createBudgetComparison({ ...budgetSources, now: () => new Date(day) }),
     isAdmin: (userId) => isAdminNow({ admins: config.admins, directory, log }, userId),
     firstExpiry: stores.watchList.firstExpiry,
-    impactAtApproval: names.impacts.atApproval,
+    impactAtApproval: names.impacts.assessAtApproval,
     recordImpactNotice: names.impacts.recordNotified,
     impactWarnedAt: names.impacts.warnedAt,
     incidents: names.orderIncidents,
@@ -364,7 +364,7 @@ function composeOffboarding(
     },
     directory: slack.directory,
     alertOfTeamAccount: (account: Account, userId: string) =>
-      stores.notifications.open(departureOf(account, userId), now()),
+      stores.notifications.open(findDeparture(account, userId), now()),
     now,
     log,
   };

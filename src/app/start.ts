@@ -14,7 +14,7 @@ import type { Log } from '../lib/log.ts';
 import { lastBackupAt, takeDailyBackup } from '../ops/daily-backup.ts';
 import { freeBytes } from '../ops/disk.ts';
 import { checkNames } from '../ops/doctor/slack-checks.ts';
-import { noteUnreadableGroup } from '../slack/admins/admins.ts';
+import { recordUnreadableGroup } from '../slack/admins/admins.ts';
 import type { SlackContext } from '../slack/context.ts';
 import { createSlackApp, type SlackApp } from '../slack/inbound/app.ts';
 import type { SlackMode } from '../slack/inbound/receiver.ts';
@@ -120,9 +120,9 @@ export async function retryAtStart<T>(
           `Starting: ${what} did not answer for ${MAX_START_WAIT_MS / 1_000} seconds. See the log for details; start again when it answers.`,
           { cause: error },
         );
-      const asked = retryAfterOf(error);
-      deadline += asked ?? 0;
-      const waitMs = asked ?? wait;
+      const requestedPause = retryAfterOf(error);
+      deadline += requestedPause ?? 0;
+      const waitMs = requestedPause ?? wait;
       log.warn({ err: error, waitMs }, `waiting for ${what}`);
       await sleep(waitMs, undefined, { signal });
     }
@@ -278,7 +278,7 @@ async function connectSlack(site: Site, database: Database, vault: Vault, canSig
   const noting = { notifications: stores.notifications, now, log };
   const directory: SlackDirectory = createDirectory(web, bot.teamId, {
     orgId,
-    onUnreadableGroup: (groupId, problem) => noteUnreadableGroup(noting, groupId, problem),
+    onUnreadableGroup: (groupId, problem) => recordUnreadableGroup(noting, groupId, problem),
   });
   await teamDefaults
     .refresh()

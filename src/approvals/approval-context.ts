@@ -110,9 +110,9 @@ export async function loadApproval(
 
 async function loadMoney(context: OrdersContext, order: Order, userIds: readonly string[]) {
   const budgets = await lookUpBudgets(context, order);
-  const asked = budgets.over.length === 0 ? [] : userIds;
-  const found = await Promise.all(asked.map((userId) => context.isAdmin(userId)));
-  return { budgets, admins: new Set(asked.filter((_, index) => found[index])) };
+  const candidates = budgets.over.length === 0 ? [] : userIds;
+  const found = await Promise.all(candidates.map((userId) => context.isAdmin(userId)));
+  return { budgets, admins: new Set(candidates.filter((_, index) => found[index])) };
 }
 
 async function loadPreconditions(context: OrdersContext, order: Order): Promise<Preconditions> {

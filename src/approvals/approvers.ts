@@ -332,17 +332,17 @@ export async function waitingFor(
   const at = deps.now();
   const [settings, away] = await Promise.all([deps.settings(), deps.standIns.current(at)]);
   const general = [defaultRequirement(settings, [])];
-  const asked = orders.map((order) => {
+  const questions = orders.map((order) => {
     const also = order.state === 'UNKNOWN' ? 'general' : undefined;
     return { order, requirements: deciders(requestedRequirements(order, settings), settings, order, also) };
   });
-  const all = [...general, ...asked.flatMap(({ requirements }) => requirements)];
+  const all = [...general, ...questions.flatMap(({ requirements }) => requirements)];
   const known = await readPeople({ directory: deps.directory, away, at }, all, [userId], options);
   const may = (requirements: readonly Requirement[], requesters: ReadonlySet<string>) =>
     buildApprovalPolicy({ requirements, requesters, userIds: [userId] }, known, settings, at).approvers.has(
       userId,
     );
-  const found = asked
+  const found = questions
     .filter(({ order, requirements }) => may(requirements, requestersOf(order)))
     .map(({ order }) => order);
   const toDecide = found.filter(

@@ -117,8 +117,8 @@ export async function loadDraftBriefing(
   ]);
   if (last === undefined || last.isPrivate) return { ...draft, restoreCost };
   const history = await store.history(last.id, 'system');
-  const asked = history.findLast((event) => event.kind === 'requested')?.price;
-  const cost = history.findLast((event) => event.kind === 'approved')?.price ?? asked;
+  const requestedPrice = history.findLast((event) => event.kind === 'requested')?.price;
+  const cost = history.findLast((event) => event.kind === 'approved')?.price ?? requestedPrice;
   return { ...draft, last: { order: last, cost }, restoreCost };
 }
 

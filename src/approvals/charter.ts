@@ -142,14 +142,14 @@ export function effectiveRulesWithKeys(
   const { last, problem } = status;
   const allowSelfApproval = last.settings.allowSelfApproval && start.allowSelfApproval;
   const { approvalsRequired: needed, approvalTasks: tasks } = start;
-  const asked = requirementPeople(start.approvers, start.silentApprovers);
+  const people = requirementPeople(start.approvers, start.silentApprovers);
   return {
     settings: { ...settings, ...effectiveRulesOf(last.settings), allowSelfApproval },
     policy: {
       ...last.policy,
       signsSettings: false,
       tags: [...new Set([...tagsOf(last.policy), ...tagsOf(policy)])],
-      lapsed: { problem, environment: { ...asked, needed, tasks } },
+      lapsed: { problem, environment: { ...people, needed, tasks } },
     },
   };
 }

@@ -83,8 +83,8 @@ export async function evaluateOrder(deps: RequirementSources, order: DecidedOrde
   ]);
   const settings = settingsFor(order, saved);
   const evaluations = await Promise.all(
-    questions.map(async (asked) =>
-      evaluateUnder(policy, settings, asked, await gatherFacts(deps, policy.rules, asked)),
+    questions.map(async (requested) =>
+      evaluateUnder(policy, settings, requested, await gatherFacts(deps, policy.rules, requested)),
     ),
   );
   const byRules = evaluations.map(({ demand }) => demand).reduce(mergeStricter);
@@ -166,13 +166,13 @@ function withEnvironment(
   { lapsed }: PolicyInForce,
 ): Requirements {
   if (lapsed === undefined) return demand;
-  const { tasks, needed, ...asked } = lapsed.environment;
+  const { tasks, needed, ...requested } = lapsed.environment;
   const isListed = tasks.includes(task);
   if (!isListed && needsSignatures(demand)) return demand;
   return mergeStricter(demand, {
     ...addRequirement(settings, demand, {
       rule: { kind: 'environment' },
-      ...{ names, ...asked, signed: true },
+      ...{ names, ...requested, signed: true },
       needed: isListed ? needed : 1,
     }),
     refusedBy: [],
@@ -189,9 +189,9 @@ export function environmentRequirement(
   names: readonly string[],
 ): Requirement | undefined {
   if (lapsed === undefined) return undefined;
-  const { tasks, needed, ...asked } = lapsed.environment;
+  const { tasks, needed, ...requested } = lapsed.environment;
   const rule = { kind: 'environment' } as const;
-  return { rule, names, ...asked, needed: tasks.length > 0 ? needed : 1, signed: true };
+  return { rule, names, ...requested, needed: tasks.length > 0 ? needed : 1, signed: true };
 }
 
 function addRequirement(
@@ -214,9 +214,9 @@ export async function refusedNames(
   order: DecidedOrder,
 ): Promise<ReadonlyMap<string, readonly RuleReference[]>> {
   const [settings, policy] = await Promise.all([deps.settings(), deps.policy.current()]);
-  const asked = factOrderOf(order);
-  const facts = await gatherFacts(deps, policy.rules, asked);
-  const { demand, names } = evaluateUnder(policy, settings, asked, facts);
+  const requested = factOrderOf(order);
+  const facts = await gatherFacts(deps, policy.rules, requested);
+  const { demand, names } = evaluateUnder(policy, settings, requested, facts);
   const refusing = new Set(demand.refusedBy.map((rule) => JSON.stringify(rule)));
   return new Map(
     names.flatMap(({ name, decidedBy }) => {
@@ -260,11 +260,11 @@ export function defaultRequirement(settings: TeamSettings, names: readonly strin
 
 /** An order's requirements at the request. The settings' requirements name the current approvers. */
 export function requestedRequirements({ demand }: Order, settings: TeamSettings): Requirements {
-  const asked = requirementPeople(settings.approvers, settings.silentApprovers);
+  const requested = requirementPeople(settings.approvers, settings.silentApprovers);
   const requirements = demand.requirements.map((requirement) =>
     requirement.rule.kind === 'rule' || requirement.rule.kind === 'environment'
       ? requirement
-      : { ...dropSilent(requirement), ...asked },
+      : { ...dropSilent(requirement), ...requested },
   );
   return { ...demand, requirements: mergeRequirements(requirements) };
 }
@@ -277,7 +277,7 @@ export interface CurrentRequirements {
   readonly settings: TeamSettings;
   /** The requirements at the request, combined with the current ones. */
   readonly demand: Requirements;
-  readonly asked: Requirements;
+  readonly requested: Requirements;
   readonly policyVersion: number;
   readonly decidedBy: readonly RuleReference[];
   /** It needs more than at the request. */
@@ -291,22 +291,22 @@ export async function currentRequirements(
 ): Promise<CurrentRequirements> {
   const now = await evaluateOrder(deps, decidedOrder(order));
   const { settings, policyVersion, decidedBy } = now;
-  const asked = requestedRequirements(order, settings);
-  const demand = mergeStricter(asked, now.demand);
-  const before = new Set(asked.requirements.map(requirementKey));
+  const requested = requestedRequirements(order, settings);
+  const demand = mergeStricter(requested, now.demand);
+  const before = new Set(requested.requirements.map(requirementKey));
   const isStricter =
-    demand.outcome !== asked.outcome ||
+    demand.outcome !== requested.outcome ||
     demand.requirements.some((requirement) => !before.has(requirementKey(requirement)));
-  return { settings, demand, asked, policyVersion, decidedBy, isStricter };
+  return { settings, demand, requested, policyVersion, decidedBy, isStricter };
 }
 
 /** Reads an order's requirements. Only pending orders are evaluated again. */
 export async function readRequirements(deps: RequirementSources, order: Order): Promise<CurrentRequirements> {
   if (isWaiting(order) || waitsForScheduledTime(order)) return currentRequirements(deps, order);
   const settings = settingsFor(order, await deps.settings());
-  const asked = requestedRequirements(order, settings);
+  const requested = requestedRequirements(order, settings);
   const { policyVersion } = order;
-  return { settings, demand: asked, asked, policyVersion, decidedBy: [], isStricter: false };
+  return { settings, demand: requested, requested, policyVersion, decidedBy: [], isStricter: false };
 }
 
 /** Whether an order waits for people to approve or resume it. */
@@ -328,11 +328,11 @@ export function deciders(
 
 /** If a rule refuses the order now, people who could approve it at the request may deny it. */
 export function decidersNow(
-  { demand, asked, settings }: CurrentRequirements,
+  { demand, requested, settings }: CurrentRequirements,
   order: Order,
   also?: 'general',
 ): readonly Requirement[] {
-  return deciders(demand.requirements.length > 0 ? demand : asked, settings, order, also);
+  return deciders(demand.requirements.length > 0 ? demand : requested, settings, order, also);
 }
 
 export function approvalsRequiredBy(demand: Requirements, settings: TeamSettings): number {

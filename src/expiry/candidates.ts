@@ -33,9 +33,9 @@ export function candidateRanges(options: ReminderSchedule): CandidateRange[] {
   const before = thresholds.map((threshold, index) => ({
     threshold,
     from: at((thresholds[index - 1] ?? -1) - PAD_DAYS),
-    until: endOfExpiries(shiftDay(today, threshold), options.timeZone),
+    until: latestExpiry(shiftDay(today, threshold), options.timeZone),
   }));
-  const expired = endOfExpiries(shiftDay(today, -1), options.timeZone);
+  const expired = latestExpiry(shiftDay(today, -1), options.timeZone);
   const after = AFTER_EXPIRY.flatMap((mark) => {
     const spans = markSpans(mark);
     if (spans.length === 0) return [];
@@ -51,7 +51,7 @@ export function candidateRanges(options: ReminderSchedule): CandidateRange[] {
  * The earliest expiry that is shown as a later day. It must be exact, because a single day of a long list contains many
  * names, which would be read unnecessarily each time.
  */
-function endOfExpiries(day: Day, timeZone: string): Date {
+function latestExpiry(day: Day, timeZone: string): Date {
   const next = shiftDay(day, 1);
   const midnightUtc = Date.parse(next);
   let early = midnightUtc - MAX_OFFSET_HOURS * HOUR_MS;

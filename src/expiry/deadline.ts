@@ -57,7 +57,7 @@ export function renewalOptions({
   return { renews: action === 'renew' || action === 'check', restores: ACTIONS[phase] === 'restore' };
 }
 
-export function deadlineOf(facts: DeadlineFacts): Deadline {
+export function findDeadline(facts: DeadlineFacts): Deadline {
   const { phase, isDeletionAssumed, expiryDay, daysLeft, lastSafeDay } = facts;
   const action = isDeletionAssumed ? 'check' : ACTIONS[phase];
   if (phase === 'registered') return { action, phase, until: expiryDay, daysLeft };
@@ -68,7 +68,7 @@ export function deadlineOf(facts: DeadlineFacts): Deadline {
 }
 
 /** Whether a name can still be lost or saved, by its dates. */
-export function isSavable({ phase }: Deadline): boolean {
+export function canBeSaved({ phase }: Deadline): boolean {
   return isSavablePhase(phase);
 }
 
@@ -77,13 +77,13 @@ export function isSavablePhase(phase: LifePhase): boolean {
 }
 
 /** Sorts names that are lost soonest first, and names that can't be recovered last. */
-export function byDeadline(a: Deadline | undefined, b: Deadline | undefined): number {
+export function compareDeadlines(a: Deadline | undefined, b: Deadline | undefined): number {
   return urgency(a) - urgency(b);
 }
 
 function urgency(deadline: Deadline | undefined): number {
   if (deadline === undefined) return Number.MAX_SAFE_INTEGER;
-  if (!isSavable(deadline)) return Number.MAX_SAFE_INTEGER - 1;
+  if (!canBeSaved(deadline)) return Number.MAX_SAFE_INTEGER - 1;
   // Expired or deleted in a zone without documented periods: it may be lost at any time.
   return deadline.daysLeft ?? -1;
 }

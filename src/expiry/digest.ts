@@ -119,7 +119,7 @@ export interface DueReminders {
 }
 
 /** Drops and frees names that were renewed, snoozed or decided since they were claimed. */
-export async function stillDue(
+export async function dropOutdated(
   reminders: ReminderStore,
   digestId: string,
   planned: readonly PlannedReminder[],
@@ -151,7 +151,7 @@ export interface DigestMessage {
 }
 
 /** Assigns one destination's reminders to messages, existing ones first. */
-export function messagesOf(
+export function assignMessages(
   { due, disputed }: DueReminders,
   partOf: (purpose: string) => number,
 ): DigestMessage[] {
@@ -207,13 +207,13 @@ export async function collectDue(
 
   const since = new Date(options.now.getTime() - MAX_DAYS_AFTER_EXPIRY * DAY_MS);
   for await (const batch of reminders.deletedCandidates(since)) if (take(batch)) return finish(true);
-  const ranges = candidateRanges(options).toSorted(byRescuability);
+  const ranges = candidateRanges(options).toSorted(compareRescuability);
   for await (const batch of reminders.candidates(ranges)) if (take(batch)) return finish(true);
   return finish(false);
 }
 
 /** Names that can be saved come first. */
-function byRescuability(a: CandidateRange, b: CandidateRange): number {
+function compareRescuability(a: CandidateRange, b: CandidateRange): number {
   return urgency(a) - urgency(b);
 }
 
@@ -239,7 +239,7 @@ function disputeClaim({ name, expiry, renewed, addedAt }: WatchedDomain, now: Da
 }
 
 /** A name as input of the reminder plan; undefined while neither a date nor a deletion is known. */
-export function asReminder(domain: WatchedDomain, said: readonly number[]): WatchedReminder | undefined {
+export function toReminder(domain: WatchedDomain, thresholds: readonly number[]): WatchedReminder | undefined {
   const expiresAt = domain.expiry?.at ?? domain.deletedAt;
   if (expiresAt === undefined) return undefined;
   return {
@@ -251,7 +251,7 @@ export function asReminder(domain: WatchedDomain, said: readonly number[]): Watc
     deletionPhase: domain.deletionPhase,
     snoozedUntil: domain.snooze?.until,
     lapsing: domain.lapse?.confirmed !== undefined,
-    remindedThresholds: said,
+    remindedThresholds: thresholds,
     addedBy: domain.addedBy,
     registeredBy: domain.registeredBy,
     doubt: domain.doubt,
@@ -261,7 +261,7 @@ export function asReminder(domain: WatchedDomain, said: readonly number[]): Watc
 }
 
 /** The chart of the coming months, unless it is nearly empty. */
-export async function monthsIfHelpful(
+export async function loadChart(
   countByMonth: WatchListStore['countByMonth'],
   { now, timeZone }: ReminderSchedule,
 ) {

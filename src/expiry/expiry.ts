@@ -8,7 +8,7 @@ import { zoneFor } from '../zones/rules.ts';
 import { type MonthCount, renewalsByMonth } from './chart.ts';
 import type { ExpiryContext } from './context.ts';
 import { type Day, daysBetween, expiryDay } from './days.ts';
-import { byDeadline, type Deadline, deadlineOf, isRenewable, isSavable } from './deadline.ts';
+import { compareDeadlines, type Deadline, findDeadline, isRenewable, canBeSaved } from './deadline.ts';
 import { feedAddress, openFeed } from './feed.ts';
 import { followOrder } from './follow.ts';
 import type { ImportReport } from './import.ts';
@@ -63,8 +63,8 @@ export function createExpiry(context: ExpiryContext) {
       list.snoozeName(context, request, days, gate),
     answerQuestion: (...given: Tail<typeof list.answerQuestion>) => list.answerQuestion(context, ...given),
     /** The names in one message that asks their owner, most urgent first. */
-    async askedIn(subject: string): Promise<readonly ListedName[]> {
-      const [domains, zone] = await Promise.all([context.reminders.askedIn(subject), timeZone(context)]);
+    async loadQuestions(subject: string): Promise<readonly ListedName[]> {
+      const [domains, zone] = await Promise.all([context.reminders.loadQuestions(subject), timeZone(context)]);
       return domains.map((domain) => listed(domain, context.now(), zone));
     },
     recordRenewal: (...given: Tail<typeof list.recordRenewal>) => list.recordRenewal(context, ...given),
@@ -80,10 +80,10 @@ export function createExpiry(context: ExpiryContext) {
     renewable: (digestId: string, destination: Destination = COMMON) =>
       renewable(context, digestId, destination),
     /** Names that can be renewed and aren't decided, most urgent first. */
-    renewableAmong: (names: readonly string[]) => renewableAmong(context, names),
-    listedIn: (digestId: string, destination: Destination = COMMON) =>
-      listedIn(context, digestId, destination),
-    expiringNext: (limit: number) => expiringNext(context, limit),
+    filterRenewable: (names: readonly string[]) => filterRenewable(context, names),
+    loadMessageNames: (digestId: string, destination: Destination = COMMON) =>
+      loadMessageNames(context, digestId, destination),
+    loadNextExpiring: (limit: number) => loadNextExpiring(context, limit),
     /** Renewals of the current month and the eleven after it. */
     async countsByMonth(): Promise<readonly MonthCount[]> {
       const [zone, now] = [await timeZone(context), context.now()];
@@ -118,7 +118,7 @@ async function lookUpRegistry(context: ExpiryContext, name: string, timeoutMs?: 
 }
 
 function listed(domain: WatchedDomain, now: Date, zone: string): ListedName {
-  const dates = lifeDatesOf(domain);
+  const dates = toLifeDates(domain);
   if (dates === undefined) return { domain, day: undefined, daysLeft: undefined, deadline: undefined };
   const day = expiryDay(dates.expiresAt, domain.expiry?.source ?? 'rdap', zone);
   const daysLeft = daysBetween(calendarDay(now, zone), day);
@@ -128,21 +128,21 @@ function listed(domain: WatchedDomain, now: Date, zone: string): ListedName {
   return {
     domain,
     ...(domain.expiry === undefined ? { day: undefined, daysLeft: undefined } : { day, daysLeft }),
-    deadline: deadlineOf({ ...facts, expiryDay: day, daysLeft }),
+    deadline: findDeadline({ ...facts, expiryDay: day, daysLeft }),
   };
 }
 
 function byUrgency(domains: readonly WatchedDomain[], now: Date, zone: string): ListedName[] {
   return domains
     .map((domain) => listed(domain, now, zone))
-    .sort((a, b) => byDeadline(a.deadline, b.deadline));
+    .sort((a, b) => compareDeadlines(a.deadline, b.deadline));
 }
 
 function daysAfter(now: Date, days: number): Date {
   return new Date(now.getTime() + days * DAY_MS);
 }
 
-function rangeOf(now: Date, until: Date): ListRange {
+function listRange(now: Date, until: Date): ListRange {
   return {
     from: daysAfter(now, -SHOWN_AFTER_EXPIRY_DAYS),
     until,
@@ -161,7 +161,7 @@ async function listPage(
   limit: number,
 ): Promise<ListPage> {
   const now = context.now();
-  const range = rangeOf(now, daysAfter(now, days + 1));
+  const range = listRange(now, daysAfter(now, days + 1));
   const [domains, counts, zone] = await Promise.all([
     context.watchList.page(range, offset, limit),
     context.watchList.count(range),
@@ -177,15 +177,15 @@ async function renewable(
   digestId: string,
   destination: Destination,
 ): Promise<readonly ListedName[]> {
-  const said = await context.reminders.remindersOf(digestId, destination);
+  const claimed = await context.reminders.remindersOf(digestId, destination);
   // A renewal that the registry doesn't show yet must not be paid for twice.
-  const due = said.filter(({ threshold }) => threshold < DISPUTED_CODE);
+  const due = claimed.filter(({ threshold }) => threshold < DISPUTED_CODE);
   const days = new Map(due.map(({ name, expiry }) => [name, expiry]));
-  const renewable = await renewableAmong(context, [...days.keys()]);
+  const renewable = await filterRenewable(context, [...days.keys()]);
   return renewable.filter(({ domain }) => hasSameExpiry(domain, days.get(domain.name)));
 }
 
-async function renewableAmong(
+async function filterRenewable(
   context: ExpiryContext,
   names: readonly string[],
 ): Promise<readonly ListedName[]> {
@@ -198,40 +198,40 @@ async function renewableAmong(
 }
 
 /** The current state of the names in one message of a digest, most urgent first. */
-async function listedIn(
+async function loadMessageNames(
   context: ExpiryContext,
   digestId: string,
   destination: Destination,
 ): Promise<readonly ListedName[]> {
-  const said = await context.reminders.remindersOf(digestId, destination);
+  const claimed = await context.reminders.remindersOf(digestId, destination);
   const [domains, zone] = await Promise.all([
-    context.watchList.findMany([...new Set(said.map(({ name }) => name))]),
+    context.watchList.findMany([...new Set(claimed.map(({ name }) => name))]),
     timeZone(context),
   ]);
   return byUrgency(domains, context.now(), zone);
 }
 
 /** Names that can be lost next and still be saved: they expire within a year, have expired or were deleted. */
-async function expiringNext(context: ExpiryContext, limit: number): Promise<readonly ListedName[]> {
+async function loadNextExpiring(context: ExpiryContext, limit: number): Promise<readonly ListedName[]> {
   const now = context.now();
   const zone = await timeZone(context);
   const [ended, coming] = await Promise.all([
-    context.watchList.page(rangeOf(now, now), 0, MAX_ENDED),
-    undecidedNext(context, limit),
+    context.watchList.page(listRange(now, now), 0, MAX_ENDED),
+    loadUndecided(context, limit),
   ]);
   const names = new Map([...ended, ...coming].map((domain) => [domain.name, domain]));
   return byUrgency([...names.values()].filter(isUndecided), now, zone)
-    .filter(({ deadline }) => deadline !== undefined && isSavable(deadline))
+    .filter(({ deadline }) => deadline !== undefined && canBeSaved(deadline))
     .slice(0, limit);
 }
 
 /** The next names to expire, without lapsing ones. */
-async function undecidedNext(
+async function loadUndecided(
   { watchList, now: clock }: ExpiryContext,
   limit: number,
 ): Promise<readonly WatchedDomain[]> {
   const now = clock();
-  const range = { ...rangeOf(now, daysAfter(now, 366)), from: now };
+  const range = { ...listRange(now, daysAfter(now, 366)), from: now };
   const found: WatchedDomain[] = [];
   for (let offset = 0; found.length < limit; offset += PAGE) {
     const page = await watchList.page(range, offset, PAGE);
@@ -242,27 +242,27 @@ async function undecidedNext(
 }
 
 function isUndecided(domain: WatchedDomain): boolean {
-  return lifeDatesOf(domain) !== undefined && domain.lapse?.confirmed === undefined;
+  return toLifeDates(domain) !== undefined && domain.lapse?.confirmed === undefined;
 }
 
 /** Before its expiry and in the auto-renew grace period, a renewal keeps a name; after that, only a restore does. */
 function canBeRenewed(domain: WatchedDomain, now: Date): boolean {
-  const dates = lifeDatesOf(domain);
+  const dates = toLifeDates(domain);
   if (dates === undefined || !isUndecided(domain)) return false;
   return isRenewable(lifecycleAt(zoneFor(domain.name), dates, now).current.phase);
 }
 
 /** The deletion of a name with unknown expiry is treated as its expiry. */
-function lifeDatesOf({ expiry, deletedAt, deletionPhase }: WatchedDomain): LifeDates | undefined {
+function toLifeDates({ expiry, deletedAt, deletionPhase }: WatchedDomain): LifeDates | undefined {
   const expiresAt = expiry?.at ?? deletedAt;
   return expiresAt && { expiresAt, deletedAt, deletionPhase };
 }
 
 /** The name hasn't been renewed since the digest. */
-function hasSameExpiry({ expiry }: WatchedDomain, said: Day | undefined): boolean {
+function hasSameExpiry({ expiry }: WatchedDomain, claimed: Day | undefined): boolean {
   return (
     expiry !== undefined &&
-    said !== undefined &&
-    Math.abs(expiry.at.getTime() - Date.parse(said)) < 30 * DAY_MS
+    claimed !== undefined &&
+    Math.abs(expiry.at.getTime() - Date.parse(claimed)) < 30 * DAY_MS
   );
 }

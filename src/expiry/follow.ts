@@ -1,5 +1,5 @@
 import { isDemoContext } from '../accounts/account.ts';
-import { type DatedOrder, datesAfterOrder, hasNewEnd } from '../names/dates.ts';
+import { type DatedOrder, datesAfterOrder, hasNewExpiry } from '../names/dates.ts';
 import { inputOfItem, type Order, type OrderItem, periodOf } from '../orders/order.ts';
 import type { ExpiryContext } from './context.ts';
 import { newlyWatched } from './newly-watched.ts';
@@ -21,7 +21,7 @@ export async function followOrder(
   const item = order.items.find((each) => each.n === n);
   if (item?.state !== 'SUCCEEDED') return undefined;
   const now = clock();
-  const first = await watchList.follow(order.id, n, now, (known) => afterSuccess(order, item, known, now));
+  const first = await watchList.follow(order.id, n, now, (known) => applySuccess(order, item, known, now));
   return first ? item.name : undefined;
 }
 
@@ -30,7 +30,7 @@ export async function followOrder(
  * @returns undefined if nothing changes: names in the demo system aren't listed, and a deleted or restored name is
  * watched only if it was watched before
  */
-export function afterSuccess(
+export function applySuccess(
   order: Order,
   item: Pick<OrderItem, 'name' | 'sentAt' | 'answeredAt' | 'input'>,
   known: WatchedDomain | undefined,
@@ -46,7 +46,7 @@ export function afterSuccess(
   const done = { task, years, sentAt: item.sentAt ?? doneAt, doneAt };
   const dates = datesAfterOrder(before, item.name, done);
   const hasNewDecision =
-    task === 'create' || task === 'renew' || task === 'restore' || hasNewEnd(before, dates);
+    task === 'create' || task === 'renew' || task === 'restore' || hasNewExpiry(before, dates);
   return {
     after: {
       ...before,
@@ -55,13 +55,13 @@ export function afterSuccess(
       ...(hasNewDecision && { snooze: undefined, lapse: undefined }),
       nextRegistryAt: now,
     },
-    details: detailsAfter(order),
+    details: newDetails(order),
     observation: { origin: 'order', at: now, orderId: order.id, done },
   };
 }
 
 /** A cleared owner means nobody; an empty note changes nothing. */
-function detailsAfter({ task, ownership, requesterId }: Order): FollowedName['details'] {
+function newDetails({ task, ownership, requesterId }: Order): FollowedName['details'] {
   if (ownership === undefined || (task !== 'create' && task !== 'transfer')) return undefined;
   const { owner = null, note } = ownership;
   return { change: { owner, ...(note && { note }) }, by: requesterId };

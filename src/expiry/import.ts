@@ -91,7 +91,7 @@ export async function parseImport(text: string): Promise<ImportReport | { readon
     const content = cleanText(raw).trim();
     read.push({ line: index + 1, text: shortenText(content), read: readListLine(content) });
   }
-  const report = reportOf(read);
+  const report = buildReport(read);
   if (lines.slice(MAX_IMPORT_LINES).every(isSkipped)) return report;
   const issue = { code: 'too_many_lines', limit: MAX_IMPORT_LINES } as const;
   return { ...report, rejected: [...report.rejected, { line: MAX_IMPORT_LINES + 1, text: '', issue }] };
@@ -115,11 +115,11 @@ async function readTable(text: string): Promise<ImportReport | { readonly issue:
   for await (const row of iterateYielding(csv.rows))
     read.push({ line: row.line, text: shortenText(row.cells.join(', ')), read: cellsOf(row) });
   const unusedHeadings = headings.filter((_, at) => at !== name && at !== date);
-  return { ...reportOf(read), unusedHeadings, lacksExpiry: date === -1 && unusedHeadings.length > 0 };
+  return { ...buildReport(read), unusedHeadings, lacksExpiry: date === -1 && unusedHeadings.length > 0 };
 }
 
 /** Takes each name once, and reports every line. */
-function reportOf(lines: readonly ImportLine[]): ImportReport {
+function buildReport(lines: readonly ImportLine[]): ImportReport {
   const accepted = new Map<string, ImportedName>();
   const rejected: RejectedLine[] = [];
   const duplicates: { line: number; name: string }[] = [];

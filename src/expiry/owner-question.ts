@@ -2,7 +2,7 @@ import type { TeamSettings } from '../config/environment.ts';
 import { groupBy, settleEach, throwIfAny } from '../lib/collections.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import type { ExpirySource } from '../names/dates.ts';
-import { endOf, type OwnedName, ownerAnswer, questionAbout } from '../names/portfolio.ts';
+import { endOf, type OwnedName, ownerAnswer, currentQuestion } from '../names/portfolio.ts';
 import { calendarDay, utcDay } from '../zones/calendar-day.ts';
 import { lifecycleAt } from '../zones/lifecycle.ts';
 import { zoneFor } from '../zones/rules.ts';
@@ -35,7 +35,7 @@ export function dayOfMessages(
 }
 
 /** Whether the owner has to be asked: the name passed its first threshold and can still be saved. */
-export function asksOwner(domain: WatchedDomain, { now, thresholds, timeZone }: ReminderSchedule): boolean {
+export function needsOwnerQuestion(domain: WatchedDomain, { now, thresholds, timeZone }: ReminderSchedule): boolean {
   const { name, expiry, deletedAt, deletionPhase } = domain;
   const end = endOf(domain);
   if (end === undefined || deletedAt !== undefined) return false;
@@ -56,7 +56,7 @@ export function isUnanswered(
   { end, threshold }: { readonly end: Date; readonly threshold: number },
   { thresholds, timeZone }: ReminderSchedule,
 ): boolean {
-  const question = questionAbout(name, end);
+  const question = currentQuestion(name, end);
   if (question === undefined || ownerAnswer(name, end)?.code !== 'open') return false;
   const left = daysLeft(end, name.source, question.at, timeZone);
   const passed = thresholds.filter((days) => days >= left);
@@ -76,7 +76,7 @@ export async function askOwners(
   const { scheduled, day } = dayOfMessages(settings, at);
   const until = new Date(at.getTime() + (Math.max(0, ...thresholds) + 2) * DAY_MS);
   const found = await reminders.unasked(day, new Date(at.getTime() - MAX_DAYS_AFTER_EXPIRY * DAY_MS), until);
-  const due = found.filter((domain) => asksOwner(domain, { now: scheduled, thresholds, timeZone }));
+  const due = found.filter((domain) => needsOwnerQuestion(domain, { now: scheduled, thresholds, timeZone }));
   const { errors } = await settleEach(
     groupBy(due, ({ owner = '' }) => owner),
     async ([owner, domains]) => {
@@ -114,7 +114,7 @@ export function refuseAnswer(
 ): AnswerIssue | { readonly code: 'lapse_decided' } | undefined {
   if (known.lapse?.confirmed !== undefined) return { code: 'lapse_decided' };
   if (known.owner !== by) return { code: 'not_owner' };
-  const question = questionAbout(known, endOf(known));
+  const question = currentQuestion(known, endOf(known));
   if (question === undefined) return { code: 'question_over' };
   return kind === 'name_kept' && question.kept !== undefined ? { code: 'kept_already' } : undefined;
 }

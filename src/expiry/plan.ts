@@ -107,8 +107,8 @@ export function* dueReminders<Watched extends WatchedName>(
  * @returns never after a future expiry
  */
 export function snoozeUntil(expiresAt: Date | undefined, days: number, now: Date): Date {
-  const asked = new Date(now.getTime() + days * DAY_MS);
-  return expiresAt !== undefined && expiresAt > now && expiresAt < asked ? expiresAt : asked;
+  const wanted = new Date(now.getTime() + days * DAY_MS);
+  return expiresAt !== undefined && expiresAt > now && expiresAt < wanted ? expiresAt : wanted;
 }
 
 function reminderFor<Watched extends WatchedName>(
@@ -128,8 +128,8 @@ function reminderFor<Watched extends WatchedName>(
   const when = { today, lastDay, daysLeft, expiresAt, deletedAt };
   const due =
     daysLeft >= 0 && deletedAt === undefined
-      ? dueBefore(watched, when, thresholds, options)
-      : dueAfter(watched, when, options);
+      ? findDueBefore(watched, when, thresholds, options)
+      : findDueAfter(watched, when, options);
   // Assigning fields is much faster than spreading for long lists.
   return (
     due && {
@@ -150,7 +150,7 @@ function reminderFor<Watched extends WatchedName>(
 }
 
 /** Dates as of today. */
-interface When {
+interface PlanDates {
   readonly today: Day;
   /** The displayed expiry day. */
   readonly lastDay: Day;
@@ -164,9 +164,9 @@ type LastReminder = Pick<
   'threshold' | 'lastThreshold' | 'phase' | 'isDeletionAssumed' | 'lastSafeDay' | 'restoreUntil'
 >;
 
-function dueBefore(
+function findDueBefore(
   watched: WatchedName,
-  { today, lastDay, daysLeft }: When,
+  { today, lastDay, daysLeft }: PlanDates,
   thresholds: readonly number[],
   { timeZone }: ReminderSchedule,
 ): LastReminder | undefined {
@@ -179,9 +179,9 @@ function dueBefore(
   return { threshold, lastThreshold, ...phase, lastSafeDay, restoreUntil: undefined };
 }
 
-function dueAfter(
+function findDueAfter(
   watched: WatchedName,
-  { today, daysLeft, expiresAt, deletedAt }: When,
+  { today, daysLeft, expiresAt, deletedAt }: PlanDates,
   { now, timeZone }: ReminderSchedule,
 ): LastReminder | undefined {
   if (daysLeft < -MAX_DAYS_AFTER_EXPIRY) return undefined;

@@ -188,7 +188,7 @@ export interface ReminderStore {
   /** Queues one message, unless the owner has messages of that day. */
   ask(questions: NewQuestions): Promise<void>;
   /** The names that an owner is asked about on a day and still owns, by expiry. */
-  askedIn(subject: string): Promise<readonly WatchedDomain[]>;
+  loadQuestions(subject: string): Promise<readonly WatchedDomain[]>;
 }
 
 /** When mandates will renew names; other names are omitted. */

@@ -18,7 +18,7 @@ export const ANNOUNCED_MS = DAY_MS;
 /** A day's requests are spread over this time. */
 const SPREAD_MS = 8 * HOUR_MS;
 /** Expiry dates of a name that are closer than this are the same one, corrected. */
-export const SAME_END_MS = 180 * DAY_MS;
+export const SAME_EXPIRY_MS = 180 * DAY_MS;
 
 /** Reasons that need no action, so no regular order is made. */
 const NEEDS_NO_ACTION: ReadonlySet<HeldCode> = new Set<HeldCode>([
@@ -186,15 +186,15 @@ export function refusalToSend(facts: SendingFacts, now: Date): HeldCode | undefi
   const { mandate, expiresAt, announcedAt } = facts;
   if (mandate === undefined || !facts.isUnchanged || !isActive(mandate, now)) return 'mandate_ended';
   if (expiresAt === undefined || !covers(mandate, facts.name, facts.touched)) return 'moved_out';
-  if (!isSameEnd(facts.actedFor, expiresAt)) return 'renewed_meanwhile';
+  if (!isSameExpiry(facts.actedFor, expiresAt)) return 'renewed_meanwhile';
   if (facts.isLapsing) return 'let_go';
   if (announcedAt === undefined || now.getTime() - announcedAt.getTime() < ANNOUNCED_MS)
     return 'not_announced';
   return exceededLimit(mandate.terms, facts.amount, utcDay(now), facts.taken);
 }
 
-export function isSameEnd(a: Date, b: Date): boolean {
-  return Math.abs(a.getTime() - b.getTime()) < SAME_END_MS;
+export function isSameExpiry(a: Date, b: Date): boolean {
+  return Math.abs(a.getTime() - b.getTime()) < SAME_EXPIRY_MS;
 }
 
 /** The decision about a mandate's order before it is sent. */

@@ -41,11 +41,11 @@ export interface Reservation {
 /** @param asked the order's items, in the order of the cost's names */
 export function buildReservation(
   cost: OrderCost,
-  asked: readonly { readonly n: number; readonly name: string }[],
+  requested: readonly { readonly n: number; readonly name: string }[],
   { teamId, day }: { readonly teamId: string; readonly day: string },
   tagsOf: (name: string) => readonly string[],
 ): Reservation {
-  const items = asked.map(({ n, name }, index) => ({
+  const items = requested.map(({ n, name }, index) => ({
     n,
     amount: cost.names[index]?.quote?.amount,
     tags: tagsOf(name),

@@ -6,17 +6,17 @@ import { zoneFor } from '../zones/rules.ts';
 import type { ZoneProfile } from '../zones/zone.ts';
 import type { Facts } from './facts.ts';
 import type { RecordProblem, Registration, RegistryLookup } from './registry-record.ts';
-import { type Distrust, distrustOf, type TrustedRecord, trustAfter } from './trust.ts';
+import { type Distrust, findDistrust, type TrustedRecord, updateTrust } from './trust.ts';
 
 /** Dates of one expiry differ by less than this; those of two expiries by about a year. */
-export const SAME_END_MS = 30 * DAY_MS;
+export const SAME_EXPIRY_MS = 30 * DAY_MS;
 
-export function isSameEnd(a: Date, b: Date): boolean {
-  return Math.abs(a.getTime() - b.getTime()) < SAME_END_MS;
+export function isSameExpiry(a: Date, b: Date): boolean {
+  return Math.abs(a.getTime() - b.getTime()) < SAME_EXPIRY_MS;
 }
 
 /** The expiry of a name. Its renewal may not be at the registry yet. */
-export function laterEnd<End extends Date | undefined>(end: End, renewedUntil: Date | undefined): End | Date {
+export function laterExpiry<End extends Date | undefined>(end: End, renewedUntil: Date | undefined): End | Date {
   return renewedUntil !== undefined && (end === undefined || renewedUntil > end) ? renewedUntil : end;
 }
 
@@ -109,14 +109,14 @@ export function datesAfterLookup(
   if (result.kind === 'unread') return { ...known, doubt: { code: 'undated', problem: result.problem } };
 
   const { registration } = result;
-  const distrust = distrustOf(known.trusted, registration, now);
+  const distrust = findDistrust(known.trusted, registration, now);
   const updated = {
     ...known,
-    trusted: distrust === undefined ? trustAfter(known.trusted, registration, now) : known.trusted,
-    ...deletionOf(registration, before, zoneFor(name), now),
+    trusted: distrust === undefined ? updateTrust(known.trusted, registration, now) : known.trusted,
+    ...findDeletion(registration, before, zoneFor(name), now),
   };
   const { expiresAt } = registration;
-  if (expiresAt === undefined) return { ...updated, doubt: undatedBy(facts) };
+  if (expiresAt === undefined) return { ...updated, doubt: undatedReason(facts) };
   const { renewed } = known;
   if (isStale(expiresAt, renewed)) return { ...updated, doubt: staleDoubt(expiresAt, renewed, now) };
   const at = renewed === undefined ? paidUntil(expiresAt, registration, zoneFor(name), now) : expiresAt;
@@ -126,7 +126,7 @@ export function datesAfterLookup(
     renewed: undefined,
     doubt: undefined,
   };
-  if (known.expiry === undefined || !hasNewEnd(known, after)) return after;
+  if (known.expiry === undefined || !hasNewExpiry(known, after)) return after;
   // The name keeps its old expiry, so reminders continue.
   return distrust !== undefined
     ? { ...updated, doubt: { code: 'distrusted', distrust, movedTo: expiresAt } }
@@ -166,7 +166,7 @@ export function datesAfterWhois(
     renewed: undefined,
     doubt: undefined,
   };
-  return former !== undefined && hasNewEnd(known, after)
+  return former !== undefined && hasNewExpiry(known, after)
     ? { ...after, moved: { from: former.at, at: now } }
     : after;
 }
@@ -246,7 +246,7 @@ export function staleAfterRenewal({ expiry }: NameDates): Date | undefined {
 }
 
 /** Decisions about the old expiry no longer apply. */
-export function hasNewEnd(before: NameDates, after: NameDates): boolean {
+export function hasNewExpiry(before: NameDates, after: NameDates): boolean {
   if (before.expiry === undefined || after.expiry === undefined) return false;
   return after.expiry.at.getTime() - before.expiry.at.getTime() > NEW_END_MS;
 }
@@ -265,7 +265,7 @@ type Deletion = Pick<NameDates, 'deletedAt' | 'deletionPhase'>;
  * A deletion without a date is assumed at the earliest possible time, so that no restore is promised for too long: the
  * last record without a deletion, or else the longest duration of its phase. A record without statuses shows nothing.
  */
-function deletionOf(
+function findDeletion(
   { deletedAt, statuses }: Registration,
   before: NameDates,
   zone: ZoneProfile,
@@ -294,7 +294,7 @@ function earliestDeletion({ lifecycle }: ZoneProfile, phase: DeletionPhase, now:
 }
 
 /** Why a readable record has no date. */
-function undatedBy({ expires_at: expiry }: Facts): DateDoubt {
+function undatedReason({ expires_at: expiry }: Facts): DateDoubt {
   const detail = expiry?.state === 'unseen' ? expiry.text : undefined;
   if (detail === undefined) return { code: 'undated', problem: { code: 'no_expiration' } };
   return { code: 'undated', problem: { code: 'unreadable_expiration', detail } };

@@ -53,7 +53,7 @@ export function isDailyLookupDue(facts: readonly FactName[], history: NameHistor
 }
 
 /** Most dangerous first. A fault remains until a lookup shows otherwise. */
-export function faultsOf(history: NameHistory): readonly DelegationFault[] {
+export function findFaults(history: NameHistory): readonly DelegationFault[] {
   const faults = HEALTH_FACTS.flatMap((fact): DelegationFault[] => {
     const about = history[fact]?.current?.value ?? [];
     if (about.length === 0) return [];

@@ -37,10 +37,10 @@ export function findDependents(name: string, watched: Iterable<DependentName>): 
     const hosts: Readonly<Record<Dependency, readonly string[]>> = {
       nameservers: other.nameServers,
       mail: other.mailServers,
-      redirects: other.redirectTargets.map(hostOfTarget),
+      redirects: other.redirectTargets.map(targetHost),
     };
     for (const kind of DEPENDENCIES) {
-      if (hosts[kind].some((host) => isUnder(host, name)))
+      if (hosts[kind].some((host) => isSubdomain(host, name)))
         found[kind].set(other.name, other.isPrivate && found[kind].get(other.name) !== false);
     }
   }
@@ -56,12 +56,12 @@ export function findDependents(name: string, watched: Iterable<DependentName>): 
 }
 
 /** Equal or below. */
-export function isUnder(host: string, name: string): boolean {
+export function isSubdomain(host: string, name: string): boolean {
   return host === name || host.endsWith(`.${name}`);
 }
 
 /** The host of a URL or email address; empty when unreadable. */
-export function hostOfTarget(target: string): string {
+export function targetHost(target: string): string {
   const text = target.trim().toLowerCase();
   const address = text.includes('://') ? text : `http://${text}`;
   return URL.canParse(address) ? new URL(address).hostname.replace(/\.$/, '') : '';

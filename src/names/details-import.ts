@@ -83,7 +83,7 @@ function readRow(
   const name = parseDomainName(cells.get('name') ?? '');
   if (!name.ok) issues.push({ line, code: 'invalid_name', issue: name.issue });
   const [owner, channel, note] = [cells.get('owner'), cells.get('channel'), cells.get('note')];
-  const tags = readTags(tagsOfCell(cells.get('tags') ?? ''));
+  const tags = readTags(parseTagsCell(cells.get('tags') ?? ''));
   if (!tags.ok) issues.push(...tags.issues.map((issue) => ({ line, code: 'tags', issue }) as const));
   if (owner !== undefined && !/^([UW][A-Z0-9]{2,})?$/.test(owner))
     issues.push({ line, code: 'not_a_person' });
@@ -103,6 +103,6 @@ function readRow(
 }
 
 /** Spaces separate tags, as in the export, unless commas do. */
-function tagsOfCell(text: string): string {
+function parseTagsCell(text: string): string {
   return /[,;\n]/.test(text) ? text : text.replace(/\s+/g, ',');
 }

@@ -93,7 +93,7 @@ export function readFilter(text: string): ReadFilter {
   if (text.length > MAX_FILTER) return { ok: false, issues: [{ code: 'too_long' }] };
   const issues: FilterIssue[] = [];
   let filter = EVERY_NAME;
-  for (const word of wordsOf(text)) {
+  for (const word of splitWords(text)) {
     const read = readWord(filter, word);
     if ('issue' in read) issues.push(read.issue);
     else filter = read.filter;
@@ -102,7 +102,7 @@ export function readFilter(text: string): ReadFilter {
 }
 
 /** A quoted part belongs to one word: `registrar:"Sandbox Registrar"`. Phones type curly quotes. */
-function wordsOf(text: string): string[] {
+function splitWords(text: string): string[] {
   return [...text.replace(/[“”„]/g, '"').matchAll(/(?:"[^"]*"?|[^\s"])+/g)]
     .map(([word]) => word.replaceAll('"', '').trim())
     .filter((word) => word !== '');
@@ -181,7 +181,7 @@ function readFindings(filter: NameFilter, values: readonly string[]): ReturnType
 }
 
 /** Whether a name matches a filter's conditions on findings and certificates. */
-export function fitsFindings(filter: NameFilter, name: JudgedName, now: Date): boolean {
+export function matchesFindings(filter: NameFilter, name: JudgedName, now: Date): boolean {
   const { words, findings: wanted, certificateWithin } = filter;
   if (certificateWithin !== undefined && certificateEnd(name) >= now.getTime() + certificateWithin * DAY_MS)
     return false;
@@ -191,7 +191,7 @@ export function fitsFindings(filter: NameFilter, name: JudgedName, now: Date): b
   return groups.every((group) => findings.some(({ code }) => group.includes(code)));
 }
 
-export function asksForFindings({ words, findings, certificateWithin }: NameFilter): boolean {
+export function filtersFindings({ words, findings, certificateWithin }: NameFilter): boolean {
   return words.length + findings.length > 0 || certificateWithin !== undefined;
 }
 

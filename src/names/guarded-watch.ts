@@ -31,7 +31,7 @@ interface Watched {
   readonly name: string;
   known: KnownDelegation;
   /** Last query, by the bot's clock. */
-  askedAt: number;
+  queriedAt: number;
   /** The next server. */
   turn: number;
   unseenSince: number | undefined;
@@ -53,7 +53,7 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
   let ledAt = Number.NEGATIVE_INFINITY;
   const resting = new Map<string, Rest>();
   /** By server. */
-  let asked = new Map<string, number>();
+  let queries = new Map<string, number>();
 
   /** Whether this process has the watch. Only one process does. */
   async function read(at: number): Promise<boolean> {
@@ -80,8 +80,8 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
 
   /** Whether all servers have capacity in this second. */
   function mayAsk(servers: readonly string[]): boolean {
-    if (servers.some((server) => (asked.get(server) ?? 0) >= QUESTIONS_PER_SECOND)) return false;
-    for (const server of servers) asked.set(server, (asked.get(server) ?? 0) + 1);
+    if (servers.some((server) => (queries.get(server) ?? 0) >= QUESTIONS_PER_SECOND)) return false;
+    for (const server of servers) queries.set(server, (queries.get(server) ?? 0) + 1);
     return true;
   }
 
@@ -116,11 +116,11 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
       if (one.isInDoubt) return;
       answers = [...answers, ...(await askAll(others))];
     }
-    Object.assign(one, { turn: one.turn + 1, askedAt: at.getTime(), isInDoubt: false });
+    Object.assign(one, { turn: one.turn + 1, queriedAt: at.getTime(), isInDoubt: false });
     const facts =
       first === undefined ? unseenFacts(all.length === 0 ? 'no_parent' : 'unreachable') : majorityOf(answers);
     if (isNew(facts)) return keep(one, { name, at, facts });
-    if (facts.parent_nameservers?.state === 'unseen') return noteUnseen(one, facts);
+    if (facts.parent_nameservers?.state === 'unseen') return recordUnseen(one, facts);
     one.unseenSince = undefined;
     if (answers.some(isNew)) log.warn({ name }, 'a parent zone’s server disagrees with the others');
   }
@@ -132,7 +132,7 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
   }
 
   /** Stored once. */
-  async function noteUnseen(one: Watched, facts: Facts): Promise<void> {
+  async function recordUnseen(one: Watched, facts: Facts): Promise<void> {
     const at = now();
     one.unseenSince ??= at.getTime();
     const { current, unseen: lost } = one.known.parent_nameservers ?? {};
@@ -143,8 +143,8 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
   return async () => {
     const at = now().getTime();
     if (!(await read(at))) return;
-    asked = new Map();
-    const due = [...watched.values()].filter(({ askedAt }) => at - askedAt >= EVERY_MS || askedAt > at);
+    queries = new Map();
+    const due = [...watched.values()].filter(({ queriedAt }) => at - queriedAt >= EVERY_MS || queriedAt > at);
     await Promise.all(
       due.map((one) =>
         checkName(one).catch((err: unknown) => {
@@ -167,7 +167,7 @@ function newlyWatched(name: string): Watched {
   return {
     name,
     known: {},
-    askedAt: Number.NEGATIVE_INFINITY,
+    queriedAt: Number.NEGATIVE_INFINITY,
     turn,
     unseenSince: undefined,
     isInDoubt: true,

@@ -105,7 +105,7 @@ function merge(history: NameHistory, observation: Observation, needed: typeof si
 }
 
 /** Values that differ from the previous lookup: stored permanently, except signatures, which change daily. */
-export function newlySeen(history: NameHistory, { facts }: Observation): SeenValues {
+export function findNewValues(history: NameHistory, { facts }: Observation): SeenValues {
   return Object.fromEntries(
     entriesOf(facts).flatMap(([fact, updated]) => {
       const value = factValue(updated);

@@ -135,7 +135,7 @@ const CODES: readonly ImpactItem['code'][] = [
   'signed',
 ];
 
-export function impactOf(input: ImpactInput): Impact {
+export function assessImpact(input: ImpactInput): Impact {
   const items = [
     ...(input.task === 'nameservers' ? checkItems(input.checks) : []),
     ...lifeItems(input),
@@ -147,7 +147,7 @@ export function impactOf(input: ImpactInput): Impact {
   return {
     task: input.task,
     seenAt: input.seenAt,
-    items: items.sort(byWorst),
+    items: items.sort(compareSeverity),
     isInUse: isUsed ? 'yes' : isSeenUnused(input) ? 'no' : 'unknown',
     areNewNameserversReady: input.task === 'nameservers' ? areReady(input.checks) : undefined,
   };
@@ -217,7 +217,7 @@ function findingsOfItem(item: ImpactItem): string[] {
 }
 
 /** Whether everything was seen. */
-export function isSeenWhole({ items }: Impact): boolean {
+export function sawEverything({ items }: Impact): boolean {
   return items.every(({ severity }) => severity !== 'unseen');
 }
 
@@ -227,12 +227,12 @@ export const KNOWN_FOR_MS = HOUR_MS;
 export function impactAt(impact: Impact, now: Date): Impact {
   if (now.getTime() - impact.seenAt.getTime() <= KNOWN_FOR_MS) return impact;
   const others = impact.items.filter((item) => item.code !== 'unseen');
-  const unseenThen = impact.items.flatMap((item) => (item.code === 'unseen' ? item.facts : []));
-  const facts = [...new Set([...LIFE, ...unseenThen])];
+  const unseenLater = impact.items.flatMap((item) => (item.code === 'unseen' ? item.facts : []));
+  const facts = [...new Set([...LIFE, ...unseenLater])];
   const ready = impact.areNewNameserversReady;
   return {
     ...impact,
-    items: [...others, { code: 'unseen', severity: 'unseen', reason: 'stale', facts } as const].sort(byWorst),
+    items: [...others, { code: 'unseen', severity: 'unseen', reason: 'stale', facts } as const].sort(compareSeverity),
     isInUse: impact.isInUse === 'no' ? 'unknown' : impact.isInUse,
     areNewNameserversReady: ready === 'yes' ? 'unknown' : ready,
   };
@@ -254,18 +254,18 @@ function keyOf(item: ImpactItem): string {
   }
 }
 
-function byWorst(a: ImpactItem, b: ImpactItem): number {
+function compareSeverity(a: ImpactItem, b: ImpactItem): number {
   return CODES.indexOf(a.code) - CODES.indexOf(b.code);
 }
 
 /** The effect on the name's uses. */
-function severityOfLife({ task, checks }: ImpactInput): Severity {
+function lifeSeverity({ task, checks }: ImpactInput): Severity {
   if (task === 'delete' || task === 'lapse') return 'stops';
   return task === 'nameservers' && areReady(checks) === 'no' ? 'stops' : 'at_stake';
 }
 
 function lifeItems(input: ImpactInput): ImpactItem[] {
-  const severity = severityOfLife(input);
+  const severity = lifeSeverity(input);
   const seen = (fact: FactName) => factValue(input.facts[fact]) ?? factValue(input.earlier[fact]) ?? [];
   const servers = mailServers(seen('mx'));
   const addresses = [...new Set(WEB.flatMap(seen))].sort();
@@ -289,7 +289,7 @@ function mailServers(mx: FactValue): string[] {
 function dependentItems(input: ImpactInput): ImpactItem[] {
   const { dependents } = input;
   if (dependents === undefined) return [{ code: 'dependents_unseen', severity: 'unseen' }];
-  const severity = severityOfLife(input);
+  const severity = lifeSeverity(input);
   return DEPENDENCIES.flatMap((by) =>
     dependents[by].count === 0 ? [] : { code: 'dependents' as const, severity, by, ...dependents[by] },
   );

@@ -53,7 +53,7 @@ export interface ListedIncident extends Omit<Incident, 'changes'> {
 
 /** A renewal would pay for a name at another registrar. */
 export function rulesOutRenewal(incident: ListedIncident): boolean {
-  return kindsOf(incident).includes('registrar');
+  return incidentKinds(incident).includes('registrar');
 }
 
 /** The effect of a lookup on an incident. */
@@ -105,7 +105,7 @@ export function afterLookup(
   const [latest] = incidents;
   const open = incidents.filter(isOpen);
   const happened = open.flatMap(({ changes }) => changes);
-  const added = changesOf(
+  const added = toChanges(
     lookup.unexplained.filter(({ change }) => !happened.some((of) => isReversal(change, of))),
     at,
   );
@@ -113,12 +113,12 @@ export function afterLookup(
     const before = latest !== undefined && isJoined(latest, at) ? latest : undefined;
     return {
       before,
-      after: before === undefined ? opened(name, added, at) : joined(before, added),
+      after: before === undefined ? opened(name, added, at) : addChanges(before, added),
       added,
       at,
     };
   }
-  const over = open.find(({ changes }) => changes.every((change) => isBack(change, history)));
+  const over = open.find(({ changes }) => changes.every((change) => isReverted(change, history)));
   return over && { before: over, after: { ...over, state: 'over', overAt: at }, added: [], at };
 }
 
@@ -173,7 +173,7 @@ export function refusalOfEnded({ state, explained }: Incident): IncidentRefusal 
 }
 
 /** Distinct, in order of detection. */
-export function kindsOf({
+export function incidentKinds({
   changes,
 }: {
   readonly changes: ListedIncident['changes'];
@@ -182,7 +182,7 @@ export function kindsOf({
 }
 
 /** Locks that change together are one change. */
-function changesOf(unexplained: readonly UnexplainedChange[], at: Date): IncidentChange[] {
+function toChanges(unexplained: readonly UnexplainedChange[], at: Date): IncidentChange[] {
   const [first, ...others] = unexplained.filter(({ change }) => change.kind === 'lock');
   const after = [first, ...others].flatMap((lock) => lock?.change.after ?? []).sort();
   const locks = first === undefined ? [] : [{ ...first, change: { ...first.change, after } }];
@@ -205,7 +205,7 @@ function opened(name: string, changes: readonly IncidentChange[], at: Date): Inc
 }
 
 /** Changes after “It was us”, or after it was over, need attention again. */
-function joined(before: Incident, added: readonly IncidentChange[]): Incident {
+function addChanges(before: Incident, added: readonly IncidentChange[]): Incident {
   const changes = [...before.changes, ...added];
   const untouched = { proposed: undefined, explained: undefined, overAt: undefined } as const;
   return { ...before, ...untouched, changes, state: before.raisedBy === undefined ? 'open' : 'raised' };
@@ -224,7 +224,7 @@ function isReversal(change: NameChange, of: IncidentChange): boolean {
 }
 
 /** A missing fact isn't reverted. */
-function isBack(
+function isReverted(
   { kind, fact, before, after, firstSeenAfter }: IncidentChange,
   history: NameHistory,
 ): boolean {
@@ -240,10 +240,10 @@ function isBack(
       return !after.some((status) => value.includes(status));
     case 'all_lame':
       // Anyone who set up the name at these servers since may have set up something else.
-      return value.length === 0 && !(hangsOn(history, after) && wasSetUpAgain(history, firstSeenAfter));
+      return value.length === 0 && !(isDelegatedTo(history, after) && wasSetUpAgain(history, firstSeenAfter));
     case 'nameserver_registrable':
       // A domain that is no longer available may belong to the attacker.
-      return value.length === 0 && !hangsOn(history, after);
+      return value.length === 0 && !isDelegatedTo(history, after);
     default:
       return isSameValue(fact, value, before);
   }
@@ -260,7 +260,7 @@ function wasSetUpAgain(history: NameHistory, moment: Date): boolean {
 }
 
 /** Delegated to these servers, or to servers of these domains. */
-function hangsOn({ parent_nameservers: known }: NameHistory, domains: readonly string[]): boolean {
+function isDelegatedTo({ parent_nameservers: known }: NameHistory, domains: readonly string[]): boolean {
   const hosts = known?.current?.value ?? [];
   return hosts.some((host) => domains.some((domain) => `.${host}`.endsWith(`.${domain}`)));
 }

@@ -13,7 +13,7 @@ import {
 } from './dates.ts';
 import { findDangers, isDailyLookupDue, isHealthLookupDue } from './delegation-health.ts';
 import { factValue, type Observation } from './facts.ts';
-import { mergeMajority, mergeObservation, newlySeen } from './history.ts';
+import { mergeMajority, mergeObservation, findNewValues } from './history.ts';
 import { afterLookup, type Incident, isOpen } from './incident.ts';
 import {
   isUrgent,
@@ -26,7 +26,7 @@ import type { DnsObserver } from './observe.ts';
 import { NO_DELEGATION } from './observe-delegation.ts';
 import { isChanged } from './parent-delegation.ts';
 import type { LookupResult, NameObservation, NameRecord, NameRecordStore } from './ports.ts';
-import { CERTIFICATES, codesOf, type JudgedName, judge, postureOf } from './posture.ts';
+import { CERTIFICATES, codesOf, type JudgedName, judge, assessPosture } from './posture.ts';
 import { registryOf } from './registry-of.ts';
 import { isUnanswered, type RegistryLookup, readRegistryAnswer } from './registry-record.ts';
 import { timeLimit } from './time-limit.ts';
@@ -58,7 +58,7 @@ export async function lookUpName(context: NamesContext, name: string, signal: Ab
   const known = await context.records.find(name);
   if (known === undefined) return;
   const now = context.now();
-  const registryTurn = turnOf(context.planner, known, now);
+  const registryTurn = reserveRegistry(context.planner, known, now);
   const [dns, registry] = await Promise.all([
     known.nextDnsAt <= now ? lookUpDns(context, known, now, signal) : undefined,
     registryTurn <= now ? askRegistry(context, known, signal) : undefined,
@@ -205,7 +205,7 @@ function afterLookups(
     ] as const
   ).flatMap(([origin, observation]) => {
     if (observation === undefined) return [];
-    const seen = newlySeen(history, observation);
+    const seen = findNewValues(history, observation);
     if (Object.keys(seen).length > 0) observations.push({ origin, at: observation.at, seen });
     const merged = (observation === parent ? mergeMajority : mergeObservation)(history, observation);
     ({ history } = merged);
@@ -221,14 +221,14 @@ function afterLookups(
   const { found, knownChanges } = findDangers(history, explained.knownChanges);
   const unexplained = [...explained.unexplained, ...found];
   const incident = afterLookup(activity.incidents, { name, unexplained, history, at: now });
-  const dates = datesAfter(known, results);
-  const posture = postureOf({ name, history, at: now, certificateDays }, known.posture);
+  const dates = updateDates(known, results);
+  const posture = assessPosture({ name, history, at: now, certificateDays }, known.posture);
   const record = { ...known, ...dates, history, knownChanges, posture };
-  const findings = codesOf(judge(judgedOf(record, [incident?.after, ...activity.incidents]), now));
+  const findings = codesOf(judge(judgeRecord(record, [incident?.after, ...activity.incidents]), now));
   const opened = findings.filter((code) => !known.findings.includes(code));
   const closed = known.findings.filter((code) => !findings.includes(code));
   if (opened.length + closed.length > 0) observations.push({ origin: 'finding', at: now, opened, closed });
-  const scheduled = scheduleOf(record, activity, incident?.after ?? activity.incidents[0], now);
+  const scheduled = planLookups(record, activity, incident?.after ?? activity.incidents[0], now);
   const next = (kind: 'dns' | 'registry') => nextLookup(kind, scheduled, now, random());
   const isDeferred =
     registry === undefined && registryTurn !== undefined && registryTurn > known.nextRegistryAt;
@@ -250,14 +250,14 @@ function afterLookups(
   return { after, observations, incident };
 }
 
-function datesAfter(known: NameRecord, { registry, whois }: LookupResults): NameDates {
+function updateDates(known: NameRecord, { registry, whois }: LookupResults): NameDates {
   if (registry === undefined) return known;
   const dates = datesAfterLookup(known, registry);
   return lacksDate(registry.result) ? datesAfterWhois(known, dates, whois, registry.at) : dates;
 }
 
 /** @param incidents of the name; the first version of each is used */
-function judgedOf(record: NameRecord, incidents: readonly (Incident | undefined)[]): JudgedName {
+function judgeRecord(record: NameRecord, incidents: readonly (Incident | undefined)[]): JudgedName {
   const latest = new Map(
     present(incidents)
       .toReversed()
@@ -296,7 +296,7 @@ function withNewRequests(found: NameRecord, known: NameRecord, result: LookupRes
   };
 }
 
-function scheduleOf(
+function planLookups(
   record: NameRecord,
   { hasOpenOrder, isGuarded }: NameActivity,
   incident: Incident | undefined,
@@ -320,7 +320,7 @@ function mayContinue(incident: Incident | undefined, now: Date): boolean {
 }
 
 /** In the future when not due, or when others go first. */
-function turnOf(planner: LookupPlanner, known: NameRecord, now: Date): Date {
+function reserveRegistry(planner: LookupPlanner, known: NameRecord, now: Date): Date {
   if (known.nextRegistryAt > now || known.isRegistryReserved) return known.nextRegistryAt;
   return planner.reserve(registryOf(known.name), known.isUrgent, now);
 }

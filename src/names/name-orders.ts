@@ -3,13 +3,13 @@ import { inputOfItem, type Order, type OrderItem, type OrderTaskName } from '../
 import { IMPACT_TASKS, type ImpactTask } from './impact.ts';
 import type { Incident } from './incident.ts';
 import type { Lapse } from './ports.ts';
-import { idOfIncident, NAME_TASKS, type NameOrder } from './unexplained-changes.ts';
+import { incidentOrderId, NAME_TASKS, type NameOrder } from './unexplained-changes.ts';
 
 /** Orders and decisions in the form that explains changes. */
 
 const moveInput = z.object({ nameServers: z.array(z.string()) });
 
-export function impactTaskOf(task: OrderTaskName): ImpactTask | undefined {
+export function toImpactTask(task: OrderTaskName): ImpactTask | undefined {
   return IMPACT_TASKS.find((each) => each === task);
 }
 
@@ -22,7 +22,7 @@ export function requestedNameServers({ task, input }: RequestedTask): readonly s
 }
 
 /** Sent orders, and the decision to let it lapse. */
-export function ordersOfName(name: string, orders: readonly Order[], lapse: Lapse | undefined): NameOrder[] {
+export function findExplanations(name: string, orders: readonly Order[], lapse: Lapse | undefined): NameOrder[] {
   const sent = orders.flatMap((order): NameOrder[] => {
     const task = NAME_TASKS.find((each) => each === order.task);
     const item = order.items.find((each) => each.name === name);
@@ -52,7 +52,7 @@ export function expectedTransfers(incidents: readonly Incident[]): NameOrder[] {
       changes
         .filter(({ kind }) => kind === 'pending_transfer')
         .map(({ lastSeenBefore }) => ({
-          id: idOfIncident(id),
+          id: incidentOrderId(id),
           task: 'transfer',
           state: 'succeeded',
           sentAt: lastSeenBefore,

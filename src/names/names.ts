@@ -11,9 +11,9 @@ import { confirmIncidentAsOurs, isGuarded, raiseIncident } from './incident-acti
 import { fetchRegistryLookup, lookUpAtRegistry, lookUpName } from './lookup.ts';
 import { lookUpNow } from './lookup-now.ts';
 import { createLookupPlanner } from './lookup-planner.ts';
-import { expectedTransfers, ordersOfName } from './name-orders.ts';
+import { expectedTransfers, findExplanations } from './name-orders.ts';
 import { createDelegationObserver } from './observe-delegation.ts';
-import { confirmationOf, evidenceOf, sentToRegistry } from './order-evidence.ts';
+import { confirmationOf, findProofOrHint, sentToRegistry } from './order-evidence.ts';
 import { createImpacts } from './order-impact.ts';
 import { createOrderIncidents } from './order-incidents.ts';
 import type { NameRecord } from './ports.ts';
@@ -105,7 +105,7 @@ async function activityOf(
     isGuarded(context, name),
   ]);
   return {
-    orders: [...ordersOfName(name, orders, lapse), ...expectedTransfers(incidents)],
+    orders: [...findExplanations(name, orders, lapse), ...expectedTransfers(incidents)],
     hasOpenOrder: orders.some(({ state }: Order) => isOpen(state)),
     incidents,
     isGuarded: guarded,
@@ -132,16 +132,16 @@ async function completeHistory(
 ): Promise<NameHistory> {
   const { quickObserver, signal, log } = context;
   const limit = timeLimit(signal, QUICK_MS);
-  const inTime = (lookup: Promise<Observation>) =>
+  const untilDeadline = (lookup: Promise<Observation>) =>
     lookup.catch((err: unknown) => {
       if (!limit.aborted) log.warn({ err, name }, 'looking up a name for a person');
       return undefined;
     });
   const lookups = await Promise.all([
-    wasLookedUp(history, DNS_FACTS) ? undefined : inTime(quickObserver.observe(name, limit)),
+    wasLookedUp(history, DNS_FACTS) ? undefined : untilDeadline(quickObserver.observe(name, limit)),
     wasLookedUp(history, REGISTRY_FACTS)
       ? undefined
-      : inTime(fetchRegistryLookup(context, quickObserver, name, limit)),
+      : untilDeadline(fetchRegistryLookup(context, quickObserver, name, limit)),
   ]);
   return lookups.reduce<NameHistory>(
     (merged, lookup) => (lookup === undefined ? merged : mergeObservation(merged, lookup).history),
@@ -157,7 +157,7 @@ async function findEvidence(context: NamesContext, order: Order, item: OrderItem
   const lookup = await lookUpAtRegistry(context, name, timeLimit(signal, EVIDENCE_MS));
   const [record, seen] = await Promise.all([records.find(name), records.seenAtRegistry(name)]);
   const { orders } = await context.activityOf(record ?? { name, lapse: undefined });
-  return evidenceOf({ order, sentAt, history: record?.history ?? {}, seen, orders, now: now() }, lookup);
+  return findProofOrHint({ order, sentAt, history: record?.history ?? {}, seen, orders, now: now() }, lookup);
 }
 
 async function findConfirmation(

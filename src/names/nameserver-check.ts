@@ -94,7 +94,7 @@ async function checkNameserver(
 }
 
 /** Without comparing records. @throws only the signal's reason */
-export async function askServer(
+export async function queryServer(
   dns: Client,
   name: string,
   host: string,
@@ -102,12 +102,12 @@ export async function askServer(
 ): Promise<Pick<NameserverCheck, 'host' | 'state' | 'ds'>> {
   const found = await findAddress(dns, name, host, signal);
   if ('state' in found) return { host, state: found.state, ds: 'unknown' };
-  const ask = <Type extends RecordType>(asked: string, type: Type) =>
-    dns.queryNameserver(found.address, asked, type, signal);
+  const ask = <Type extends RecordType>(queryName: string, type: Type) =>
+    dns.queryNameserver(found.address, queryName, type, signal);
   return { host, state: 'authoritative', ds: await checkDs(dns, ask, name, signal) };
 }
 
-type Ask = <Type extends RecordType>(name: string, type: Type) => Promise<NameserverAnswer<RecordData[Type]>>;
+type Query = <Type extends RecordType>(name: string, type: Type) => Promise<NameserverAnswer<RecordData[Type]>>;
 
 /** An address with an authoritative answer, or else the best answer. */
 async function findAddress(
@@ -127,17 +127,17 @@ async function findAddress(
   for (const address of addresses) {
     const answer = await dns.queryNameserver(address, name, 'SOA', signal);
     if (answer.kind === 'records' && answer.authoritative) return { address };
-    if (answer.kind !== 'unanswered' || SAYS_NO.has(answer.failure)) state = 'not_authoritative';
+    if (answer.kind !== 'unanswered' || NEGATIVE_ANSWERS.has(answer.failure)) state = 'not_authoritative';
     else if (answer.failure === 'private_address') state = 'unseen';
   }
   return { state };
 }
 
-const SAYS_NO: ReadonlySet<DnsFailure> = new Set(['refused', 'server_failure', 'unexpected_code']);
+const NEGATIVE_ANSWERS: ReadonlySet<DnsFailure> = new Set(['refused', 'server_failure', 'unexpected_code']);
 
 async function recordsAt(
   dns: Client,
-  ask: Ask,
+  ask: Query,
   name: string,
   signal: AbortSignal | undefined,
 ): Promise<Record<Compared, Fact>> {
@@ -162,7 +162,7 @@ async function recordsAt(
 /** Without a matching key, validating resolvers can't reach the name. */
 async function checkDs(
   dns: Client,
-  ask: Ask,
+  ask: Query,
   name: string,
   signal: AbortSignal | undefined,
 ): Promise<NameserverCheck['ds']> {

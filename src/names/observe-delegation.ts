@@ -6,7 +6,7 @@ import type { NamesContext } from './context.ts';
 import { HEALTH_FACTS } from './delegation-health.ts';
 import { ABSENT, type Fact, type Facts, seen, unseen } from './facts.ts';
 import type { LookupPlanner } from './lookup-planner.ts';
-import { askServer } from './nameserver-check.ts';
+import { queryServer } from './nameserver-check.ts';
 import { registryOf } from './registry-of.ts';
 import { readRegistryAnswer } from './registry-record.ts';
 
@@ -70,12 +70,12 @@ export function createDelegationObserver(
   }
 
   return async (name, hosts, signal) => {
-    const asked = hosts.slice(0, MAX_HOSTS);
-    const names = [...new Set(asked.flatMap((host) => getDomain(host) ?? []))].filter(
+    const queried = hosts.slice(0, MAX_HOSTS);
+    const names = [...new Set(queried.flatMap((host) => getDomain(host) ?? []))].filter(
       (each) => each !== name,
     );
     const [servers, states] = await Promise.all([
-      Promise.all(asked.map((host) => askServer(dns, name, host, signal))),
+      Promise.all(queried.map((host) => queryServer(dns, name, host, signal))),
       Promise.all(names.map(async (domain) => ({ domain, state: await stateOf(domain, signal) }))),
     ]);
     return healthOf(servers, states, now());
@@ -84,7 +84,7 @@ export function createDelegationObserver(
 
 /** From the servers and their domains' registries. */
 function healthOf(
-  servers: readonly Awaited<ReturnType<typeof askServer>>[],
+  servers: readonly Awaited<ReturnType<typeof queryServer>>[],
   states: readonly { readonly domain: string; readonly state: DomainState }[],
   now: Date,
 ): Facts {
@@ -95,7 +95,7 @@ function healthOf(
   const isUsed = (domain: string) => withAddress.some(({ host }) => getDomain(host) === domain);
   // A domain that wasn't looked up may be available.
   const areDomainsSeen = states.every(({ state }) => state.kind !== 'unseen');
-  const domainsThat = (holds: (state: DomainState, domain: string) => boolean): Fact => {
+  const filterDomains = (holds: (state: DomainState, domain: string) => boolean): Fact => {
     const found = states.filter(({ domain, state }) => holds(state, domain)).map(({ domain }) => domain);
     return found.length > 0 || areDomainsSeen ? seen(found) : unseen('registry_unavailable');
   };
@@ -105,8 +105,8 @@ function healthOf(
     lame_nameservers: hostsIn('not_authoritative'),
     silent_nameservers: hostsIn('no_answer', 'unseen'),
     addressless_nameservers: hostsIn('no_address'),
-    registrable_domains: domainsThat(({ kind }, domain) => kind === 'free' && !isUsed(domain)),
-    ending_domains: domainsThat(
+    registrable_domains: filterDomains(({ kind }, domain) => kind === 'free' && !isUsed(domain)),
+    ending_domains: filterDomains(
       (state) =>
         state.kind === 'registered' &&
         state.expiresAt !== undefined &&

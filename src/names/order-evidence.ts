@@ -38,7 +38,7 @@ const TRANSFER_MS = 21 * DAY_MS;
 
 const NOTHING: Evidence = { kind: 'nothing' };
 
-export function evidenceOf(lost: LostAnswer, { result }: RegistryLookup): Evidence {
+export function findProofOrHint(lost: LostAnswer, { result }: RegistryLookup): Evidence {
   if (result.kind === 'unread') return NOTHING;
   const { server } = result;
   if (result.kind === 'not_registered')
@@ -89,9 +89,9 @@ function proofOf(
   switch (order.task) {
     case 'nameservers': {
       const was = before('registry_nameservers');
-      const asked = requestedNameServers(order) ?? [];
-      if (was === undefined || asked.length === 0 || hasOtherCause(was.lastSeen)) return undefined;
-      return !isSameSet(was.value, asked) && isSameSet(record.nameServers, asked)
+      const wantedServers = requestedNameServers(order) ?? [];
+      if (was === undefined || wantedServers.length === 0 || hasOtherCause(was.lastSeen)) return undefined;
+      return !isSameSet(was.value, wantedServers) && isSameSet(record.nameServers, wantedServers)
         ? 'nameservers_set'
         : undefined;
     }
@@ -129,15 +129,15 @@ function isTransferred(
   record: Registration,
   registrar: KnownValue | undefined,
 ): boolean {
-  const asked = requestedNameServers(order) ?? [];
+  const wantedServers = requestedNameServers(order) ?? [];
   const at = record.transferredAt?.getTime() ?? Number.NaN;
   const isFromThen = at >= sentAt.getTime() - SKEW_MS && at <= sentAt.getTime() + TRANSFER_MS;
   return (
     registrar !== undefined &&
     !isOf(registrar.value, record) &&
     isFromThen &&
-    asked.length > 0 &&
-    isSameSet(record.nameServers, asked)
+    wantedServers.length > 0 &&
+    isSameSet(record.nameServers, wantedServers)
   );
 }
 
@@ -249,8 +249,8 @@ function transferFinding(record: Registration, { sentAt }: LostAnswer): Finding 
 }
 
 function shownNameServers({ nameServers }: Registration, order: RequestedTask) {
-  const asked = requestedNameServers(order) ?? [];
-  return { nameServers, areRequested: asked.length > 0 && isSameSet(nameServers, asked) };
+  const wantedServers = requestedNameServers(order) ?? [];
+  return { nameServers, areRequested: wantedServers.length > 0 && isSameSet(nameServers, wantedServers) };
 }
 
 function isSameDay(one: Date, other: Date): boolean {

@@ -16,11 +16,11 @@ import {
   type Impact,
   type ImpactTask,
   impactAt,
-  impactOf,
-  isSeenWhole,
+  assessImpact,
+  sawEverything,
   KNOWN_FOR_MS,
 } from './impact.ts';
-import { impactTaskOf, requestedNameServers } from './name-orders.ts';
+import { toImpactTask, requestedNameServers } from './name-orders.ts';
 import { checkNameservers, type NameserverCheck } from './nameserver-check.ts';
 import type { OrderImpact } from './ports.ts';
 import { timeLimit } from './time-limit.ts';
@@ -63,7 +63,7 @@ export function createImpacts(context: NamesContext) {
      * Lookup results within two seconds, for the requester. The first result is stored as the impact at the request.
      * Undefined for tasks without risk.
      */
-    atRequest: (order: Order) => atRequest(context, order),
+    assessAtRequest: (order: Order) => assessAtRequest(context, order),
     /** For decisions without an order. */
     ofName: (name: string, task: ImpactTask) =>
       find(context, { name, task, newNameServers: undefined }, context.quickDns, QUICK_MS),
@@ -72,12 +72,12 @@ export function createImpacts(context: NamesContext) {
     /** From earlier lookups. */
     inUse: (names: readonly string[]) => inUse(context, names),
     /** For a draft, at most a few minutes old. */
-    asked: async (order: Order) => (await impacts.impactOf(order.id))?.asked,
+    asked: async (order: Order) => (await impacts.assessImpact(order.id))?.asked,
 
     /** The stored impact; `none`: no risk. */
     async found(order: Order): Promise<Impact | 'unseen' | 'none'> {
-      if (questionOf(order) === undefined) return 'none';
-      const found = await impacts.impactOf(order.id);
+      if (impactQuestion(order) === undefined) return 'none';
+      const found = await impacts.assessImpact(order.id);
       return found === undefined ? 'unseen' : impactAt(found.latest, now());
     },
 
@@ -86,19 +86,19 @@ export function createImpacts(context: NamesContext) {
      * @returns `none`: no risk
      */
     async forCard(order: Order): Promise<OrderImpact | 'unseen' | 'none'> {
-      const question = questionOf(order);
+      const question = impactQuestion(order);
       if (question === undefined) return 'none';
-      const found = await impacts.impactOf(order.id);
+      const found = await impacts.assessImpact(order.id);
       if (order.state === 'PENDING' && !isFresh(found, now())) lookUpThoroughly(order, question);
       return found === undefined ? 'unseen' : { ...found, latest: impactAt(found.latest, now()) };
     },
 
     /** When a click was last refused for a new finding. */
-    warnedAt: async (order: Order) => (await impacts.impactOf(order.id))?.warned?.seenAt,
+    warnedAt: async (order: Order) => (await impacts.assessImpact(order.id))?.warned?.seenAt,
     /** The person was notified, so later clicks are accepted. */
     recordNotified: (orderId: string) => impacts.recordWarningNotified(orderId, now()),
     /** At an approval, under two seconds. New findings are stored and shown on the card. */
-    atApproval: (order: Order, clickedAt: Date) => atApproval(context, order, clickedAt),
+    assessAtApproval: (order: Order, clickedAt: Date) => assessAtApproval(context, order, clickedAt),
   };
 }
 
@@ -126,7 +126,7 @@ async function findWithHistory(
   const { at: seenAt, facts } = lookup;
   const earlier = sightedFacts(known ?? {}, seenAt, MAX_AGE_MS);
   return {
-    impact: impactOf({ task, seenAt, facts, earlier, dependents, checks }),
+    impact: assessImpact({ task, seenAt, facts, earlier, dependents, checks }),
     history: mergeObservation(known ?? {}, lookup).history,
   };
 }
@@ -174,11 +174,11 @@ function isFresh(found: OrderImpact | undefined, now: Date): boolean {
 }
 
 async function former(context: NamesContext, order: Order): Promise<FormerNameServers> {
-  const [history, atRequest] = await Promise.all([
+  const [history, assessAtRequest] = await Promise.all([
     watchedHistory(context, order.items[0]?.name ?? ''),
     context.impacts.nameServersOf(order.id),
   ]);
-  return formerNameServers(order, history, atRequest);
+  return formerNameServers(order, history, assessAtRequest);
 }
 
 async function delegation(
@@ -195,8 +195,8 @@ async function delegation(
   return delegationOf(checks);
 }
 
-async function atRequest(context: NamesContext, order: Order): Promise<Impact | 'unseen' | undefined> {
-  const question = questionOf(order);
+async function assessAtRequest(context: NamesContext, order: Order): Promise<Impact | 'unseen' | undefined> {
+  const question = impactQuestion(order);
   if (question === undefined) return undefined;
   try {
     const { impact, history } = await findWithHistory(context, question, context.quickDns, QUICK_MS);
@@ -215,7 +215,7 @@ async function stored(context: NamesContext, name: string, task: ImpactTask): Pr
     watchedHistory(context, name),
     dependentsOf(context, name),
   ]);
-  return impactOf({ task, dependents, ...seenBefore(history, context.now()) });
+  return assessImpact({ task, dependents, ...seenBefore(history, context.now()) });
 }
 
 async function inUse(
@@ -226,7 +226,7 @@ async function inUse(
   return new Map(
     observed.map(({ name, history }) => [
       name,
-      impactOf({ task: 'delete', dependents, ...seenBefore(history, now()) }).isInUse,
+      assessImpact({ task: 'delete', dependents, ...seenBefore(history, now()) }).isInUse,
     ]),
   );
 }
@@ -240,27 +240,27 @@ function seenBefore(history: NameHistory, seenAt: Date) {
   };
 }
 
-async function atApproval(context: NamesContext, order: Order, clickedAt: Date): Promise<ImpactAtApproval> {
+async function assessAtApproval(context: NamesContext, order: Order, clickedAt: Date): Promise<ImpactAtApproval> {
   const { impacts } = context;
-  if (impactTaskOf(order.task) === undefined) return 'none';
-  const question = questionOf(order);
+  if (toImpactTask(order.task) === undefined) return 'none';
+  const question = impactQuestion(order);
   // A file has too many names to look up.
   if (question === undefined) return 'unknown';
-  const kept = await impacts.impactOf(order.id);
+  const kept = await impacts.assessImpact(order.id);
   const wasNotifiedLater = kept?.warnedToldAt === undefined || kept.warnedToldAt > clickedAt;
   if (kept?.warned !== undefined && wasNotifiedLater) return 'changed';
   const impact = await find(context, question, context.quickDns, APPROVAL_MS);
-  if (hasNews(kept, impact)) {
+  if (hasNewFindings(kept, impact)) {
     await impacts.saveWarning(order.id, impact);
     return 'changed';
   }
-  return isSeenWhole(impact) ? 'known' : 'unknown';
+  return sawEverything(impact) ? 'known' : 'unknown';
 }
 
 /** A finding without a notification. The card alone isn't enough: it may have appeared just before the click. */
-function hasNews(kept: OrderImpact | undefined, impact: Impact): boolean {
+function hasNewFindings(kept: OrderImpact | undefined, impact: Impact): boolean {
   // Nothing to compare before the first lookup.
-  if (kept === undefined) return !isSeenWhole(impact);
+  if (kept === undefined) return !sawEverything(impact);
   const known = new Set([...findingsOf(kept.asked), ...kept.warnedOf]);
   return findingsOf(impact).some((finding) => !known.has(finding));
 }
@@ -274,8 +274,8 @@ function delegationOf(checks: readonly NameserverCheck[] | undefined): Delegatio
   return checks.some(({ state }) => state === 'unseen') ? { kind: 'unknown' } : { kind: 'answering' };
 }
 
-function questionOf(order: Order): Question | undefined {
-  const task = impactTaskOf(order.task);
+function impactQuestion(order: Order): Question | undefined {
+  const task = toImpactTask(order.task);
   const [item, ...others] = order.items;
   if (task === undefined || item === undefined || others.length > 0 || order.bulk !== undefined)
     return undefined;

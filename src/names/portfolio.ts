@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { MessagePlace } from '../outbox/notifications.ts';
-import { isSameEnd, laterEnd, type NameDates } from './dates.ts';
+import { isSameExpiry, laterExpiry, type NameDates } from './dates.ts';
 
 /** Owner, tags, channel and note: set by people. */
 
@@ -223,12 +223,12 @@ export function countNames(zones: readonly { readonly count: number }[]): number
 }
 
 export function endOf({ expiry, renewed, deletedAt }: NameDates): Date | undefined {
-  return laterEnd(expiry?.at ?? deletedAt, renewed?.until);
+  return laterExpiry(expiry?.at ?? deletedAt, renewed?.until);
 }
 
 /** The owner's question for this expiry; undefined before it's asked. */
-export function questionAbout({ question }: OwnedName, end: Date | undefined): OwnerQuestion | undefined {
-  const isAbout = question !== undefined && end !== undefined && isSameEnd(new Date(question.expiry), end);
+export function currentQuestion({ question }: OwnedName, end: Date | undefined): OwnerQuestion | undefined {
+  const isAbout = question !== undefined && end !== undefined && isSameExpiry(new Date(question.expiry), end);
   return isAbout ? question : undefined;
 }
 
@@ -238,7 +238,7 @@ export function ownerAnswer(name: OwnedName, end: Date | undefined): OwnerAnswer
   if (ownerLeftAt !== undefined) return { code: 'left', by: owner };
   if (lapse?.confirmed !== undefined || lapse?.requestedBy === owner)
     return { code: 'lapse', by: lapse.requestedBy };
-  const question = questionAbout(name, end);
+  const question = currentQuestion(name, end);
   if (question?.kept !== undefined) return { code: 'keep', by: question.kept.by };
   return { code: question?.owner === owner ? 'open' : 'unasked', by: owner };
 }

@@ -153,7 +153,7 @@ export interface OrderImpact {
 }
 
 export interface ImpactStore {
-  impactOf(orderId: string): Promise<OrderImpact | undefined>;
+  assessImpact(orderId: string): Promise<OrderImpact | undefined>;
   /** The first impact is also stored as the one at the request. A lookup for the card updates the card. */
   saveImpact(orderId: string, impact: Impact, look: 'asking' | 'card'): Promise<void>;
   /** An impact that refused an approval; its findings are added to earlier ones. */

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../lib/duration.ts';
 import { isTransferLock } from '../registry/rdap/status.ts';
-import { type DelegationFaultCode, faultsOf, HEALTH_FACTS } from './delegation-health.ts';
+import { type DelegationFaultCode, findFaults, HEALTH_FACTS } from './delegation-health.ts';
 import { type FactName, type FactValue, partOf } from './facts.ts';
 import type { KnownFact, NameHistory } from './history.ts';
 import { NO_MAIL } from './impact.ts';
@@ -262,7 +262,7 @@ interface LookedUpName {
 }
 
 /** @param former its findings keep their beginning */
-export function postureOf(looked: LookedUpName, former: Posture | undefined): Posture {
+export function assessPosture(looked: LookedUpName, former: Posture | undefined): Posture {
   const { history, at } = looked;
   const found = [...delegationFindings(history), ...lockFindings(history), ...dnsFindings(history)];
   const findings = found.map((finding) => {
@@ -280,7 +280,7 @@ type Found = Omit<Finding, 'since'>;
 /** Several faults may be one finding. */
 function delegationFindings(history: NameHistory): Found[] {
   const found = new Map<FindingCode, readonly string[]>();
-  for (const { code: fault, about } of faultsOf(history)) {
+  for (const { code: fault, about } of findFaults(history)) {
     const code = FAULTS[fault];
     found.set(code, [...(found.get(code) ?? []), ...about]);
   }

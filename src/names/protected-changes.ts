@@ -164,12 +164,12 @@ async function unwatch(context: ProtectionContext, name: string, asking: Asking)
 
 async function changeReminders(
   context: ProtectionContext,
-  asked: readonly ReminderChange[],
+  reminderChanges: readonly ReminderChange[],
   asking: Asking,
 ): Promise<EditedFacts | 'changed' | NameLimit> {
-  const known = asked.flatMap(({ name, isNew }) => (isNew ? [] : [name]));
+  const known = reminderChanges.flatMap(({ name, isNew }) => (isNew ? [] : [name]));
   const found = await context.names.portfolio.findMany(known);
-  const changes = asked.flatMap((each) => {
+  const changes = reminderChanges.flatMap((each) => {
     const before = each.isNew ? NO_DETAILS : found.get(each.name);
     const { owner } = each;
     const after = before && owner !== undefined ? { ...before, owner } : before;

@@ -48,13 +48,13 @@ function changesOfFact(
         after: value.value,
         lastSeenBefore: before.lastSeen,
         firstSeenAfter: value.firstSeen,
-        cause: causeOf(fact, value.firstSeen, knownChanges),
+        cause: findCause(fact, value.firstSeen, knownChanges),
       },
     ];
   });
 }
 
-function causeOf(fact: FactName, firstSeen: Date, knownChanges: readonly KnownChange[]): PastChange['cause'] {
+function findCause(fact: FactName, firstSeen: Date, knownChanges: readonly KnownChange[]): PastChange['cause'] {
   const fitting = knownChanges.filter(
     (known) =>
       known.facts.includes(fact) && Math.abs(known.firstSeen.getTime() - firstSeen.getTime()) <= JOIN_MS,

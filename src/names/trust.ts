@@ -30,7 +30,7 @@ const TRANSFER_MS = 60 * DAY_MS;
 type Seen = Pick<Registration, 'registrar' | 'transferredAt'>;
 
 /** The record may show a transfer unknown to the team. */
-export function distrustOf(
+export function findDistrust(
   trusted: TrustedRecord | undefined,
   record: Seen,
   now: Date,
@@ -63,7 +63,7 @@ export function isAtAnotherRegistrar(
   return !mayBeSameRegistrar(trusted.registrar, shown);
 }
 
-export function trustAfter(trusted: TrustedRecord | undefined, record: Seen, now: Date): TrustedRecord {
+export function updateTrust(trusted: TrustedRecord | undefined, record: Seen, now: Date): TrustedRecord {
   const { registrar = trusted?.registrar } = record;
   const known = trusted?.transferKnownAt;
   const isSame = mayBeSameRegistrar(trusted?.registrar, registrar);

@@ -60,12 +60,12 @@ export interface NameOrder {
 const INCIDENT_PREFIX = 'incident:';
 
 /** Explains further changes of a transfer that was confirmed as the team's. */
-export function idOfIncident(incidentId: string): string {
+export function incidentOrderId(incidentId: string): string {
   return `${INCIDENT_PREFIX}${incidentId}`;
 }
 
 /** Explained by a confirmation, not an order. */
-export function isOfIncident(orderId: string): boolean {
+export function isIncidentOrderId(orderId: string): boolean {
   return orderId.startsWith(INCIDENT_PREFIX);
 }
 
@@ -183,7 +183,7 @@ export function explainChanges({ changes, history, orders, knownChanges }: Chang
       continue;
     }
     const orderId =
-      explainingOrder(change, orders, known)?.id ??
+      findExplainingOrder(change, orders, known)?.id ??
       (isRequestedByZone(change, history, known) ? REQUESTED_BY_ZONE : undefined);
     const { kind, after, fact, firstSeenAfter: firstSeen } = change;
     known.push({ kind, after, facts: [fact], firstSeen, orderId });
@@ -194,7 +194,7 @@ export function explainChanges({ changes, history, orders, knownChanges }: Chang
 
 /** When a transfer completes unless someone objects. */
 export interface TransferCountdown {
-  readonly goesThroughAt: Date;
+  readonly completesAt: Date;
   readonly msLeft: number;
 }
 
@@ -208,8 +208,8 @@ export function transferCountdown(
   now: Date,
   transferDays: number = DEFAULT_TRANSFER_DAYS,
 ): TransferCountdown {
-  const goesThroughAt = new Date(lastSeenBefore.getTime() + transferDays * DAY_MS);
-  return { goesThroughAt, msLeft: Math.max(0, goesThroughAt.getTime() - now.getTime()) };
+  const completesAt = new Date(lastSeenBefore.getTime() + transferDays * DAY_MS);
+  return { completesAt, msLeft: Math.max(0, completesAt.getTime() - now.getTime()) };
 }
 
 /** Changes to notify people about. */
@@ -302,7 +302,7 @@ function isSameChange(
   // without a delegation has no DS.
   const isDeletion = former.kind === 'pending_delete' || former.kind === 'unregistered';
   if (isDeletion && change.kind === 'unregistered') return apartMs < DELETION_MS;
-  if (isDelegationGone(change) && takesDelegation(former, history)) return apartMs < SHOWN_BY_ALL_MS;
+  if (isDelegationGone(change) && removesDelegation(former, history)) return apartMs < SHOWN_BY_ALL_MS;
   if (former.kind !== change.kind || apartMs > SHOWN_BY_ALL_MS) return false;
   const order = orders.find(({ id }) => id === former.orderId);
   switch (change.kind) {
@@ -323,7 +323,7 @@ function isSameChange(
 }
 
 /** Whether an earlier change removes the delegation. A hold or a deletion that has ended no longer does. */
-function takesDelegation({ kind }: KnownChange, { statuses, registration }: NameHistory): boolean {
+function removesDelegation({ kind }: KnownChange, { statuses, registration }: NameHistory): boolean {
   const value = statuses?.current?.value ?? [];
   switch (kind) {
     case 'hold':
@@ -364,7 +364,7 @@ function fitsRequest({ fact, after, lastSeenBefore }: NameChange, history: NameH
 }
 
 /** The latest order that can explain the change. An order explains one change of each kind. */
-function explainingOrder(
+function findExplainingOrder(
   change: NameChange,
   orders: readonly NameOrder[],
   knownChanges: readonly KnownChange[],
@@ -380,11 +380,11 @@ function explainingOrder(
 }
 
 function canExplain(order: NameOrder, change: NameChange): boolean {
-  return whyRuledOut(order, change) === undefined;
+  return findRuledOutReason(order, change) === undefined;
 }
 
 /** Why an order can't have caused a change; undefined if it can. */
-function whyRuledOut(order: NameOrder, change: NameChange): RuledOutOrder['why'] | undefined {
+function findRuledOutReason(order: NameOrder, change: NameChange): RuledOutOrder['why'] | undefined {
   const windowMs = EXPLAINS_FOR_MS[order.task][change.kind];
   if (windowMs === undefined) return 'other_task';
   if (order.state === 'refused') return 'refused';
@@ -399,7 +399,7 @@ function ruledOutOrders(change: NameChange, orders: readonly NameOrder[]): Ruled
   return latestFirst(orders).map((order) => ({
     id: order.id,
     task: order.task,
-    why: whyRuledOut(order, change) ?? 'used',
+    why: findRuledOutReason(order, change) ?? 'used',
   }));
 }
 

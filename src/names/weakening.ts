@@ -77,8 +77,8 @@ export async function requirementsOfAll(
   const requirementsOf = classifyChanges(protection);
   const all: Requirement[] = [];
   for await (const slice of iterateSlices(changes)) {
-    const asked = slice.flatMap((change) => requirementsOf(change, by) ?? []);
-    all.splice(0, all.length, ...mergeRequirements([...all, ...asked]));
+    const requested = slice.flatMap((change) => requirementsOf(change, by) ?? []);
+    all.splice(0, all.length, ...mergeRequirements([...all, ...requested]));
   }
   // A change that weakened something at the request still needs another person.
   return withEnvironment(
@@ -97,10 +97,10 @@ export function classifyChanges(protection: Protection): RequirementsOf {
   const ruleTags = new Set(policy.tags);
   const effectOf = createEffects(protection, ruleTags);
 
-  return (asked, by) => {
+  return (requested, by) => {
     // A lapsing name has no reminders, like an unwatched one.
-    const isLapse = asked.decision?.kind === 'lapse_confirmed';
-    const change = isLapse ? { ...asked, after: undefined } : asked;
+    const isLapse = requested.decision?.kind === 'lapse_confirmed';
+    const change = isLapse ? { ...requested, after: undefined } : requested;
     const { name, before, after, date } = change;
     const tagsAfter = after?.tags ?? [];
     const removed = before.tags.filter((tag) => !tagsAfter.includes(tag));
@@ -139,19 +139,19 @@ function withEnvironment(
   names: readonly string[],
 ): readonly Requirement[] {
   const environment = environmentRequirement(protection.policy, names);
-  if (requirements.length === 0) return [environment ?? anyApprover(protection, names)];
+  if (requirements.length === 0) return [environment ?? anyApproverRequirement(protection, names)];
   return environment === undefined ? requirements : mergeRequirements([...requirements, environment]);
 }
 
 /** One other person who may approve. */
-function anyApprover({ settings, policy }: Protection, names: readonly string[]): Requirement {
+function anyApproverRequirement({ settings, policy }: Protection, names: readonly string[]): Requirement {
   return { ...defaultRequirement(settings, names), needed: 1, signed: policy.signsSettings };
 }
 
 /** One person who could approve the mandate. */
 function mandateRequirement({ order }: ActiveMandate, protection: Protection, name: string): Requirement {
   const [first, ...others] = order.demand.requirements.filter(({ rule }) => rule.kind === 'rule');
-  if (first === undefined) return anyApprover(protection, [name]);
+  if (first === undefined) return anyApproverRequirement(protection, [name]);
   const all = [first, ...others];
   const { silent: _, ...rest } = first;
   const signed = all.every((each) => each.signed);
@@ -227,7 +227,7 @@ function effectOf(protection: Protection, view: RuleView): Effect {
     if (!isSame) requirements.push(...before.requirements, ...after.requirements);
     else if (view.isUnwatched)
       requirements.push(...before.requirements.filter(({ rule }) => rule.kind === 'rule'));
-    isWeaker ||= asksLess(before, after);
+    isWeaker ||= needsLess(before, after);
   }
   // The settings apply when no rule does.
   const ofRules = requirements.filter(({ rule }) => rule.kind === 'rule');
@@ -272,8 +272,8 @@ function demandIn(
     groups: new Map(groups.map((id) => [id, new Set([id])])),
     prices: new Map(price === undefined ? [] : [[name, price]]),
   };
-  const asked = { ...order, requester };
-  return evaluate(policy, policySettings(settings, policy), asked, facts).demand;
+  const requested = { ...order, requester };
+  return evaluate(policy, policySettings(settings, policy), requested, facts).demand;
 }
 
 function demandKey({ outcome, requirements }: Requirements): string {
@@ -283,7 +283,7 @@ function demandKey({ outcome, requirements }: Requirements): string {
 const STRICTNESS = { free: 0, approve: 1, refuse: 2 } as const;
 
 /** Whether an earlier requirement is no longer needed. */
-function asksLess(before: Requirements, after: Requirements): boolean {
+function needsLess(before: Requirements, after: Requirements): boolean {
   if (before.outcome !== after.outcome) return STRICTNESS[after.outcome] < STRICTNESS[before.outcome];
   const isKept = (was: Requirement) =>
     after.requirements.some((is) => {

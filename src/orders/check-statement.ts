@@ -63,19 +63,19 @@ export function changedParts(
   places: ServicePlaces,
 ): readonly StatementPart[] {
   // For the rows of a file, the log has only their number.
-  const asked = history.find((entry) => entry.kind === 'requested');
-  if (asked === undefined) return [];
+  const logged = history.find((entry) => entry.kind === 'requested');
+  if (logged === undefined) return [];
   const { jsonUrl, xmlUrl } = places;
-  const replyTo = asked.service === jsonUrl ? places.replyTo : undefined;
+  const replyTo = logged.service === jsonUrl ? places.replyTo : undefined;
   const names = order.items.map(({ name }) => name);
   const differs: Readonly<Record<Exclude<StatementPart, 'secret'>, boolean>> = {
-    hash: asked.statement !== order.statementHash,
-    service: ![jsonUrl, xmlUrl].includes(asked.service) || asked.replyTo !== replyTo,
-    task: asked.task !== order.task,
-    account: asked.account !== accountName(order.account),
-    names: asked.names === undefined ? asked.rows !== names.length : !isDeepStrictEqual(asked.names, names),
-    time: asked.notBefore?.getTime() !== chosenTime(order)?.getTime(),
-    input: asked.names !== undefined && !isDeepStrictEqual(asked.input, order.input),
+    hash: logged.statement !== order.statementHash,
+    service: ![jsonUrl, xmlUrl].includes(logged.service) || logged.replyTo !== replyTo,
+    task: logged.task !== order.task,
+    account: logged.account !== accountName(order.account),
+    names: logged.names === undefined ? logged.rows !== names.length : !isDeepStrictEqual(logged.names, names),
+    time: logged.notBefore?.getTime() !== chosenTime(order)?.getTime(),
+    input: logged.names !== undefined && !isDeepStrictEqual(logged.input, order.input),
   };
   const parts = ['hash', 'service', 'task', 'time', 'account', 'names', 'input'] as const;
   return parts.filter((part) => differs[part]);

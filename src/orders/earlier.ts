@@ -35,7 +35,7 @@ export function findEarlierItems(items: readonly EarlierItem[], names: readonly 
 export async function findEarlier(
   load: OrderStore['load'],
   order: Order,
-  asked: readonly OrderItem[] = pendingItems(order),
+  checkedItems: readonly OrderItem[] = pendingItems(order),
 ): Promise<EarlierFinding[]> {
   const items: EarlierItem[] = [];
   for (let id = order.retryOf; id !== undefined; ) {
@@ -47,7 +47,7 @@ export async function findEarlier(
   }
   return findEarlierItems(
     items,
-    asked.map(({ name }) => name),
+    checkedItems.map(({ name }) => name),
   );
 }
 

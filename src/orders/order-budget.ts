@@ -68,10 +68,10 @@ export function consentToExcess(
   admins: ReadonlySet<string>,
   approvals: readonly Pick<Approval, 'userId' | 'agreedExcess'>[],
 ) {
-  const asked = approvals.filter(({ userId }) => admins.has(userId) && !isRequester(order, userId));
+  const adminApprovals = approvals.filter(({ userId }) => admins.has(userId) && !isRequester(order, userId));
   const agreeing =
-    over.length === 0 ? [] : asked.filter(({ agreedExcess }) => isExcessApproved(over, agreedExcess));
-  const unaware = over.length === 0 ? [] : asked.filter((approval) => !agreeing.includes(approval));
+    over.length === 0 ? [] : adminApprovals.filter(({ agreedExcess }) => isExcessApproved(over, agreedExcess));
+  const unaware = over.length === 0 ? [] : adminApprovals.filter((approval) => !agreeing.includes(approval));
   const agreedExcess = agreeing[0]?.agreedExcess ?? [];
   return {
     admins: agreeing.map(({ userId }) => userId),

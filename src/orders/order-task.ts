@@ -122,7 +122,7 @@ export interface OrderTask<Name extends string = OrderTaskName> extends Declared
     | { readonly ok: true; readonly input: unknown; readonly names: readonly string[] }
     | { readonly ok: false; readonly issues: readonly InputIssue[] };
   /** The names in an input whose other fields may be missing or wrong; empty when unreadable. */
-  namesIn(input: unknown): readonly string[];
+  findNames(input: unknown): readonly string[];
   /** Notes for approvers beyond the fields, from the zone and the service API. */
   notes(names: readonly string[]): readonly TaskNote[];
   locksTransfers(name: string): { readonly days: number; readonly since: string } | undefined;
@@ -136,7 +136,7 @@ export interface OrderTask<Name extends string = OrderTaskName> extends Declared
    * @throws {InvalidInputError} when it can't be sent
    */
   describe(
-    asked: RequestedItem,
+    requested: RequestedItem,
     interfaces: AvailableInterfaces,
   ): RequestDescription | Extract<StatedRequest, { interface: 'none' }>;
   /** Prepares the call of a request. Sends nothing yet. @throws {ServiceError | InvalidInputError} */
@@ -278,7 +278,7 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
       const further = own.issues?.(readable, findZones(raw, nameField), false) ?? [];
       return { ok: false, issues: [...issues.map(readInputIssue), ...distinct(further)] };
     },
-    namesIn(raw) {
+    findNames(raw) {
       const parsed = partialInput.safeParse(raw);
       const readable = parsed.success ? parsed : partialInput.safeParse(omitInvalidFields(raw, parsed.error.issues));
       return textsIn(readable.data, nameField);
@@ -287,7 +287,7 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
       const input = own.input.parse(raw);
       return own.onlyFor?.(input, names) ?? input;
     },
-    describe: (asked, interfaces) => describe(definition, asked, interfaces, constraints(asked.input)),
+    describe: (requested, interfaces) => describe(definition, requested, interfaces, constraints(requested.input)),
     begin: beginCall(service, own.secretOf),
   };
 }

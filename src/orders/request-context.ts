@@ -85,13 +85,13 @@ export async function loadRequest(
   const checked = checkRequest(context.interfacesOf(account), request);
   if (checked.kind !== 'checked') return checked;
   const { names, input } = checked;
-  const asked = { task: request.task, names, requesterId, input };
+  const requested = { task: request.task, names, requesterId, input };
   const now = context.now();
   const schedule = request.sendAt && readSchedule(request.sendAt, request.task, now);
   const sendAfter = typeof schedule === 'object' ? schedule.at : undefined;
   const [evaluated, price, firstExpiry] = await Promise.all([
-    evaluateOrder(context, { ...asked, usesTeamAccount: isTeamAccount(account), isHeld }),
-    context.priceOf({ ...asked, sendAfter }),
+    evaluateOrder(context, { ...requested, usesTeamAccount: isTeamAccount(account), isHeld }),
+    context.priceOf({ ...requested, sendAfter }),
     context.firstExpiry(names),
     // Fails now, not after the approval, if the account's credential can't be decrypted.
     context.clientFor(account.id),

@@ -523,7 +523,7 @@ const mandate: OrderTask<'mandate'> = {
       ? { ok: true, input: parsed.data, names: parsed.data.mandate_names }
       : { ok: false, issues: [{ field: 'mandate_names', code: 'unreadable' }] };
   },
-  namesIn: (raw) => mandateTerms.safeParse(raw).data?.mandate_names ?? [],
+  findNames: (raw) => mandateTerms.safeParse(raw).data?.mandate_names ?? [],
   notes: () => [],
   locksTransfers: () => undefined,
   charge: () => 'no',

@@ -246,7 +246,7 @@ function createCall<O>(
   prepared: PreparedRequest<O>,
   call: CallOptions,
 ): ServiceCall<O> {
-  const deadline = deadlineOf(options, call);
+  const deadline = findDeadline(options, call);
   let signed: SignedRequest | undefined;
   let endedSession: Session | undefined;
   return {
@@ -271,7 +271,7 @@ function createCall<O>(
   };
 }
 
-function deadlineOf(options: ServiceClientOptions, { timeoutMs, signal }: CallOptions): Deadline {
+function findDeadline(options: ServiceClientOptions, { timeoutMs, signal }: CallOptions): Deadline {
   return { endsAt: performance.now() + (timeoutMs ?? options.timeoutMs), signal };
 }
 
@@ -288,7 +288,7 @@ async function verify(
       { issue: { code: 'two_factor_needs_xml' } },
     );
   }
-  return authenticator.verify(deadlineOf(options, call), call);
+  return authenticator.verify(findDeadline(options, call), call);
 }
 
 /**

@@ -101,7 +101,7 @@ export interface SlackContext extends HomeWorkspace, Capability {
 export interface ShownCard {
   readonly channelId: string;
   readonly ts: string;
-  readonly shownTo: string;
+  readonly readersShown: string;
 }
 
 /** User ids of notified admins. Empty if Slack returns none. */

@@ -146,7 +146,7 @@ export async function isAdminNow(
 }
 
 /** A person as the viewer of orders. */
-export function viewerOf({ context, person }: Interaction): PersonViewer {
+export function toViewer({ context, person }: Interaction): PersonViewer {
   return { id: person.id, isAdmin: isAdmin(context, person) };
 }
 

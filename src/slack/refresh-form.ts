@@ -24,7 +24,7 @@ export async function updateOpenView(
 }
 
 /** Updates an open form in order of choices; drops choices older than the last. */
-export function afterEarlier(
+export function updateInOrder(
   { context, clickedAt }: ActionCall,
   viewId: string,
   render: () => Promise<readonly ModalView[]>,
@@ -50,7 +50,7 @@ export function refreshing<const Name extends string>(
       const { view, value } = call;
       const feature = features.find(({ form }) => form.name === view?.form);
       if (view === undefined || feature === undefined) return;
-      await afterEarlier(call, view.id, async () => {
+      await updateInOrder(call, view.id, async () => {
         const shown = await renderForm(feature, call, view.origin, { ...view.values, [field]: value });
         return [formView(shown)];
       });

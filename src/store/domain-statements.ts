@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ImportedName } from '../expiry/import.ts';
 import type { WatchedDomain } from '../expiry/ports.ts';
 import type { WatchDecision } from '../ledger/events.ts';
-import { isSameEnd, type NameDates } from '../names/dates.ts';
+import { isSameExpiry, type NameDates } from '../names/dates.ts';
 import type { NameObservation } from '../names/ports.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { assignments, columnOf } from './columns.ts';
@@ -149,7 +149,7 @@ export function statementsAfter(name: string, before: NameDates, after: NameDate
   const from = before.expiry?.at;
   const to = after.expiry?.at;
   const hasMoved = to !== undefined && (from === undefined || utcDay(from) !== utcDay(to));
-  const hasSameEnd = hasMoved && from !== undefined && isSameEnd(from, to);
+  const hasSameEnd = hasMoved && from !== undefined && isSameExpiry(from, to);
   return [
     ...(isBack ? [forgetEnd(name)] : []),
     ...(hasMoved ? [recordReminder(name, to, hasSameEnd ? from : undefined)] : []),

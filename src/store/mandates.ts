@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Witness } from '../approvals/charter.ts';
 import { HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
-import { needsOrder, exceededLimit, SAME_END_MS } from '../mandates/acting.ts';
+import { needsOrder, exceededLimit, SAME_EXPIRY_MS } from '../mandates/acting.ts';
 import type { HeldCode } from '../mandates/codes.ts';
 import { isActive, readMandate } from '../mandates/mandate.ts';
 import type { ActOutcome, MandateStore, NewAct } from '../mandates/ports.ts';
@@ -46,8 +46,8 @@ const IS_OPEN_AGAIN = Prisma.sql`(a.held IS NULL AND EXISTS (
     AND (i.result->'summary'->>'because' = 'mandate_ended'
       OR i.result->'summary'->>'code' IN ('requester_left', 'owner_left'))))`;
 
-function isSameEnd(expiresAt: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`abs(extract(epoch FROM a.expires_at - ${expiresAt})) < ${SAME_END_MS / 1_000}`;
+function isSameExpiry(expiresAt: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`abs(extract(epoch FROM a.expires_at - ${expiresAt})) < ${SAME_EXPIRY_MS / 1_000}`;
 }
 
 /** @throws {StoreError} from every method, when the database fails */
@@ -64,7 +64,7 @@ export function createMandateStore(
   /** The name isn't left to lapse, and no mandate has acted for its end. */
   const isAhead = Prisma.sql`(d.lapse_confirmed_at IS NULL AND NOT EXISTS (
     SELECT FROM mandate_acts a WHERE a.team_id = ${teamId} AND a.name = d.name
-      AND ${isSameEnd(Prisma.sql`d.expires_at`)} AND NOT ${IS_OPEN_AGAIN}))`;
+      AND ${isSameExpiry(Prisma.sql`d.expires_at`)} AND NOT ${IS_OPEN_AGAIN}))`;
 
   return storeOf('mandates', {
     due: async (from, until, after, limit) =>
@@ -244,7 +244,7 @@ async function keepOrder(
 /** Whether no mandate has acted for this end of a name. Other acts of the team wait until the transaction ends. */
 async function isFree(run: RunStatement, teamId: string, { name, expiresAt }: NewAct): Promise<boolean> {
   await run(Prisma.sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mandates ${teamId}`}, 0))::text`);
-  const same = Prisma.sql`a.team_id = ${teamId} AND a.name = ${name} AND ${isSameEnd(Prisma.sql`${expiresAt}::timestamptz`)}`;
+  const same = Prisma.sql`a.team_id = ${teamId} AND a.name = ${name} AND ${isSameExpiry(Prisma.sql`${expiresAt}::timestamptz`)}`;
   await run(Prisma.sql`DELETE FROM mandate_acts a WHERE ${same} AND ${IS_OPEN_AGAIN}`);
   return idRows.parse(await run(Prisma.sql`SELECT a.id FROM mandate_acts a WHERE ${same}`)).length === 0;
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DEMO_CONTEXT } from '../accounts/account.ts';
-import { hasNewEnd } from '../names/dates.ts';
-import { type DependentName, hostOfTarget, isUnder } from '../names/dependents.ts';
+import { hasNewExpiry } from '../names/dates.ts';
+import { type DependentName, targetHost, isSubdomain } from '../names/dependents.ts';
 import { registrarName, type UnseenReason } from '../names/facts.ts';
 import { findingsOf, type Impact } from '../names/impact.ts';
 import { isInUse } from '../names/in-use.ts';
@@ -190,7 +190,7 @@ export function createNameRecordStore({ run, transaction }: Database, teamId: st
         ...redirectRows
           .parse(redirected)
           .map(redirectedName)
-          .filter((source) => !isUnder(source.name, name)),
+          .filter((source) => !isSubdomain(source.name, name)),
       ];
     },
   });
@@ -212,7 +212,7 @@ class LostRace extends Error {}
 
 /** Saves the result of a lookup by compare-and-swap; returns the name. */
 function swapRecord(before: NameRecord, after: NameRecord): Statement {
-  const decided = hasNewEnd(before, after)
+  const decided = hasNewExpiry(before, after)
     ? { snoozedUntil: null, lapseReason: null, lapseConfirmedBy: null, lapseConfirmedAt: null }
     : {};
   const fields = {
@@ -261,7 +261,7 @@ function redirectedName({
   isPrivate,
 }: z.infer<typeof redirectRows>[number]): DependentName {
   const redirectTargets = backup === null ? [target] : [target, backup];
-  return { name: hostOfTarget(source), nameServers: [], mailServers: [], redirectTargets, isPrivate };
+  return { name: targetHost(source), nameServers: [], mailServers: [], redirectTargets, isPrivate };
 }
 
 /**
@@ -322,7 +322,7 @@ export function createImpactStore({ run }: Database, teamId: string): ImpactStor
         AND ${isShown}`;
   };
   return storeOf('impacts', {
-    impactOf: async (orderId) => {
+    assessImpact: async (orderId) => {
       const rows = await run(
         Prisma.sql`SELECT asked, latest, warned, warned_told_at AS "warnedToldAt", warned_of AS "warnedOf", thorough AS "isThorough" FROM order_impacts WHERE order_id = ${orderId}`,
       );

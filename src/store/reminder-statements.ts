@@ -11,7 +11,7 @@ import {
   type ReminderKey,
   type WatchedReminder,
 } from '../expiry/ports.ts';
-import { type DateDoubt, SAME_END_MS } from '../names/dates.ts';
+import { type DateDoubt, SAME_EXPIRY_MS } from '../names/dates.ts';
 import { storedQuestion } from '../names/portfolio.ts';
 import { storedDoubt } from '../names/stored.ts';
 import type { SubjectKind } from '../outbox/notifications.ts';
@@ -397,7 +397,7 @@ export function selectUnasked(teamId: string, day: string, from: Date, until: Da
       AND d.lapse_requested_by IS DISTINCT FROM d.owner_id
       AND (d.renewed_until IS NULL OR d.renewed_until < ${until}::timestamptz)
       AND (d.question IS NULL
-        OR abs(extract(epoch FROM d.expires_at - (d.question ->> 'expiry')::timestamptz)) >= ${SAME_END_MS / 1_000}
+        OR abs(extract(epoch FROM d.expires_at - (d.question ->> 'expiry')::timestamptz)) >= ${SAME_EXPIRY_MS / 1_000}
         OR d.question ->> 'owner' <> d.owner_id AND d.question -> 'kept' IS NULL)
       AND NOT EXISTS (
         SELECT FROM notifications n WHERE n.team_id = ${teamId} AND n.subject_kind = 'owner_question'

@@ -104,7 +104,7 @@ export function createReminderStore({ run, transaction }: Database, teamId: stri
 
       ask: (questions) => transaction((runInside) => askOwner(runInside, teamId, questions)),
 
-      askedIn: async (subject) => readDomains(await run(selectAsked(subject))),
+      loadQuestions: async (subject) => readDomains(await run(selectAsked(subject))),
     }),
   };
 }

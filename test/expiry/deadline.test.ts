@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { byDeadline, deadlineOf, renewalOptions } from '../../src/expiry/deadline.ts';
+import { compareDeadlines, findDeadline, renewalOptions } from '../../src/expiry/deadline.ts';
 import type { LifePhase } from '../../src/zones/lifecycle.ts';
 
 function deadline(phase: LifePhase, daysLeft: number, lastSafeDay?: string, isDeletionAssumed = false) {
-  return deadlineOf({ phase, isDeletionAssumed, expiryDay: '2027-06-20', daysLeft, lastSafeDay });
+  return findDeadline({ phase, isDeletionAssumed, expiryDay: '2027-06-20', daysLeft, lastSafeDay });
 }
 
 describe('the deadline of a name', () => {
@@ -43,7 +43,7 @@ describe('the deadline of a name', () => {
       deadline('registered', 5),
       deadline('redemption', 113, '2027-03-03'),
       deadline('expired', -1),
-    ].sort(byDeadline);
+    ].sort(compareDeadlines);
     expect(sorted.map((each) => each && [each.action, each.daysLeft])).toEqual([
       ['renew', undefined],
       ['restore', 4],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { newlyWatched } from '../../src/expiry/newly-watched.ts';
-import { asksOwner, isUnanswered, refuseAnswer } from '../../src/expiry/owner-question.ts';
+import { needsOwnerQuestion, isUnanswered, refuseAnswer } from '../../src/expiry/owner-question.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
 import { endOf, ownerAnswer } from '../../src/names/portfolio.ts';
 
@@ -37,7 +37,7 @@ describe('an owner is asked', () => {
     ['not after asking for a lapse', owned(20, { lapse }), false],
     ['if another person asked for a lapse', owned(20, { lapse: { ...lapse, requestedBy: 'U0BOB' } }), true],
   ])('%s', (_what, name, isAsked) => {
-    expect(asksOwner(name, SCHEDULE)).toBe(isAsked);
+    expect(needsOwnerQuestion(name, SCHEDULE)).toBe(isAsked);
   });
 });
 

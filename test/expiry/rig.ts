@@ -257,7 +257,7 @@ export class Rig {
       },
       watchList: arrangedList(this.database),
       reminders,
-      expiry: { askedIn: async (subject) => (await reminders.askedIn(subject)).map(listedOf) },
+      expiry: { loadQuestions: async (subject) => (await reminders.loadQuestions(subject)).map(listedOf) },
       directory,
       adminsToNotify,
       savedSettings: async () => this.settings,

@@ -159,18 +159,18 @@ test('without break_glass there is no button, and an outdated one is refused', a
 
 test('an admin who can’t see the card finds the buttons with the order', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew grill.rest', 'D0ALICE');
-  const shownTo = async (person: Actor) => {
+  const readersShown = async (person: Actor) => {
     await answerTo(t.workspace, person, `/domain order ${order.id}`);
     const shown = person.ephemerals().at(-1);
     if (shown === undefined) throw new Error('the order was not shown');
     return shown;
   };
-  const waiting = await shownTo(t.bob);
+  const waiting = await readersShown(t.bob);
   expect(buttonsOf(waiting)).toContain('order_break_glass');
   await giveReason(t.workspace, t.bob, waiting, 'order_break_glass', 'The shop is down');
   await order.ends('SUCCEEDED');
-  expect(buttonsOf(await shownTo(t.ada))).toContain('order_sign_off');
-  await t.ada.click(await shownTo(t.ada), 'order_sign_off');
+  expect(buttonsOf(await readersShown(t.ada))).toContain('order_sign_off');
+  await t.ada.click(await readersShown(t.ada), 'order_sign_off');
   await shows(order, 'signed off by <@U0ADA>');
 });
 

@@ -91,7 +91,7 @@ async function watchMany(person: Actor, names: string): Promise<string> {
 }
 
 /** The question of the last change, in any channel. */
-const questionAbout = (name: string, channel = DOMAINS): Promise<Message> =>
+const currentQuestion = (name: string, channel = DOMAINS): Promise<Message> =>
   t.workspace.waitFor(
     () =>
       t.workspace
@@ -120,7 +120,7 @@ test.each([
     await watched(name, 'brand');
     expect(await act(t[who], name)).toContain('needs another person’s confirmation');
     expect(await tagsOf(name)).toEqual(['brand']);
-    const question = await questionAbout(name);
+    const question = await currentQuestion(name);
     expect(await click(t.bob, question)).toContain('The approvers: <@U0CAROL>');
     if (who === 'carol') return expect(await click(t.carol, question)).toContain('You requested this');
     await t.carol.click(question, 'facts_confirm');
@@ -144,7 +144,7 @@ test.each(DATE_PATHS)('by %s, nobody moves a date alone', async (path, act) => {
   await watched(name, 'brand');
   expect(await act(t.alice, name)).toMatch(/needs another person’s confirmation|1 date waiting/);
   expect((await expiry.find(name))?.expiry?.at).toEqual(date.after);
-  expect(await click(t.alice, await questionAbout(name))).toContain('You requested this');
+  expect(await click(t.alice, await currentQuestion(name))).toContain('You requested this');
 });
 
 /** Requests in a digest's place to let a name lapse, and finds the request. */
@@ -246,7 +246,7 @@ test('a snooze of a name with a rule ends at its expiry at the latest, and is an
 test('a click on a question counts for what it showed', async () => {
   await watched('shown.rest', 'brand');
   await told('unwatch shown.rest');
-  const question = await questionAbout('shown.rest');
+  const question = await currentQuestion('shown.rest');
   const [id = ''] = JSON.stringify(question).match(/[0-9a-f]{8}-[0-9a-f-]{27}/) ?? [];
   const given = { userId: 'U0CAROL', shown: 'f'.repeat(64) };
   expect(await t.demo.bot.proposals.confirm(['facts'], id, given)).toMatchObject({
@@ -265,7 +265,7 @@ test('asks for every confirmation that the rule needs, from its approvers', asyn
   await watched('two.rest', 'brand');
   rules = [{ ...LEGAL, approvers: ['U0ALICE', 'U0BOB', 'U0CAROL'], needed: 2 }];
   await edit(t.alice, 'two.rest', { tags: '' });
-  const question = await questionAbout('two.rest');
+  const question = await currentQuestion('two.rest');
   const { proposals } = t.demo.bot;
   const [id = ''] = JSON.stringify(question).match(/[0-9a-f]{8}-[0-9a-f-]{27}/) ?? [];
   const waiting = await proposals.find(['facts'], id);
@@ -296,7 +296,7 @@ test('asks for every confirmation that the rule needs, from its approvers', asyn
 test('a change of a name that has changed meanwhile is refused, and the current one shown', async () => {
   await watched('moving.rest', 'brand');
   await edit(t.alice, 'moving.rest', { tags: '' });
-  const question = await questionAbout('moving.rest');
+  const question = await currentQuestion('moving.rest');
   await edit(t.bob, 'moving.rest', { tags: 'brand', note: 'new note' });
   await t.carol.click(question, 'facts_confirm');
   const again = await t.workspace.waitFor(
@@ -322,7 +322,7 @@ test('a later date than another person’s waits, by command and by list; than o
   expect(await told('watch dated.test 2028-05-01')).toContain('needs another person’s confirmation');
   expect(await watchMany(t.alice, 'dated.test, 2028-06-01')).toContain('1 date waiting for confirmation');
   expect((await t.demo.bot.expiry.find('dated.test'))?.expiry?.at).toEqual(new Date('2027-05-01'));
-  await t.carol.click(await questionAbout('dated.test'), 'facts_confirm');
+  await t.carol.click(await currentQuestion('dated.test'), 'facts_confirm');
   await t.workspace.waitFor(
     async () =>
       (await t.demo.bot.expiry.find('dated.test'))?.expiry?.at.getUTCFullYear() === 2028 ? true : undefined,
@@ -366,7 +366,7 @@ test('a pending change is announced in the reminder channel, and so is its resul
       { what: text },
     );
   expect(buttonsOf(await noticed('It needs confirmation'))).toEqual([]);
-  await t.carol.click(await questionAbout('told.rest'), 'facts_confirm');
+  await t.carol.click(await currentQuestion('told.rest'), 'facts_confirm');
   await noticed('confirmed by <@U0CAROL>');
 });
 
@@ -389,15 +389,15 @@ test('at most 1,000 names are guarded, by form, file and pending change', async 
   expect(await edit(t.alice, 'beyond.rest', { tags: 'guarded' })).toContain(full);
   expect(await importCsv(t.alice, 'name,tags\nbeyond.rest,guarded')).toContain(full);
   expect(await tagsOf('beyond.rest')).toEqual([]);
-  expect(await click(t.carol, await questionAbout('freed.rest'))).toContain(full);
+  expect(await click(t.carol, await currentQuestion('freed.rest'))).toContain(full);
   expect(await tagsOf('freed.rest')).toEqual(['brand']);
   await facts.change(new Map([['guarded-0.example', { removeTags: ['guarded'] }]]), 'U0ALICE', place);
-  await t.bob.click(await questionAbout('guarded-0.example'), 'facts_confirm');
+  await t.bob.click(await currentQuestion('guarded-0.example'), 'facts_confirm');
   await t.workspace.waitFor(
     async () => ((await tagsOf('guarded-0.example')).length === 0 ? true : undefined),
     { what: 'room' },
   );
-  await t.carol.click(await questionAbout('freed.rest'), 'facts_confirm');
+  await t.carol.click(await currentQuestion('freed.rest'), 'facts_confirm');
   await t.workspace.waitFor(
     async () => ((await tagsOf('freed.rest')).join() === 'guarded' ? true : undefined),
     { what: 'the change' },

@@ -5,7 +5,7 @@ import {
   decideActing,
   decideClearance,
   isRenewalDue,
-  isSameEnd,
+  isSameExpiry,
   needsOrder,
   refusalToSend,
   type UsedAmounts,
@@ -169,14 +169,14 @@ export function simulateYear(random: Random): Year {
       countOn: (day) => counting.filter((order) => order.day === day).length,
     };
   };
-  const knownOf = (name: string) => db.known[name] ?? { end: 0, isCertain: false, lookedAt: 0 };
+  const loadKnown = (name: string) => db.known[name] ?? { end: 0, isCertain: false, lookedAt: 0 };
   const endOf = (name: string) => {
-    const expiresAt = new Date(knownOf(name).end);
+    const expiresAt = new Date(loadKnown(name).end);
     return { name, expiresAt, renewableUntil: expiresAt };
   };
   const factsOf = ({ name, price, ...each }: Name): ActingFacts => ({
     end: endOf(name),
-    isDateCertain: knownOf(name).isCertain,
+    isDateCertain: loadKnown(name).isCertain,
     hasOwnerLeft: each.hasOwnerLeft,
     hasOpenIncident: each.hasIncident,
     isAccountLinked: true,
@@ -192,11 +192,11 @@ export function simulateYear(random: Random): Year {
 
   const actAll = (now: Date) => {
     for (const name of names) {
-      const end = knownOf(name.name).end;
+      const end = loadKnown(name.name).end;
       const isActedFor = db.acts.some((act) => {
         const order = db.orders.find(({ id }) => id === act.orderId);
         return (
-          act.name === name.name && isSameEnd(new Date(act.end), new Date(end)) && order?.state !== 'ENDED'
+          act.name === name.name && isSameExpiry(new Date(act.end), new Date(end)) && order?.state !== 'ENDED'
         );
       });
       if (isActedFor || end <= now.getTime()) continue;
@@ -250,7 +250,7 @@ export function simulateYear(random: Random): Year {
     if (isLost) order.state = 'UNKNOWN';
     else if (isTaken) {
       order.state = 'SUCCEEDED';
-      const known = knownOf(order.name);
+      const known = loadKnown(order.name);
       db.known[order.name] = { ...known, end: known.end + YEAR_MS, isCertain: false };
     } else order.state = 'FAILED';
   };
@@ -268,7 +268,7 @@ export function simulateYear(random: Random): Year {
         name: order.name,
         touched: name.tags,
         actedFor: new Date(order.actedFor),
-        expiresAt: new Date(knownOf(order.name).end),
+        expiresAt: new Date(loadKnown(order.name).end),
         isLapsing: false,
         announcedAt: order.announcedAt === undefined ? undefined : new Date(order.announcedAt),
         amount,
@@ -280,7 +280,7 @@ export function simulateYear(random: Random): Year {
           ...sending,
           fitsBudgets: !chance(0.02),
           madeAt: new Date(order.madeAt),
-          lookedAt: new Date(knownOf(order.name).lookedAt),
+          lookedAt: new Date(loadKnown(order.name).lookedAt),
         },
         now,
       );
@@ -307,7 +307,7 @@ export function simulateYear(random: Random): Year {
   /** Records the names that a mandate must act for: covered, due, and known with their true end. */
   const noteCovered = (now: Date) => {
     for (const name of names) {
-      if (Math.abs(knownOf(name.name).end - name.trueEnd) > HOUR_MS) continue;
+      if (Math.abs(loadKnown(name.name).end - name.trueEnd) > HOUR_MS) continue;
       const mandate = mandateFor(inForce(), name.name, name.tags, now);
       if (mandate === undefined || !isRenewalDue(mandate, endOf(name.name), now)) continue;
       if (decideActing(mandate, factsOf(name), usedBy(mandate.id), now) === 'mandate_ended') continue;
@@ -316,12 +316,12 @@ export function simulateYear(random: Random): Year {
   };
   const orderOf = (name: Name) =>
     db.orders.findLast(
-      (order) => order.name === name.name && isSameEnd(new Date(order.actedFor), new Date(name.trueEnd)),
+      (order) => order.name === name.name && isSameExpiry(new Date(order.actedFor), new Date(name.trueEnd)),
     );
   /** The fate of a name at its end, as people were notified; undefined if they weren't, so that it is lost. */
   const endAt = (name: Name): Year['ends'][number] | undefined => {
     const acts = db.acts.filter(
-      (act) => act.name === name.name && isSameEnd(new Date(act.end), new Date(name.trueEnd)),
+      (act) => act.name === name.name && isSameExpiry(new Date(act.end), new Date(name.trueEnd)),
     );
     const told = acts.find(
       ({ held: code }) => code !== undefined && (needsOrder(code) || code === 'earlier_unknown'),

@@ -5,7 +5,7 @@ import {
   datesAfterLookup,
   datesAfterOrder,
   datesAfterWhois,
-  hasNewEnd,
+  hasNewExpiry,
   type NameDates,
   NO_DATES,
 } from '../../src/names/dates.ts';
@@ -50,8 +50,8 @@ describe('after a registry lookup', () => {
   });
 
   test('a year later is a new expiry, a day later a better date for the same one', () => {
-    expect(hasNewEnd(known, afterLookup(known, inDays(385)))).toBe(true);
-    expect(hasNewEnd(known, afterLookup(known, inDays(22)))).toBe(false);
+    expect(hasNewExpiry(known, afterLookup(known, inDays(385)))).toBe(true);
+    expect(hasNewExpiry(known, afterLookup(known, inDays(22)))).toBe(false);
   });
 
   test('a renewal counts until it is shown; weeks later the contradiction is a doubt', () => {

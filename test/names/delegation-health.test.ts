@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { faultsOf, findDangers, isHealthLookupDue } from '../../src/names/delegation-health.ts';
+import { findFaults, findDangers, isHealthLookupDue } from '../../src/names/delegation-health.ts';
 import { ABSENT, type Facts, seen, unseen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { NO_DELEGATION } from '../../src/names/observe-delegation.ts';
@@ -28,7 +28,7 @@ describe('a delegation', () => {
       [0, { silent_nameservers: seen(['ns2.host.example']), registrable_domains: seen(['host.example']) }],
       [24, { silent_nameservers: ABSENT, registrable_domains: unseen('registry_unavailable') }],
     );
-    expect(faultsOf(history)).toEqual([
+    expect(findFaults(history)).toEqual([
       { code: 'registrable', about: ['host.example'] },
       { code: 'silent', about: ['ns2.host.example'] },
     ]);
@@ -36,7 +36,7 @@ describe('a delegation', () => {
 
   test('has all nameservers lame only if none is left', () => {
     const codes = (lame: readonly string[]) =>
-      faultsOf(historyAfter([0, { lame_nameservers: seen(lame) }])).map(({ code }) => code);
+      findFaults(historyAfter([0, { lame_nameservers: seen(lame) }])).map(({ code }) => code);
     expect(codes(HOSTS.slice(1))).toEqual(['lame']);
     expect(codes(HOSTS)).toEqual(['all_lame']);
   });

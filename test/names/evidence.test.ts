@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { confirmationOf, evidenceOf, sentToRegistry } from '../../src/names/order-evidence.ts';
+import { confirmationOf, findProofOrHint, sentToRegistry } from '../../src/names/order-evidence.ts';
 import type { SeenAtRegistry } from '../../src/names/ports.ts';
 import type { Registration, RegistryLookup } from '../../src/names/registry-record.ts';
 import type { OrderTaskName } from '../../src/orders/order.ts';
@@ -41,7 +41,7 @@ function look({ task, result: given, seen = [], days = 0.1, input = INPUT }: Loo
   const now = inDays(days);
   const lost = { order, sentAt: SENT, history: {}, seen, orders: [], now };
   const outcome = 'kind' in given ? given : result(given);
-  const evidence = evidenceOf(lost, { name: 'cafe.rest', at: now, facts: {}, result: outcome });
+  const evidence = findProofOrHint(lost, { name: 'cafe.rest', at: now, facts: {}, result: outcome });
   return evidence.kind === 'hint' ? recordFindingText(evidence.seen) : evidence.kind;
 }
 

@@ -10,7 +10,7 @@ import {
   type ImpactItem,
   type ImpactTask,
   impactAt,
-  impactOf,
+  assessImpact,
   KNOWN_FOR_MS,
   needsTypedName,
   SEVERITIES,
@@ -41,7 +41,7 @@ const READY: NameserverCheck = {
 };
 
 function impact(task: ImpactTask, more: Partial<ImpactInput> = {}) {
-  return impactOf({
+  return assessImpact({
     task,
     seenAt: NOW,
     facts: EMPTY,
@@ -384,7 +384,7 @@ describe('for all facts', () => {
   test('the worst comes first', () => {
     fc.assert(
       fc.property(input, (given) => {
-        const ranks = impactOf(given).items.map(({ severity }) => SEVERITIES.indexOf(severity));
+        const ranks = assessImpact(given).items.map(({ severity }) => SEVERITIES.indexOf(severity));
         expect(ranks).toEqual(ranks.toSorted((a, b) => a - b));
       }),
     );
@@ -393,7 +393,7 @@ describe('for all facts', () => {
   test('every unseen fact is listed', () => {
     fc.assert(
       fc.property(input, (given) => {
-        const { items } = impactOf(given);
+        const { items } = assessImpact(given);
         const said = items.flatMap((item) => (item.code === 'unseen' ? item.facts : []));
         for (const name of ['a', 'aaaa', 'www_a', 'www_aaaa', 'mx'] as const) {
           expect(said.includes(name)).toBe(given.facts[name]?.state === 'unseen');
@@ -405,7 +405,7 @@ describe('for all facts', () => {
   test('nothing is called unused or ready without having been seen', () => {
     fc.assert(
       fc.property(input, (given) => {
-        const { isInUse, areNewNameserversReady } = impactOf(given);
+        const { isInUse, areNewNameserversReady } = assessImpact(given);
         if (isInUse === 'no') {
           expect(given.dependents).toBeDefined();
           for (const name of ['a', 'aaaa', 'www_a', 'www_aaaa'] as const) {
@@ -423,7 +423,7 @@ describe('for all facts', () => {
   test('an impact doesn’t differ from itself, and differences are symmetric', () => {
     fc.assert(
       fc.property(input, input, (one, other) => {
-        const [before, after] = [impactOf(one), impactOf({ ...other, task: one.task })];
+        const [before, after] = [assessImpact(one), assessImpact({ ...other, task: one.task })];
         expect(compareImpacts(before, before)).toEqual({ appeared: [], gone: [], changed: [] });
         const forth = compareImpacts(before, after);
         const back = compareImpacts(after, before);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Facts, seen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
-import { evidenceOf, type LostAnswer } from '../../src/names/order-evidence.ts';
+import { findProofOrHint, type LostAnswer } from '../../src/names/order-evidence.ts';
 import type { Registration } from '../../src/names/registry-record.ts';
 import type { NameOrder } from '../../src/names/unexplained-changes.ts';
 import { lookThatShows, registrationUntil } from '../support/registry-look.ts';
@@ -24,7 +24,7 @@ type ProofInput = LostAnswer & { readonly record: Registration };
 
 /** The proof; undefined if there is none. */
 function proofOf({ record: shown, ...lost }: ProofInput) {
-  const evidence = evidenceOf(lost, lookThatShows('cafe.rest', SENT, shown));
+  const evidence = findProofOrHint(lost, lookThatShows('cafe.rest', SENT, shown));
   return evidence.kind === 'done' ? evidence.seen.code : undefined;
 }
 

@@ -35,7 +35,7 @@ function impactsWith(watched?: NameHistory) {
         find: async (name) => watched && recordWith(name, watched, now()),
       },
       impacts: {
-        impactOf: async (orderId) => kept.get(orderId),
+        assessImpact: async (orderId) => kept.get(orderId),
         saveImpact: async (orderId, latest, look) => {
           const before = { asked: latest, warned: undefined, warnedToldAt: undefined, warnedOf: [] };
           kept.set(orderId, { ...before, ...kept.get(orderId), latest, isThorough: look !== 'asking' });
@@ -78,7 +78,7 @@ function impactsWith(watched?: NameHistory) {
   };
   /** A click after which the person was notified of the result. */
   const press = async () => {
-    const found = await impacts.atApproval(ORDER, now());
+    const found = await impacts.assessAtApproval(ORDER, now());
     if (found === 'changed') await impacts.recordNotified(ORDER.id);
     return found;
   };
@@ -174,20 +174,20 @@ describe('an approval', () => {
     if (shown !== undefined) await showCard();
     state.facts = shown === undefined ? {} : MAIL;
     const clickedAt = now();
-    expect(await impacts.atApproval(ORDER, clickedAt)).toBe('changed');
+    expect(await impacts.assessAtApproval(ORDER, clickedAt)).toBe('changed');
     state.now += 1;
-    expect(await impacts.atApproval(ORDER, now()), 'no one was notified').toBe('changed');
+    expect(await impacts.assessAtApproval(ORDER, now()), 'no one was notified').toBe('changed');
     state.now += 1;
     await impacts.recordNotified(ORDER.id);
-    expect(await impacts.atApproval(ORDER, clickedAt), 'it was made before').toBe('changed');
-    expect(await impacts.atApproval(ORDER, now())).toBe(shown === undefined ? 'unknown' : 'known');
+    expect(await impacts.assessAtApproval(ORDER, clickedAt), 'it was made before').toBe('changed');
+    expect(await impacts.assessAtApproval(ORDER, now())).toBe(shown === undefined ? 'unknown' : 'known');
   });
 
   test('runs no lookup if nothing is lost, or for names of a file', async () => {
     const { impacts, state, now } = impactsWith();
     const ofMany = newOrder(['cafe.rest', 'bar.rest'], { task: 'delete' });
-    expect(await impacts.atApproval(newOrder(['cafe.rest']), now())).toBe('none');
-    expect(await impacts.atApproval(ofMany, now())).toBe('unknown');
+    expect(await impacts.assessAtApproval(newOrder(['cafe.rest']), now())).toBe('none');
+    expect(await impacts.assessAtApproval(ofMany, now())).toBe('unknown');
     expect(state.looks).toBe(0);
   });
 });

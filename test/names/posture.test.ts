@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { FACT_NAMES, type Fact, type FactName, type Facts, seen, unseen } from '../../src/names/facts.ts';
-import { fitsFindings, readFilter } from '../../src/names/filter.ts';
+import { matchesFindings, readFilter } from '../../src/names/filter.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { NO_DELEGATION } from '../../src/names/observe-delegation.ts';
 import {
@@ -12,7 +12,7 @@ import {
   judge,
   PARTS,
   type Posture,
-  postureOf,
+  assessPosture,
   summarize,
 } from '../../src/names/posture.ts';
 import { storedPosture } from '../../src/names/stored.ts';
@@ -47,7 +47,7 @@ const signedUntil = (days: number, ...kind: string[]): Facts => ({
 });
 
 const posed = (history: NameHistory, moment: Date, former?: Posture) =>
-  postureOf({ name: 'cafe.rest', history, at: moment, certificateDays: [14, 7] }, former);
+  assessPosture({ name: 'cafe.rest', history, at: moment, certificateDays: [14, 7] }, former);
 
 function historyOf(...looks: readonly (readonly [days: number, facts: Facts])[]): NameHistory {
   return looks.reduce<NameHistory>(
@@ -219,7 +219,7 @@ describe('a filter', () => {
     const read = readFilter(text);
     if (!read.ok) throw new Error('it is a filter');
     const unlocked = nameWith({ facts: { statuses: seen(['active']) } });
-    expect(fitsFindings(read.filter, unlocked, at(1))).toBe(isFound);
+    expect(matchesFindings(read.filter, unlocked, at(1))).toBe(isFound);
   });
 });
 

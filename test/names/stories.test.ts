@@ -11,7 +11,7 @@ import { request } from 'undici';
 import { afterEach, describe, expect, test } from 'vitest';
 import { seen, unseen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory, sightedFacts } from '../../src/names/history.ts';
-import { impactOf } from '../../src/names/impact.ts';
+import { assessImpact } from '../../src/names/impact.ts';
 import { checkNameservers } from '../../src/names/nameserver-check.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
 import { readRegistryAnswer } from '../../src/names/registry-record.ts';
@@ -122,7 +122,7 @@ describe('a botched move', () => {
     await play([], 1);
     const checks = await checkNameservers(client, { name: NAME, current: facts() }, order.nameServers ?? []);
     const dependents = { nameservers: NOBODY, mail: NOBODY, redirects: NOBODY };
-    const impact = impactOf({
+    const impact = assessImpact({
       task: 'nameservers',
       seenAt: new Date(START),
       facts: facts(),

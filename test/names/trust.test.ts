@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { afterSuccess } from '../../src/expiry/follow.ts';
+import { applySuccess } from '../../src/expiry/follow.ts';
 import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
 import { datesAfterLookup } from '../../src/names/dates.ts';
@@ -102,7 +102,7 @@ describe('a date that moves forward', () => {
 
   test('by a transfer that was requested here counts, once', () => {
     const order = newOrder(['cafe.rest'], { id: 'order-1', task: 'transfer', input: {} });
-    const asked = afterSuccess(
+    const asked = applySuccess(
       order,
       { name: 'cafe.rest', sentAt: inDays(1), answeredAt: inDays(1) },
       lookedUp(record(20)),

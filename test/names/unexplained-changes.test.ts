@@ -512,7 +512,7 @@ test('a running transfer has its deadline from the last time it can’t have bee
   if (alarm === undefined) throw new Error('there is no incident');
   const now = new Date(before.getTime() + 2 * DAY);
   expect(transferCountdown(alarm.change, now)).toEqual({
-    goesThroughAt: new Date(before.getTime() + 5 * DAY),
+    completesAt: new Date(before.getTime() + 5 * DAY),
     msLeft: 3 * DAY,
   });
   expect(transferCountdown(alarm.change, new Date(before.getTime() + 9 * DAY), 7).msLeft).toBe(0);

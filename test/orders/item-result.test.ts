@@ -147,7 +147,7 @@ describe('an item that wasn’t sent, or was refused, and must not be repeated',
 });
 
 describe('when an item is retried', () => {
-  const waitOf = (todo: ResendDecision) => (todo.kind === 'resend' ? todo.afterMs : todo.outcome);
+  const callDelay = (todo: ResendDecision) => (todo.kind === 'resend' ? todo.afterMs : todo.outcome);
 
   it.each([
     ['not_sent', charge, [1_000, 4_000, 16_000, 'FAILED']],
@@ -155,7 +155,7 @@ describe('when an item is retried', () => {
     ['busy', charge, [1_000, 4_000, 16_000, 64_000, 64_000]],
   ] as const)('after %s, further apart', (kind, task, waits) => {
     const steps = waits.map((_, index) => decideResend(failure(kind), task, index + 1, true));
-    expect(steps.map(waitOf)).toEqual(waits);
+    expect(steps.map(callDelay)).toEqual(waits);
   });
 
   it.each([
@@ -165,7 +165,7 @@ describe('when an item is retried', () => {
     [900_000, 900_000],
     [86_400_000, 900_000],
   ])('after a Retry-After of %d ms it waits %d ms', (retryAfterMs, expected) => {
-    expect(waitOf(decideResend(failure('busy', { retryAfterMs }), charge, 1, true))).toBe(expected);
+    expect(callDelay(decideResend(failure('busy', { retryAfterMs }), charge, 1, true))).toBe(expected);
   });
 
   it('the reason is given', () => {

@@ -294,20 +294,20 @@ describe.each(SENT_TASK_NAMES)('an order to %s', (name) => {
 
 describe('the names of an incomplete input', () => {
   it('are read before the rest is given', () => {
-    expect(findTask('transfer').namesIn({ name: 'Bücher.rest', ownerc: undefined, techc: 'x' })).toEqual([
+    expect(findTask('transfer').findNames({ name: 'Bücher.rest', ownerc: undefined, techc: 'x' })).toEqual([
       'xn--bcher-kva.rest',
     ]);
-    expect(findTask('renew').namesIn({ names: ['cafe.rest', 'bar.rest'], period: 'x' })).toEqual([
+    expect(findTask('renew').findNames({ names: ['cafe.rest', 'bar.rest'], period: 'x' })).toEqual([
       'cafe.rest',
       'bar.rest',
     ]);
-    expect(findTask('redirect').namesIn({ source: 'www.cafe.rest' })).toEqual(['www.cafe.rest']);
+    expect(findTask('redirect').findNames({ source: 'www.cafe.rest' })).toEqual(['www.cafe.rest']);
   });
 
   it('are none if they can’t be read', () => {
-    expect(findTask('transfer').namesIn({ name: 'under_score.rest' })).toEqual([]);
-    expect(findTask('renew').namesIn({ names: 3 })).toEqual([]);
-    expect(findTask('user').namesIn(undefined)).toEqual([]);
+    expect(findTask('transfer').findNames({ name: 'under_score.rest' })).toEqual([]);
+    expect(findTask('renew').findNames({ names: 3 })).toEqual([]);
+    expect(findTask('user').findNames(undefined)).toEqual([]);
   });
 });
 

@@ -92,7 +92,7 @@ const FAULTS: Readonly<
   ],
 };
 
-const faultsOf = (other: FaultKind[]) =>
+const findFaults = (other: FaultKind[]) =>
   Object.values(FAULTS)
     .flat()
     .filter(([{ kind }]) => !other.includes(kind))
@@ -162,7 +162,7 @@ function expectEnd(end: CallEnd, kind: CallEnd['kind'], { retryAfterMs }: Ends):
 }
 
 describe('every fault of the service', () => {
-  it.each(faultsOf(['cut_xml', 'doctype']))(
+  it.each(findFaults(['cut_xml', 'doctype']))(
     'over JSON, to a charge and a read: %s',
     async (_name, fault, ends) => {
       expectEnd(await strike(fault, 'json', charge), ends.changing, ends);
@@ -170,7 +170,7 @@ describe('every fault of the service', () => {
     },
   );
 
-  it.each(faultsOf(['cut_json']))('over XML, to a write and a read: %s', async (_name, fault, ends) => {
+  it.each(findFaults(['cut_json']))('over XML, to a write and a read: %s', async (_name, fault, ends) => {
     expectEnd(await strike(fault, 'xml', redirect), ends.changing, ends);
     expectEnd(await strike(fault, 'xml', search), ends.reading, ends);
   });

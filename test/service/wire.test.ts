@@ -77,10 +77,10 @@ async function sent(
     now: () => 59_000,
   });
   await run(client, call);
-  return asText(service.requests.at(-1));
+  return blocksToText(service.requests.at(-1));
 }
 
-function asText(request: RawRequest | undefined): string {
+function blocksToText(request: RawRequest | undefined): string {
   if (request === undefined) throw new Error('no request arrived');
   const headers = request.headers.filter((header) => !header.startsWith('host: '));
   return [request.line, ...headers, '', request.body].join('\n');
@@ -272,22 +272,22 @@ describe('JSON requests, byte by byte', () => {
   ] as const)('a session signs with its id in the %s, until it is ended', async (place, header) => {
     expect(await sent(password, renew, {}, place)).toBe(jsonRequest('PUT /v1/domain/a.rest', body, [header]));
     await client?.close();
-    expect(asText(service.requests.at(-1))).toBe(jsonRequest('GET /v1/logout', undefined, [header]));
+    expect(blocksToText(service.requests.at(-1))).toBe(jsonRequest('GET /v1/logout', undefined, [header]));
   });
 
   it('carries the service’s own headers with a deployment’s prefix', async () => {
     client = clientOf(service.origin, password, { headerPrefix: 'X-Acme-' });
     await renew(client, {});
     const headers = [`authorization: ${BASIC}`, 'x-acme-context: 4'];
-    expect(asText(service.requests.at(-1))).toBe(jsonRequest('PUT /v1/domain/a.rest', body, headers));
+    expect(blocksToText(service.requests.at(-1))).toBe(jsonRequest('PUT /v1/domain/a.rest', body, headers));
     await client.close();
 
     client = clientOf(service.origin, password, { headerPrefix: 'X-Acme-', jsonAuth: 'session' });
     await renew(client, {});
     const session = ['x-acme-sessionid: abc-123'];
-    expect(asText(service.requests.at(-1))).toBe(jsonRequest('PUT /v1/domain/a.rest', body, session));
+    expect(blocksToText(service.requests.at(-1))).toBe(jsonRequest('PUT /v1/domain/a.rest', body, session));
     await client.close();
-    expect(asText(service.requests.at(-1))).toBe(jsonRequest('GET /v1/logout', undefined, session));
+    expect(blocksToText(service.requests.at(-1))).toBe(jsonRequest('GET /v1/logout', undefined, session));
   });
 
   it('login and logout', async () => {
@@ -453,7 +453,7 @@ describe('XML requests, byte by byte', () => {
     const session = `<auth_session><hash>${HASH}</hash></auth_session>`;
     expect(await sent(twoFactor, update)).toBe(xmlRequest(session + task));
     const auth = AUTH.replace('</auth>', '<token>287082</token></auth>');
-    expect(asText(service.requests[0])).toBe(xmlRequest(`${auth}<task><code>1321001</code></task>`));
+    expect(blocksToText(service.requests[0])).toBe(xmlRequest(`${auth}<task><code>1321001</code></task>`));
   });
 
   it('a password also opens a session if configured so, and ends it', async () => {
@@ -461,7 +461,7 @@ describe('XML requests, byte by byte', () => {
     client = clientOf(service.origin, password, { xmlAuth: 'session' });
     await update(client, { interface: 'xml' });
     await client.close();
-    expect(service.requests.map(asText)).toEqual([
+    expect(service.requests.map(blocksToText)).toEqual([
       xmlRequest(`${AUTH}<task><code>1321001</code></task>`),
       xmlRequest(session + task),
       xmlRequest(`${session}<task><code>1321003</code></task>`),

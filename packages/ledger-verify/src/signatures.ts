@@ -49,7 +49,7 @@ function bytesOf(value: Json | undefined): Bytes {
 }
 
 /** The faults of one signature; empty if it is valid. */
-async function faultsOf(assertion: JsonObject, cryptography: Cryptography): Promise<string[]> {
+async function findFaults(assertion: JsonObject, cryptography: Cryptography): Promise<string[]> {
   const key = textOf(assertion['key']);
   const publicKey = bytesOf(assertion['publicKey']);
   const authenticator = bytesOf(assertion['authenticatorData']);
@@ -106,7 +106,7 @@ export async function checkSignedEvent(
   if (!isJsonObject(signature)) return undefined;
   const challenge = objectOf(signature['challenge']);
   const by = textOf(challenge['approver']) || textOf(challenge['by']);
-  const wrong = await faultsOf(signature, cryptography);
+  const wrong = await findFaults(signature, cryptography);
   const isOfOrder = objectOf(content?.['subject'])['kind'] === 'order';
   if (isOfOrder && challenge['decision'] !== 'approve') wrong.push('it approves nothing');
   if (by !== content?.['actor']) wrong.push(`it is one of ${by}, and not of who acted`);
@@ -118,7 +118,7 @@ export async function checkSignedEvent(
   const keys = [key];
   for (const [at, link] of chain.entries()) {
     const vouched = objectOf(link['challenge']);
-    const faults = await faultsOf(link, cryptography);
+    const faults = await findFaults(link, cryptography);
     if (vouched['decision'] !== 'vouch' || vouched['key'] !== key || vouched['of'] !== owner)
       faults.push(`it does not vouch for ${key} of ${owner}`);
     wrong.push(...faults.map((fault) => `link ${at + 1} of its chain: ${fault}`));

@@ -2,7 +2,7 @@ import { useEffect } from 'preact/hooks';
 import type { Channel } from '../src/protocol.ts';
 import { useChat } from './chat.ts';
 import { Composer } from './composer.tsx';
-import { channelName, partnerIn, repliesTo, threadSummaries, topLevel } from './conversation.ts';
+import { channelName, partnerIn, buildReplies, threadSummaries, topLevel } from './conversation.ts';
 import { Home } from './home.tsx';
 import { CloseIcon, LockIcon } from './icons.tsx';
 import { MessageList } from './message-list.tsx';
@@ -87,7 +87,7 @@ export function ThreadPane({ channel, ts }: { channel: Channel; ts: string }) {
   const { snapshot, users, me, place, go } = useChat();
   const messages = snapshot.messages[channel.id] ?? [];
   const parent = messages.find((message) => message.ts === ts);
-  const replies = repliesTo(messages, ts);
+  const replies = buildReplies(messages, ts);
   useReading(`${channel.id}/${ts}`, replies.at(-1)?.ts);
   const close = (): void => go({ channel: channel.id });
   const name = channelName(channel, me.id, users);

@@ -6,7 +6,7 @@ export function topLevel(messages: readonly Message[]): Message[] {
   return messages.filter(({ thread_ts, ts }) => thread_ts === undefined || thread_ts === ts);
 }
 
-export function repliesTo(messages: readonly Message[], ts: string): Message[] {
+export function buildReplies(messages: readonly Message[], ts: string): Message[] {
   return messages.filter((message) => message.thread_ts === ts && message.ts !== ts);
 }
 

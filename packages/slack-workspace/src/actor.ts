@@ -5,7 +5,7 @@ import type { DeliveryAnswer } from './deliver.ts';
 import { SlackError } from './errors.ts';
 import { actionEntry, filled, inputErrors, type Placed, placedElements } from './forms.ts';
 import { mentionsIn } from './mentions.ts';
-import { tellPerson } from './messages.ts';
+import { notifyPerson } from './messages.ts';
 import {
   commandPayload,
   eventPayload,
@@ -65,7 +65,7 @@ export class Actor {
     const answer = await core.deliverer.deliver('slash_commands', payload);
     if (!answer.acked) {
       const why = `${command} failed with the error "${answer.error ?? 'dispatch_failed'}"`;
-      tellPerson(core, channel.id, this.user.id, why);
+      notifyPerson(core, channel.id, this.user.id, why);
     } else if (answer.body !== undefined && answer.body !== '') {
       const place = { channel: channel.id, userId: this.user.id };
       const content = isObject(answer.body) ? answer.body : { text: String(answer.body) };
@@ -73,7 +73,7 @@ export class Actor {
         respond(core, place, content);
       } catch (error) {
         if (!(error instanceof SlackError)) throw error;
-        tellPerson(core, channel.id, this.user.id, `${command} failed with the error "${error.code}"`);
+        notifyPerson(core, channel.id, this.user.id, `${command} failed with the error "${error.code}"`);
       }
     }
     return { ...acted(answer, triggerId), ...(answer.body !== undefined && { response: answer.body }) };

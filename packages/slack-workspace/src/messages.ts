@@ -116,7 +116,7 @@ export function knownChannel(core: Core, given: string): Channel {
 }
 
 /** Posts Slack's own message to a single person. */
-export function tellPerson(core: Core, channel: string, userId: string, text: string): Message {
+export function notifyPerson(core: Core, channel: string, userId: string, text: string): Message {
   const message: Message = {
     type: 'message',
     channel,

@@ -50,9 +50,9 @@ export async function runCommand(
 ): Promise<number> {
   const command = name === undefined ? undefined : COMMANDS.get(name);
   if (name === undefined || command === undefined) {
-    const asked = name === '--help' || name === '-h' || name === 'help';
-    (asked ? print : complain)(overview(asked ? undefined : name));
-    return asked ? 0 : WRONG_USE;
+    const isHelp = name === '--help' || name === '-h' || name === 'help';
+    (isHelp ? print : complain)(overview(isHelp ? undefined : name));
+    return isHelp ? 0 : WRONG_USE;
   }
   try {
     const { values, positionals: args } = parseArgs({

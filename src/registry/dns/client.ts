@@ -134,12 +134,12 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
       let current = dnsName(name);
       const seen = new Set<string>();
       while (seen.size <= MAX_ALIASES && !seen.has(current)) {
-        if (!isAskable(current)) return { kind: 'unanswered', failure: 'invalid_name' };
+        if (!isValidName(current)) return { kind: 'unanswered', failure: 'invalid_name' };
         seen.add(current);
         const question = { name: current, type, recursive: true, dnssec: false };
-        const asked = await askInTurn(context, context.servers, question, signal);
-        if ('failure' in asked) return { kind: 'unanswered', failure: asked.failure };
-        const read = readAnswer(asked.response, current, type, seen);
+        const reply = await queryInTurn(context, context.servers, question, signal);
+        if ('failure' in reply) return { kind: 'unanswered', failure: reply.failure };
+        const read = readAnswer(reply.response, current, type, seen);
         if (read.kind === 'referral') return { kind: 'unanswered', failure: 'referral' };
         if (read.kind !== 'alias') return read;
         current = read.target;
@@ -148,45 +148,45 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
     },
     async querySignatures(name, type, signal) {
       const question = { name: dnsName(name), type, recursive: true, dnssec: true };
-      if (!isAskable(question.name)) return 'invalid_name';
-      const asked = await askInTurn(context, context.servers, question, signal);
-      if ('failure' in asked) return asked.failure;
-      const own = asked.response.answers.filter((record) => isOf(record, question.name));
+      if (!isValidName(question.name)) return 'invalid_name';
+      const reply = await queryInTurn(context, context.servers, question, signal);
+      if ('failure' in reply) return reply.failure;
+      const own = reply.response.answers.filter((record) => isOf(record, question.name));
       const signatures = own.flatMap((record) => readSignature(type, record) ?? []);
       return signatures.length > MAX_RECORDS ? 'too_large' : signatures;
     },
     async queryNameserver(address, name, type, signal) {
       const question = { name: dnsName(name), type, dnssec: false };
-      const asked = await askNameserver(context, address, question, signal);
-      if ('failure' in asked) return { kind: 'unanswered', failure: asked.failure };
-      return readAnswer(asked.response, dnsName(name), type, new Set());
+      const reply = await queryOne(context, address, question, signal);
+      if ('failure' in reply) return { kind: 'unanswered', failure: reply.failure };
+      return readAnswer(reply.response, dnsName(name), type, new Set());
     },
     async queryDelegation(address, name, wants, signal) {
       const dnssec = wants === 'nameservers and ds';
       const question = { name: dnsName(name), type: 'NS', dnssec } as const;
-      const asked = await askNameserver(context, address, question, signal);
-      if ('failure' in asked) return { kind: 'unanswered', failure: asked.failure };
-      const read = readDelegation(asked.response, dnsName(name));
+      const reply = await queryOne(context, address, question, signal);
+      if ('failure' in reply) return { kind: 'unanswered', failure: reply.failure };
+      const read = readDelegation(reply.response, dnsName(name));
       if (!dnssec || read.kind !== 'delegated' || read.ds !== undefined) return read;
-      const ds = await askNameserver(context, address, { ...question, type: 'DS', dnssec: false }, signal);
+      const ds = await queryOne(context, address, { ...question, type: 'DS', dnssec: false }, signal);
       return { ...read, ds: 'failure' in ds ? undefined : readDs(ds.response, dnsName(name)) };
     },
   };
 }
 
-async function askNameserver(
+async function queryOne(
   context: DnsContext,
   address: string,
   question: Omit<Question, 'recursive'>,
   signal: AbortSignal | undefined,
 ): Promise<RequirementPeople> {
-  if (!isAskable(question.name)) return { failure: 'invalid_name' };
+  if (!isValidName(question.name)) return { failure: 'invalid_name' };
   if (!context.mayConnect(address)) return { failure: 'private_address' };
   const server = { address, port: nameserverPort(address, context.servers) };
-  return askInTurn(context, [server], { ...question, recursive: false }, signal);
+  return queryInTurn(context, [server], { ...question, recursive: false }, signal);
 }
 
-async function askInTurn(
+async function queryInTurn(
   context: DnsContext,
   servers: readonly DnsServer[],
   question: Question,
@@ -195,9 +195,9 @@ async function askInTurn(
   let failure: DnsFailure = 'no_servers';
   for (let round = 0; round < context.rounds; round += 1) {
     for (const server of servers) {
-      const asked = await ask(context, server, question, signal);
-      if ('response' in asked) return asked;
-      failure = asked.failure;
+      const reply = await ask(context, server, question, signal);
+      if ('response' in reply) return reply;
+      failure = reply.failure;
     }
   }
   return { failure };
@@ -232,7 +232,7 @@ function mayLackEdns({ code, isBareError }: Response): boolean {
 }
 
 /** Aliases and hosts come from foreign records, where a label may contain anything. */
-function isAskable(name: string): boolean {
+function isValidName(name: string): boolean {
   const labels = name.split('.');
   return name.length <= MAX_NAME && labels.every((label) => LABEL.test(label));
 }

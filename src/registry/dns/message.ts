@@ -120,12 +120,12 @@ function withoutCounts(header: Buffer): Buffer {
 }
 
 function isSameQuestion({ questions = [] }: DecodedPacket, { name, type }: Question): boolean {
-  const [asked, ...more] = questions;
+  const [answered, ...more] = questions;
   return (
-    asked !== undefined &&
+    answered !== undefined &&
     more.length === 0 &&
-    asked.type === type &&
-    asked.class === 'IN' &&
-    dnsName(asked.name) === dnsName(name)
+    answered.type === type &&
+    answered.class === 'IN' &&
+    dnsName(answered.name) === dnsName(name)
   );
 }

@@ -25,7 +25,7 @@ interface SharedSocket {
   readonly socket: Socket;
   readonly waiting: Map<number, Listener>;
   isConnected: boolean;
-  asked: number;
+  queries: number;
 }
 
 /**
@@ -37,7 +37,7 @@ export function createUdpSockets(): UdpSockets {
 
   function open(server: DnsServer, key: string): SharedSocket {
     const socket = createSocket(isIPv6(server.address) ? 'udp6' : 'udp4');
-    const shared: SharedSocket = { socket, waiting: new Map(), isConnected: false, asked: 0 };
+    const shared: SharedSocket = { socket, waiting: new Map(), isConnected: false, queries: 0 };
     socket.on('message', (packet) => {
       if (packet.length < 2) return;
       const id = packet.readUInt16BE(0);
@@ -74,8 +74,8 @@ export function createUdpSockets(): UdpSockets {
       let id = randomInt(IDS);
       while (shared.waiting.has(id)) id = randomInt(IDS);
       shared.waiting.set(id, listener);
-      shared.asked += 1;
-      if (shared.asked >= QUESTIONS_PER_SOCKET) retire(key, shared);
+      shared.queries += 1;
+      if (shared.queries >= QUESTIONS_PER_SOCKET) retire(key, shared);
       if (shared.isConnected) send(shared, id, listener);
       return () => {
         shared.waiting.delete(id);

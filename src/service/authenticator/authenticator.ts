@@ -17,7 +17,7 @@ export interface Authenticator {
   sign<O>(prepared: PreparedRequest<O>, deadline: Deadline): Promise<SignedRequest>;
   /** The service refused the session: the next call opens another. */
   invalidateSession(session: Session): void;
-  verify(deadline: Deadline, asked?: LoginExtras): Promise<Verification>;
+  verify(deadline: Deadline, extras?: LoginExtras): Promise<Verification>;
   /** Sessions shared with the caller end only with `all`. Failures are ignored: sessions expire anyway. */
   logout(sessions: 'own' | 'all'): Promise<void>;
 }

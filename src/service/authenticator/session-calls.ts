@@ -17,7 +17,7 @@ import { signByTask } from './task-signature.ts';
 export interface SessionCalls {
   login(
     credential: PasswordCredential,
-    asked: LoginExtras & { readonly timeout?: number | undefined },
+    extras: LoginExtras & { readonly timeout?: number | undefined },
     deadline: Deadline,
   ): Promise<OpenedSession>;
   logout(sessionId: Secret): Promise<unknown>;
@@ -52,10 +52,10 @@ export function createSessionCalls(
   }
 
   return {
-    login({ user, context, password }, asked, deadline) {
+    login({ user, context, password }, extras, deadline) {
       // A login returns a result, so it has the general parameters; none are documented for a logout.
       const general = { replyTo, ctid: randomUUID() };
-      return carryOut(sessionLogin, { user, context, password, ...asked }, deadline, general);
+      return carryOut(sessionLogin, { user, context, password, ...extras }, deadline, general);
     },
     logout: (sessionId) => carryOut(sessionLogout, { sessionId, place }, deadlineAfter(LOGOUT_TIMEOUT_MS)),
     openXml: async (token, deadline) => (await carryOut(authSessionCreate, { token }, deadline)).hash,

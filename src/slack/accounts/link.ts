@@ -45,8 +45,8 @@ import {
   tooManyTriesText,
   UNLINK,
   UNLINKED_SINCE,
-  whichToForget,
-  whichToUse,
+  whichAccountToUnlink,
+  whichAccountToUse,
   whoamiText,
 } from './link.view.ts';
 
@@ -167,7 +167,7 @@ const CREDENTIALS = {
 } satisfies Readonly<Record<Method, z.ZodObject>>;
 
 /** Only for admins. Only a trusted application can belong to the team. */
-const whose = z.object({
+const ownerSchema = z.object({
   team: choiceField('Whose account is it?', { true: 'The team’s account' }, PICKED, {
     kind: 'choices',
     hint: 'Lets people without their own account make requests. Their approved orders use this one.',
@@ -176,11 +176,11 @@ const whose = z.object({
 
 function fieldsFor(method: Method, call: Interaction): readonly Field[] {
   const { context, person } = call;
-  const canBeTeams = method === 'trusted_application' && isAdmin(context, person);
-  return [...fieldsOf(CREDENTIALS[method]), ...(canBeTeams ? fieldsOf(whose) : [])];
+  const canBelongToTeam = method === 'trusted_application' && isAdmin(context, person);
+  return [...fieldsOf(CREDENTIALS[method]), ...(canBelongToTeam ? fieldsOf(ownerSchema) : [])];
 }
 
-function methodOf(values: FormValues): Method {
+function selectedMethod(values: FormValues): Method {
   return method.safeParse(values['method']).data ?? 'password';
 }
 
@@ -188,7 +188,7 @@ const linkForm: FormFeature<'link'> = {
   form: { name: 'link', title: 'Link an account', submit: 'Link', fields: fieldsOf(CREDENTIALS.password) },
 
   render(call, _origin, values) {
-    const method = methodOf(values);
+    const method = selectedMethod(values);
     return {
       form: { ...linkForm.form, fields: fieldsFor(method, call) },
       values: { ...values, method },
@@ -197,11 +197,11 @@ const linkForm: FormFeature<'link'> = {
   },
 
   async submit(call): Promise<Submitted> {
-    const method = methodOf(call.values);
+    const method = selectedMethod(call.values);
     const read = readForm(CREDENTIALS[method], { ...call.values, method });
     if ('errors' in read) return read;
     const { linkTries, log } = call.context;
-    const owner = ownerOf(call, read.value);
+    const owner = readOwner(call, read.value);
     if ('errors' in owner) return owner;
     const seconds = linkTries.take(call.person.id);
     if (seconds !== undefined) {
@@ -215,14 +215,14 @@ const linkForm: FormFeature<'link'> = {
   },
 };
 
-function ownerOf(
+function readOwner(
   { context, person, values }: SubmissionCall,
   credential: Credential,
 ):
   | { readonly isTeam: boolean; readonly link: () => Promise<LinkOutcome> }
   | { readonly errors: FieldErrors } {
   const { accounts } = context;
-  const read = readForm(whose, values);
+  const read = readForm(ownerSchema, values);
   if ('errors' in read) return read;
   if (read.value.team.length === 0)
     return { isTeam: false, link: () => accounts.link(person.id, credential) };
@@ -239,7 +239,7 @@ async function openLinkForm(call: Interaction): Promise<void> {
   });
 }
 
-function slotOf(word: string): string {
+function parseSlot(word: string): string {
   return word.toLowerCase() === APPLICATION_SLOT ? APPLICATION_SLOT : word;
 }
 
@@ -263,9 +263,9 @@ async function runUnlink(call: CommandCall): Promise<void> {
   if (word?.toLowerCase() === TEAM_WORD) return unlinkTeam(call);
   const accounts = await call.context.accounts.list(call.person.id);
   if (accounts.length === 0) return call.respond(UNLINK.none);
-  const chosen = word === undefined ? accounts : accounts.filter((account) => account.slot === slotOf(word));
+  const chosen = word === undefined ? accounts : accounts.filter((account) => account.slot === parseSlot(word));
   if (chosen.length === 0 && word !== undefined) return call.respond(noSuchSlot(accounts));
-  if (word === undefined && accounts.length > 1) return call.respond(whichToForget(accounts));
+  if (word === undefined && accounts.length > 1) return call.respond(whichAccountToUnlink(accounts));
   const gone = await call.context.accounts.unlink(call.person.id, chosen[0]?.slot);
   await call.respond(forgottenText(gone, await unsentOrders(call.context, gone)));
 }
@@ -273,8 +273,8 @@ async function runUnlink(call: CommandCall): Promise<void> {
 async function runUse(call: CommandCall): Promise<void> {
   const [word] = call.words;
   const accounts = await call.context.accounts.list(call.person.id);
-  if (word === undefined) return call.respond(whichToUse(accounts));
-  const account = await call.context.accounts.use(call.person.id, slotOf(word));
+  if (word === undefined) return call.respond(whichAccountToUse(accounts));
+  const account = await call.context.accounts.use(call.person.id, parseSlot(word));
   await call.respond(account === undefined ? noSuchSlot(accounts) : activeText(account));
 }
 

@@ -8,7 +8,7 @@ import {
   code,
   count,
   escapeText,
-  firstOf,
+  joinFirst,
   lines,
   type Message,
   mention,
@@ -114,18 +114,18 @@ export function forgottenText(gone: readonly Account[], unsent: readonly string[
   const orders =
     unsent.length === 0
       ? 'No pending order uses it.'
-      : `${count(unsent.length, 'order')} won’t be sent: ${firstOf(unsent.map(code), SHOWN_ORDERS)}.`;
+      : `${count(unsent.length, 'order')} won’t be sent: ${joinFirst(unsent.map(code), SHOWN_ORDERS)}.`;
   return `Deleted: ${isTeams ? 'the team’s account, ' : ''}${names}. ${orders}`;
 }
 
-export function whichToForget(accounts: readonly Account[]): string {
+export function whichAccountToUnlink(accounts: readonly Account[]): string {
   const list = accounts
     .map((account) => `• \`/domain unlink ${account.slot}\`: ${code(accountName(account))}`)
     .join('\n');
   return `You have ${accounts.length} linked accounts. Which one should be deleted?\n${list}`;
 }
 
-export function whichToUse(accounts: readonly Account[]): string {
+export function whichAccountToUse(accounts: readonly Account[]): string {
   return `Which context? For example \`/domain use 4\`.\n${accountList(accounts)}`;
 }
 

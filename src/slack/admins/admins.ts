@@ -57,7 +57,7 @@ async function notifyAdmins(
   }
 }
 
-export function noteUnreadableGroup(
+export function recordUnreadableGroup(
   { notifications, now, log }: { notifications: NotificationStore; now: () => Date; log: Log },
   groupId: string,
   problem: SlackApiError,
@@ -79,7 +79,7 @@ export function createGroupPlanner(context: SlackContext): NotificationPlanner {
   };
 }
 
-export function departureOf(account: Account, userId: string): Subject {
+export function findDeparture(account: Account, userId: string): Subject {
   return { kind: 'departure', id: `${account.id} ${userId}` };
 }
 
@@ -88,7 +88,7 @@ export function createDeparturePlanner(context: SlackContext): NotificationPlann
   return async ({ id }, send) => {
     const account = await context.accounts.team.current();
     const userId = account?.linkedBy;
-    if (account === undefined || userId === undefined || departureOf(account, userId).id !== id)
+    if (account === undefined || userId === undefined || findDeparture(account, userId).id !== id)
       return undefined;
     // Slack delivers no messages to deactivated people.
     await notifyAdmins(context, send, departedLinkerAlert(account, userId), userId);

@@ -58,7 +58,7 @@ export function lastProgress(history: readonly HistoryEvent[]): ApprovalsGiven |
 /** From the log, because rows can be changed. Excludes admins who only agreed to exceed a budget. */
 export function countedApprovers(history: readonly HistoryEvent[]): readonly string[] {
   const given = lastProgress(history)?.requirements.flatMap((requirement) => requirement.given) ?? [];
-  return withoutLapsed(
+  return dropLapsed(
     given.map(({ userId }) => userId),
     history,
   );
@@ -66,13 +66,13 @@ export function countedApprovers(history: readonly HistoryEvent[]): readonly str
 
 /** From the log. Includes admins who only agreed to exceed a budget. */
 export function loggedApprovers(history: readonly HistoryEvent[]): readonly string[] {
-  return withoutLapsed(
+  return dropLapsed(
     currentRound(history).flatMap((event) => (event.kind === 'approved' ? event.actor : [])),
     history,
   );
 }
 
-function withoutLapsed(userIds: readonly string[], history: readonly HistoryEvent[]): readonly string[] {
+function dropLapsed(userIds: readonly string[], history: readonly HistoryEvent[]): readonly string[] {
   const lapsed = lapsedApprovals(history).userIds;
   return [...new Set(userIds)].filter((userId) => !lapsed.includes(userId));
 }
@@ -112,18 +112,18 @@ export function requirementLines(demand: Requirements, history: readonly History
 }
 
 /** Includes the rules at the request. */
-export function rulesOf(
+export function collectRules(
   decision: PendingDecision | undefined,
   history: readonly HistoryEvent[],
 ): RuleReference[] {
   const logged = loggedRules(history);
-  const asked = logged.some(({ kind }) => kind === 'rule') ? logged : [];
+  const requestedRules = logged.some(({ kind }) => kind === 'rule') ? logged : [];
   const { demand, decidedBy = [] } = decision ?? {};
   const current = [...(demand?.requirements.map(({ rule }) => rule) ?? []), ...(demand?.refusedBy ?? [])];
   // Requirements include the row's, and rows can be changed.
   const now = dropUnknownRules(current, [...logged, ...decidedBy]);
   const approved = lastProgress(history)?.requirements.map(({ rule }) => rule) ?? [];
-  const all = [...asked, ...approved, ...now];
+  const all = [...requestedRules, ...approved, ...now];
   const named = all.some(({ kind }) => kind === 'rule') ? all : [];
   return [...new Map(named.map((rule) => [ruleName(rule), rule])).values()];
 }

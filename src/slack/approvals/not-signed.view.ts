@@ -17,7 +17,7 @@ const DIFFERENCES: Readonly<Record<SendingDifference, string>> = {
 };
 
 /** Differences between the order and its approvals at sending. */
-export function unsignedPartsOf({ items }: Order): readonly SendingDifference[] | undefined {
+export function findSigningDifferences({ items }: Order): readonly SendingDifference[] | undefined {
   for (const { result } of items) {
     const summary = result?.summary;
     if (typeof summary === 'object' && summary.code === 'not_signed') return summary.differs;

@@ -75,7 +75,7 @@ async function copyToApprovers(
 }
 
 /** Missing approvers of a pending order. */
-interface Awaited {
+interface MissingApprovers {
   readonly approvers: readonly string[];
   /** Only an admin's approval is missing, because the order exceeds a budget. */
   readonly isForAdmins: boolean;
@@ -89,7 +89,7 @@ interface Awaited {
 export async function remindPeople(
   context: SlackContext,
   waiting: Waiting,
-  awaited: Awaited,
+  awaited: MissingApprovers,
 ): Promise<ReadonlyMap<number, NotifiedPeople>> {
   const { order, history, send } = waiting;
   const called = new Map<number, NotifiedPeople>();
@@ -100,7 +100,7 @@ export async function remindPeople(
       entry.kind === 'escalated' ? escalationNotice(order, awaited.approvers) : reminderNotice(order);
     const results: NotifiedPerson[] = [];
     for (const { to, thread } of await recipients(context, waiting, awaited, entry)) {
-      const isOfPerson = thread === undefined || isDirectMessage(thread.channelId);
+      const isPersonCopy = thread === undefined || isDirectMessage(thread.channelId);
       const { state } = await send({
         purpose: `notice:${entry.version}:${entry.kind}:${to}`,
         version: ONCE,
@@ -113,7 +113,7 @@ export async function remindPeople(
         ],
         message: () => notice,
         metadata: metadataOf(order),
-        waitsUntil: async () => (isOfPerson ? quietFor(context, order, to) : undefined),
+        waitsUntil: async () => (isPersonCopy ? quietFor(context, order, to) : undefined),
       });
       results.push({ userId: to, state });
     }
@@ -128,9 +128,9 @@ export interface NotifiedPerson {
 }
 
 export function notifiedPeople(results: readonly NotifiedPerson[]): NotifiedPeople {
-  const inState = (wanted: NotifiedPerson['state']) =>
+  const describeState = (wanted: NotifiedPerson['state']) =>
     results.filter(({ state }) => state === wanted).map(({ userId }) => userId);
-  return { reached: inState('current'), waiting: inState('pending') };
+  return { reached: describeState('current'), waiting: describeState('pending') };
 }
 
 interface Recipient {
@@ -142,7 +142,7 @@ interface Recipient {
 async function recipients(
   context: SlackContext,
   { order, history, card, posted }: Waiting,
-  { isForAdmins }: Awaited,
+  { isForAdmins }: MissingApprovers,
   event: Extract<OrderLogEntry, { readonly kind: 'reminded' | 'escalated' | 'reopened' }>,
 ): Promise<readonly Recipient[]> {
   const admins = await context.adminsToNotify();

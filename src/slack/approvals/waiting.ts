@@ -1,4 +1,4 @@
-import { asReminder } from '../../expiry/digest.ts';
+import { toReminder } from '../../expiry/digest.ts';
 import type { RenewalDays, WatchedDomain, WatchedReminder } from '../../expiry/ports.ts';
 import { type Outlook, loadOutlook } from '../../mandates/overview.ts';
 import { waitingSteps, type WaitingStep } from '../../money/waiting.ts';
@@ -34,7 +34,7 @@ export async function waitingOfListed(
 ): Promise<(listed: { readonly domain: WatchedDomain }) => readonly WaitingStep[]> {
   const waitingOf = await waitingCosts(context);
   return ({ domain }) => {
-    const watched = asReminder(domain, []);
+    const watched = toReminder(domain, []);
     return watched === undefined ? [] : waitingOf(watched);
   };
 }

@@ -87,18 +87,18 @@ async function sendFile(
 }
 
 /** Public records about a row aren't its outcome. */
-const BESIDE_THE_POINT: ReadonlySet<OrderLogEntry['kind']> = new Set(['hinted', 'shown', 'overdue']);
+const NOT_OUTCOMES: ReadonlySet<OrderLogEntry['kind']> = new Set(['hinted', 'shown', 'overdue']);
 
 /** The last audit log line of each row, in row order, with the audit log's columns. */
 async function resultCsv({ orders, directory }: SlackContext, order: Order): Promise<string> {
   const nameOf = createNamer(directory);
-  const lastOf = new Map<number, readonly string[]>();
+  const findLastLine = new Map<number, readonly string[]>();
   const history = await orders.store.history(order.id, 'system');
   const decisions = history.filter(({ kind }) => DECISION_KINDS.has(kind));
   for (const entry of history) {
-    if (BESIDE_THE_POINT.has(entry.kind)) continue;
+    if (NOT_OUTCOMES.has(entry.kind)) continue;
     for (const { n, cells } of await orderLines({ order, entry, decisions }, nameOf))
-      if (n !== undefined) lastOf.set(n, cells);
+      if (n !== undefined) findLastLine.set(n, cells);
   }
-  return csvFile([AUDIT_COLUMNS, ...order.items.map(({ n }) => lastOf.get(n) ?? [])]);
+  return csvFile([AUDIT_COLUMNS, ...order.items.map(({ n }) => findLastLine.get(n) ?? [])]);
 }

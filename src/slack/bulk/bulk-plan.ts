@@ -1,24 +1,24 @@
 import { isTeamAccount } from '../../accounts/account.ts';
 import { refusedNames } from '../../approvals/requirements.ts';
 import { sumByCurrency } from '../../money/amount.ts';
-import { impactTaskOf } from '../../names/name-orders.ts';
+import { toImpactTask } from '../../names/name-orders.ts';
 import { bulkInput, planBulk, type RowFacts } from '../../orders/bulk/bulk.ts';
 import type { BulkTask } from '../../orders/bulk/columns.ts';
 import type { BadRow, BulkRow } from '../../orders/bulk/read-csv.ts';
 import { visibleIds } from '../../orders/visibility.ts';
 import { ruleNames } from '../approvals/decision.view.ts';
-import { type Interaction, viewerOf } from '../feature.ts';
+import { type Interaction, toViewer } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import type { FieldErrors, FormOrigin } from '../kit/form.ts';
 import { notPlacedMessage, timeErrors } from '../orders/order-reply.ts';
-import { placeFromForm } from '../orders/ordering.ts';
+import { requestFromForm } from '../orders/ordering.ts';
 import { sendFile } from '../send-file.ts';
 import { leftOutCells, planMessage, plannedAlreadyText } from './bulk.view.ts';
 
 /* Plans of many rows, from a file or from an earlier order's failures: checked and kept as a draft until confirmed. */
 
-interface AskedRows {
+interface RequestedRows {
   readonly task: BulkTask;
   readonly rows: readonly BulkRow[];
   readonly bad: readonly BadRow[];
@@ -31,7 +31,7 @@ type Placed = { readonly say: Message } | { readonly errors: FieldErrors };
 const UNKNOWN_NAME: RowFacts = { isWatched: false, isLapsing: false };
 
 /** Reads facts about any number of names in a few queries. */
-async function factsOf(
+async function loadFacts(
   call: Interaction,
   task: BulkTask,
   rows: readonly BulkRow[],
@@ -44,11 +44,11 @@ async function factsOf(
   const [open, watched, inUse, cost, refused] = await Promise.all([
     context.orders.store.openOrders(task, names),
     context.expiry.findMany(names),
-    impactTaskOf(task) === undefined ? undefined : context.names.impacts.inUse(names),
+    toImpactTask(task) === undefined ? undefined : context.names.impacts.inUse(names),
     context.orders.priceOf(order),
     refusedNames(context.orders, order),
   ]);
-  const visible = await visibleIds(context.orders, viewerOf(call), open.values());
+  const visible = await visibleIds(context.orders, toViewer(call), open.values());
   const known = new Map(watched.map((domain) => [domain.name, domain]));
   const quotes = new Map(cost?.names.map(({ name, quote }) => [name, quote?.amount]));
   return new Map(
@@ -76,11 +76,11 @@ async function factsOf(
 }
 
 /** Saves valid rows as a draft and reports both valid and skipped rows. */
-export async function placePlan(call: Interaction, origin: FormOrigin, asked: AskedRows): Promise<Placed> {
+export async function savePlan(call: Interaction, origin: FormOrigin, request: RequestedRows): Promise<Placed> {
   const { context } = call;
-  const { task } = asked;
-  const facts = await factsOf(call, task, asked.rows);
-  const plan = planBulk(task, asked, (name) => facts.get(name) ?? UNKNOWN_NAME, context.now());
+  const { task } = request;
+  const facts = await loadFacts(call, task, request.rows);
+  const plan = planBulk(task, request, (name) => facts.get(name) ?? UNKNOWN_NAME, context.now());
   const { rows, leftOut, findings } = plan;
   if (leftOut.length > 0) {
     await sendFile(call, {
@@ -91,12 +91,12 @@ export async function placePlan(call: Interaction, origin: FormOrigin, asked: As
   }
   const sums = sumByCurrency(rows.flatMap(({ name }) => facts.get(name)?.price ?? []));
   if (rows.length === 0) return { say: planMessage(plan, undefined, sums) };
-  const outcome = await placeFromForm(call, origin, {
+  const outcome = await requestFromForm(call, origin, {
     task,
     input: {},
     bulk: { rows, findings, leftOut: leftOut.length },
-    reason: asked.reason,
-    sendAt: asked.sendAt,
+    reason: request.reason,
+    sendAt: request.sendAt,
   });
   if (outcome.kind !== 'accepted')
     return timeErrors(outcome) ?? { say: await notPlacedMessage(call, outcome) };

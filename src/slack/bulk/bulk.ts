@@ -11,11 +11,11 @@ import { nearest } from '../kit/parse.ts';
 import { openForm } from '../open-form.ts';
 import { changing } from '../orders/order-buttons.ts';
 import { resumedText } from '../orders/order-buttons.view.ts';
-import { whereAllIsShown } from '../orders/order-details.ts';
+import { requireFullView } from '../orders/order-details.ts';
 import { refusalOfAccount } from '../orders/ordering.ts';
 import { refusalText } from '../orders/refusal.view.ts';
 import { AUTH_CODES_NOTE, bulkTasksText, DROPPED, fileIssues } from './bulk.view.ts';
-import { placePlan } from './bulk-plan.ts';
+import { savePlan } from './bulk-plan.ts';
 
 /* A file with hundreds of names is checked as a whole and becomes one order. */
 
@@ -54,7 +54,7 @@ const bulkForm: FormFeature<'bulk'> = {
     if (refusal !== undefined) return { say: refusal };
     const read = await readBulkFile(task, text);
     if (!read.ok) return { errors: { [field]: fileIssues(read.issues, task, nearest) } };
-    return placePlan(call, call.origin, { task, ...read, reason, sendAt });
+    return savePlan(call, call.origin, { task, ...read, reason, sendAt });
   },
 };
 
@@ -92,6 +92,6 @@ export const bulk = {
   forms: [bulkForm],
   actions: [
     { id: 'bulk_drop', run: drop },
-    { id: 'order_resume', run: whereAllIsShown(changing(resumeOrder, resumedText)) },
+    { id: 'order_resume', run: requireFullView(changing(resumeOrder, resumedText)) },
   ],
 } as const satisfies Feature;

@@ -147,10 +147,10 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
   const lead = `${words.verb} ${count(fine, 'name')}: ${fine} of ${rows} ${fine === 1 ? 'is' : 'are'} OK${price}`;
   const said = present([
     `*${escapeText(lead)}*`,
-    whoDecides(order),
+    decidersText(order),
     order.sendAfter && timeText(order.sendAfter),
     ...findingLines(plan),
-    ...leftOutLines(plan.leftOut, SHOWN_BESIDE_A_PLAN),
+    ...leftOutLines(plan.leftOut, FACTS_WITH_PLAN),
   ]);
   return message(`${lead}.`, [
     ...lines(fitLines(said, PLAN_LINES)),
@@ -165,13 +165,13 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
 /** Lines above a plan's buttons; one line follows them. */
 const PLAN_LINES = MOST_LINES.plan - ROW_OF_BUTTONS - 1;
 
-function whoDecides({ demand }: Order): string {
+function decidersText({ demand }: Order): string {
   return demand.outcome === 'free' ? 'It needs no approval.' : requirementLines(demand, []).join('\n');
 }
 
 /** Skipped rows shown in a message; the file has all. */
 const SHOWN_ROWS = 5;
-const SHOWN_BESIDE_A_PLAN = 3;
+const FACTS_WITH_PLAN = 3;
 /** Characters per row in a message: two lines on a phone. */
 const ROW_LENGTH = 78;
 

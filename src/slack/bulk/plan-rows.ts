@@ -13,7 +13,7 @@ export const PLAN_FILE = 'file:plan';
  */
 export const SHARED = 'file';
 
-export function pagesOpened(userId: string, channelId: string | undefined) {
+export function openedPagesPlace(userId: string, channelId: string | undefined) {
   return { purpose: `pages:${userId}`, channelId: channelId ?? '', ts: '', shows: undefined };
 }
 
@@ -22,14 +22,14 @@ export function pagesOpened(userId: string, channelId: string | undefined) {
  * `soon`: the file is being delivered.
  * @param standing places of the order's messages, by purpose
  */
-export function rowsShownTo(
+export function sawAllRows(
   order: Order,
   posted: ReadonlyMap<string, PostedMessage>,
   userId: string,
   channelId: string | undefined,
 ): 'yes' | 'no' | 'soon' {
   if (order.bulk === undefined) return 'yes';
-  if (posted.has(pagesOpened(userId, channelId).purpose)) return 'yes';
+  if (posted.has(openedPagesPlace(userId, channelId).purpose)) return 'yes';
   if (channelId === undefined) return 'no';
   const file = posted.get(PLAN_FILE);
   if (file?.ts === SHARED && file.channelId === channelId) return 'yes';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TeamSettings } from '../../config/environment.ts';
 import { dueCertificates } from '../../expiry/certificate-warnings.ts';
 import type { MonthCount } from '../../expiry/chart.ts';
-import { messagesOf, monthsIfHelpful, nextBatch, stillDue } from '../../expiry/digest.ts';
+import { messagesOf, loadChart, nextBatch, dropOutdated } from '../../expiry/digest.ts';
 import { askOwners, dayOfMessages } from '../../expiry/owner-question.ts';
 import type { DueReminder, ReminderSchedule } from '../../expiry/plan.ts';
 import {
@@ -177,11 +177,11 @@ async function postReminders(
   const { claim, send, views, options, more } = pass;
   const { reminders } = context;
   const planned = everywhere.filter((each) => each.destination === destination);
-  const { due, disputed } = await stillDue(reminders, claim.id, planned, options);
-  const messages = messagesOf({ due, disputed }, partOf);
+  const { due, disputed } = await dropOutdated(reminders, claim.id, planned, options);
+  const messages = messagesOf({ due, disputed }, loadPart);
   const known = claim.notifications.filter(({ purpose }) => purpose.startsWith(`${destination}:`));
   let thread = known.find(({ message }) => message !== undefined)?.message;
-  let lastPart = Math.max(0, ...[...known, ...planned].map(({ purpose }) => partOf(purpose)));
+  let lastPart = Math.max(0, ...[...known, ...planned].map(({ purpose }) => loadPart(purpose)));
   let left = due.length;
   for (const message of messages) {
     if (thread !== undefined)
@@ -191,7 +191,7 @@ async function postReminders(
     if (context.stopLookups.aborted) return 'pending';
     const purpose = `${destination}:${message.part ?? ++lastPart}`;
     if (message.part === undefined) await reminders.assign(claim.id, purpose, message.reminders);
-    const now = await stillDue(reminders, claim.id, await reminders.planned(claim.id, purpose), options);
+    const now = await dropOutdated(reminders, claim.id, await reminders.planned(claim.id, purpose), options);
     const rest = due.filter(({ watched }) => !message.reminders.includes(watched));
     left -= due.length - rest.length;
     if (now.due.length + now.disputed.length === 0) continue;
@@ -209,11 +209,11 @@ async function postReminders(
       // If the thread's channel is unavailable, the rest goes to the newly chosen one.
       places: present([
         thread !== undefined && threadOf(thread),
-        (thread === undefined || destination === COMMON) && (async () => placeOf(pass, destination)),
+        (thread === undefined || destination === COMMON) && (async () => findPlace(pass, destination)),
       ]),
       message: async () =>
         reply === undefined
-          ? views.head(await headOf(context, pass, part, [...now.due, ...rest]))
+          ? views.head(await loadHead(context, pass, part, [...now.due, ...rest]))
           : views.more({ ...reply, ...(await outlookOn(context, options, now.due)) }),
       ...(destination === COMMON && { mustArrive: true, alertsAdmins: true }),
     });
@@ -233,7 +233,7 @@ async function postMonths(
   const monthOf = (digestId: string) => calendarDay(new Date(digestId), options.timeZone).slice(0, 7);
   const latest = await reminders.latestWithMonths();
   if (latest !== undefined && monthOf(latest) === monthOf(claim.id)) return;
-  const months = await monthsIfHelpful(watchList.countByMonth, options);
+  const months = await loadChart(watchList.countByMonth, options);
   if (months.length === 0) return;
   await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
   if (signal.aborted) return;
@@ -246,7 +246,7 @@ async function postMonths(
   });
 }
 
-async function headOf(
+async function loadHead(
   context: SlackContext,
   { more, options }: DigestPass,
   part: Omit<DigestPart, 'renewals'>,
@@ -278,7 +278,7 @@ export async function outlookOn(
   return { ...outlook, renewals: renewalDays(outlook, timeZone) };
 }
 
-function partOf(purpose: string): number {
+function loadPart(purpose: string): number {
   return Number(purpose.split(':')[1] ?? 0);
 }
 
@@ -287,7 +287,7 @@ export function threadOf({ channelId, ts }: PostedMessage) {
 }
 
 /** Place of the first message. */
-function placeOf({ channelId }: DigestPass, destination: Destination): MessagePlace | undefined {
+function findPlace({ channelId }: DigestPass, destination: Destination): MessagePlace | undefined {
   if (destination !== COMMON) return { channelId: destination };
   return channelId === undefined ? undefined : { channelId };
 }

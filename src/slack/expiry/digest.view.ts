@@ -1,6 +1,6 @@
 import type { MonthCount } from '../../expiry/chart.ts';
 import { reminderEnd } from '../../expiry/days.ts';
-import { byDeadline, deadlineOf, isRenewable } from '../../expiry/deadline.ts';
+import { compareDeadlines, findDeadline, isRenewable } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { DueReminder } from '../../expiry/plan.ts';
 import type {
@@ -78,7 +78,7 @@ export function digestHead(
   const subject = head.destination === '' ? head.digestId : `${head.digestId}/${head.destination}`;
   const [only] = head.all;
   const keeps =
-    head.total === 1 && only !== undefined ? keptBy(only, head.renewals, waitingOf(only.watched)) : '';
+    head.total === 1 && only !== undefined ? titleSuffix(only, head.renewals, waitingOf(only.watched)) : '';
   const notes = present([
     left > 0 && `The other ${head.more ? 'names' : count(left, 'name')} follow in this thread.`,
     head.more && head.disputed.length > 0 && 'More renewals that the registry doesn’t show follow.',
@@ -158,26 +158,26 @@ export function digestList(
 const NOTHING_LEFT = 'None of this digest’s names is watched anymore.';
 
 /** Whether a mandate renews a name. A last reminder always needs a decision. */
-function isDecided({ name, phase, lastThreshold }: Reminder, renewals: RenewalDays): boolean {
+function hasDecision({ name, phase, lastThreshold }: Reminder, renewals: RenewalDays): boolean {
   return phase === 'registered' && !lastThreshold && renewals.has(name);
 }
 
 /** Sorts names without a decision last; then by deadline, whatever the phase; then by cost, highest first. */
-function byAtStake(reminders: readonly Reminder[], renewals: RenewalDays, waitingOf: WaitingOf): Reminder[] {
+function compareUrgency(reminders: readonly Reminder[], renewals: RenewalDays, waitingOf: WaitingOf): Reminder[] {
   return reminders
     .map((reminder) => ({
       reminder,
-      rank: isDecided(reminder, renewals) ? 1 : 0,
-      deadline: deadlineOf(reminder),
+      rank: hasDecision(reminder, renewals) ? 1 : 0,
+      deadline: findDeadline(reminder),
       stake: costAtRisk(waitingOf(reminder.watched)),
     }))
-    .sort((a, b) => a.rank - b.rank || byDeadline(a.deadline, b.deadline) || compareCostAtRisk(a.stake, b.stake))
+    .sort((a, b) => a.rank - b.rank || compareDeadlines(a.deadline, b.deadline) || compareCostAtRisk(a.stake, b.stake))
     .map(({ reminder }) => reminder);
 }
 
 /** Suffix of a single name's title: `, about €18.00`, `, a mandate renews it on 3 Dec, about €18.00`. */
-function keptBy(reminder: Reminder, renewals: RenewalDays, waiting: readonly WaitingStep[]): string {
-  return isDecided(reminder, renewals)
+function titleSuffix(reminder: Reminder, renewals: RenewalDays, waiting: readonly WaitingStep[]): string {
+  return hasDecision(reminder, renewals)
     ? `, ${deadlineText(reminder, waiting, renewals.get(reminder.name))}`
     : priceText(reminder, waiting);
 }
@@ -185,11 +185,11 @@ function keptBy(reminder: Reminder, renewals: RenewalDays, waiting: readonly Wai
 /** `12 names to decide about, first bakery.rest: tomorrow`, `cafe.rest expires in 7 days`. Plain text. */
 function digestTitle({ all, total, renewals, more, disputed }: DigestHead, waitingOf: WaitingOf): string {
   const atLeast = more ? 'More than ' : '';
-  const [urgent] = byAtStake(all, renewals, waitingOf);
+  const [urgent] = compareUrgency(all, renewals, waitingOf);
   if (urgent === undefined) return `${atLeast}${disputedTitle(disputed)}`;
   const name = displayName(urgent.name);
   if (total === 1) return `${name} ${headline(urgent)}`;
-  const undecided = all.filter((reminder) => !isDecided(reminder, renewals)).length;
+  const undecided = all.filter((reminder) => !hasDecision(reminder, renewals)).length;
   const what =
     undecided === 0
       ? `${count(total, 'name')} renewed by mandates`
@@ -223,9 +223,9 @@ export function partBlocks(
   ways: RenewalWays,
 ): AnyBlock[] {
   const { reminders, renewals, disputed } = part;
-  const names = byAtStake(reminders, renewals, waitingOf).flatMap((reminder, index): AnyBlock[] => {
+  const names = compareUrgency(reminders, renewals, waitingOf).flatMap((reminder, index): AnyBlock[] => {
     const line = section(...reminderLines(reminder, waitingOf(reminder.watched), renewals, isShort));
-    return lineWithMenu(line, `due_${index}`, keepButtons(reminder.watched, deadlineOf(reminder), ways));
+    return lineWithMenu(line, `due_${index}`, keepButtons(reminder.watched, findDeadline(reminder), ways));
   });
   return [...names, ...disputedBlocks(disputed, ways)];
 }
@@ -250,7 +250,7 @@ function reminderLines(
       deadlineText(reminder, waiting, renewals.get(reminder.name)),
       ...present([!isMentionedBelow && answerText(answer)]),
     ].join(' · '),
-    isNear && !isDecided(reminder, renewals) && laterText(waiting, todayOf(reminder)),
+    isNear && !hasDecision(reminder, renewals) && laterText(waiting, todayOf(reminder)),
     lastThreshold &&
       `Last reminder. ${mention(owner ?? watched.registeredBy ?? watched.addedBy)}, please decide.`,
     ...warnings(reminder).map((warning) => `:warning: ${warning}`),
@@ -269,13 +269,13 @@ function warnings(reminder: Reminder): string[] {
       `If it was deleted after all, restore it by ${formatDay(until, todayOf(reminder))}`,
     estimated && 'The date is estimated from the last order',
     watched.doubt !== undefined && `Registry lookup: ${quote(formatDoubt(watched.doubt))}`,
-    watched.undelivered !== undefined && undeliveredText(watched.undelivered),
+    watched.undelivered !== undefined && undeliveredWarning(watched.undelivered),
     watched.lapse !== undefined &&
       `${mention(watched.lapse.requestedBy)} wants to let it lapse (“${quote(watched.lapse.reason)}”); not confirmed`,
   ]);
 }
 
-function undeliveredText(destination: string): string {
+function undeliveredWarning(destination: string): string {
   return /^[UW]/.test(destination)
     ? 'I couldn’t message its owner'
     : `I can’t post in its channel, ${channelMention(destination)}: invite me there, or choose another one`;

@@ -20,7 +20,7 @@ export type DueFacts = Pick<
 >;
 
 /** Undefined without a known date. */
-export function dueFactsOf({ day: expiryDay, daysLeft, deadline }: ListedName): DueFacts | undefined {
+export function buildDueFacts({ day: expiryDay, daysLeft, deadline }: ListedName): DueFacts | undefined {
   if (expiryDay === undefined || daysLeft === undefined || deadline === undefined) return undefined;
   const { phase, action, until } = deadline;
   return {

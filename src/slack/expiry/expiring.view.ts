@@ -25,7 +25,7 @@ import { answerText } from '../names/owner.view.ts';
 import { DATELESS_STATE } from './dateless.view.ts';
 import {
   deadlineText,
-  dueFactsOf,
+  buildDueFacts,
   keepButtons,
   lineWithMenu,
   priceText,
@@ -94,7 +94,7 @@ export function expiringPage(
 
 /** `: in 5 days, about €18.00` */
 function urgency(listed: ListedName, costOf: CostOf): string {
-  const due = dueFactsOf(listed);
+  const due = buildDueFacts(listed);
   return due === undefined ? '' : `: ${whenText(due)}${priceText(due, costOf(listed))}`;
 }
 
@@ -106,7 +106,7 @@ export function listedLines(
   now: Date,
 ): string[] {
   const { name, lapse, snooze, renewed, deletedAt, doubt, lookedAt, expiry } = listed.domain;
-  const due = dueFactsOf(listed);
+  const due = buildDueFacts(listed);
   const answer = ownerAnswer(listed.domain, endOf(listed.domain));
   const deadlineTexts =
     due === undefined

@@ -204,7 +204,7 @@ export function formatName(asciiName: string): string {
   return `*${escapeText(displayName(asciiName))}*`;
 }
 
-export function byWhom(userId: string, reason: string | undefined): string {
+export function deciderText(userId: string, reason: string | undefined): string {
   return `${mention(userId)}${reason === undefined ? '' : `: “${quote(reason, 500)}”`}`;
 }
 

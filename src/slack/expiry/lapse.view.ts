@@ -4,7 +4,7 @@ import { button, lines, mention, message, section } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
 import { requirementLines } from '../names/fact-changes.view.ts';
 import { type ProposalView, proposalActions } from '../proposals/proposal.view.ts';
-import { byWhom, formatName } from './expiry.view.ts';
+import { deciderText, formatName } from './expiry.view.ts';
 
 /* The question whether a name lapses. */
 
@@ -21,11 +21,11 @@ export function lapseView(
   proposal: ProposalOf<'lapse'>,
   { impact, waiting, keep }: KnownOfLapse,
 ): ProposalView {
-  const { proposer, payload, subject: asked = '', state, endedBy = '' } = proposal;
+  const { proposer, payload, subject: lapsingName = '', state, endedBy = '' } = proposal;
   const [change] = payload.names;
   const reason = change?.decision?.kind === 'lapse_confirmed' ? change.decision.reason : undefined;
-  const name = formatName(asked);
-  const by = byWhom(proposer, reason);
+  const name = formatName(lapsingName);
+  const by = deciderText(proposer, reason);
   return {
     question({ progress }) {
       const shown = message(`${name}${keep}: let it lapse, says ${by}`, [
@@ -38,13 +38,13 @@ export function lapseView(
         ...lines(impact),
         waiting !== '' && section(waiting),
         ...proposalActions(proposal, [
-          button('lapse_confirm', 'Confirm: let it lapse', asked, {
+          button('lapse_confirm', 'Confirm: let it lapse', lapsingName, {
             style: 'danger',
-            label: `Confirm: let it lapse: ${displayName(asked)}`,
+            label: `Confirm: let it lapse: ${displayName(lapsingName)}`,
           }),
         ]),
       ]);
-      return { ...shown, textOnlyHint: buttonsHint(`/domain name ${asked}`) };
+      return { ...shown, textOnlyHint: buttonsHint(`/domain name ${lapsingName}`) };
     },
     ended() {
       const title =

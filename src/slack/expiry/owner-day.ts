@@ -85,7 +85,7 @@ export interface OwnerViews {
 async function partsOf(context: SlackContext, id: string): Promise<readonly OwnerPart[]> {
   const { expiry, reminders, savedSettings, now } = context;
   const [asked, claimed, settings] = await Promise.all([
-    expiry.askedIn(id),
+    expiry.loadQuestions(id),
     reminders.remindedIn(id),
     savedSettings(),
   ]);

@@ -14,7 +14,7 @@ import {
   quote,
   section,
 } from '../kit/blocks.ts';
-import { deadlineText, dueFactsOf, lineWithMenu, whenText } from './due.view.ts';
+import { deadlineText, buildDueFacts, lineWithMenu, whenText } from './due.view.ts';
 import type { CostOf } from './expiring.view.ts';
 import { formatName } from './expiry.view.ts';
 
@@ -35,19 +35,19 @@ export interface QuestionPart {
 /** The first part asks, the others follow in its thread. A name that was handed over has its own message. */
 export function questionMessage(part: QuestionPart, isFirst: boolean): Message {
   const { names, reminders } = part;
-  const asked = names.flatMap((listed, index) => questionBlocks(listed, index, part));
+  const lines = names.flatMap((listed, index) => questionBlocks(listed, index, part));
   const also = reminders.length === 0 ? [] : [section('*Also due*'), ...reminders];
   const [first] = names;
   const from = first?.domain.question?.from;
   if (first !== undefined && from !== undefined) {
     const text = handoverText(from, first);
-    return message(text, [section(`${text}\nDo you still need it?`), ...asked, ...also]);
+    return message(text, [section(`${text}\nDo you still need it?`), ...lines, ...also]);
   }
   const text = questionText(part);
   const title = isFirst ? text : `Also: ${names.map(({ domain }) => displayName(domain.name)).join(', ')}`;
   return message(escapeText(title), [
     ...(isFirst ? [section(`*${escapeText(text)}*`)] : []),
-    ...asked,
+    ...lines,
     ...also,
   ]);
 }
@@ -61,7 +61,7 @@ function questionText({ names, open }: QuestionPart): string {
   const [first] = names.filter(isOpen);
   if (first === undefined)
     return open === 0 ? 'Thanks, you answered.' : `Do you still need ${count(open, 'name')}?`;
-  const due = dueFactsOf(first);
+  const due = buildDueFacts(first);
   const until = `${displayName(first.domain.name)}${due === undefined ? '' : `: ${whenText(due)}`}`;
   return open === 1
     ? `Do you still need ${until}?`
@@ -85,7 +85,7 @@ function questionBlocks(
   const answer = ownerAnswer(domain, endOf(domain));
   if (answer?.code === 'keep' || answer?.code === 'lapse')
     return [section(`:white_check_mark: ${formatName(domain.name)} · ${SAID[answer.code]}`)];
-  const due = dueFactsOf(listed);
+  const due = buildDueFacts(listed);
   const renewal = renewals.get(domain.name);
   const note = notes.get(domain.name);
   const line = section(

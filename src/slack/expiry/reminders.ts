@@ -14,7 +14,7 @@ import {
   formOrigin,
   type Interaction,
   type Submitted,
-  viewerOf,
+  toViewer,
 } from '../feature.ts';
 import { count, LIMITS, lines, type Message, section, textMessage } from '../kit/blocks.ts';
 import {
@@ -24,7 +24,7 @@ import {
   fieldsOf,
   GIVEN,
   linesIn,
-  neededReason,
+  requiredReason,
   readForm,
   reasonField,
   sendAtField,
@@ -38,7 +38,7 @@ import { renewForm, restoreForm } from '../orders/domains.ts';
 import { fieldProblems } from '../orders/input-issue.view.ts';
 import { errorsByField } from '../orders/order-form.ts';
 import { outcomeMessage, timeErrors } from '../orders/order-reply.ts';
-import { placeOrder } from '../orders/ordering.ts';
+import { requestOrderFor } from '../orders/ordering.ts';
 import { confirmProposal } from '../proposals/proposals.ts';
 import { knownOfLapse } from '../proposals/views.ts';
 import { digestList } from './digest.view.ts';
@@ -67,19 +67,19 @@ async function cardOrigin(call: Interaction, ownChannel: string | undefined): Pr
   return { channelId: ownChannel ?? reminderChannel ?? call.channelId ?? '' };
 }
 
-async function channelOf({ context, value }: ActionCall): Promise<string | undefined> {
+async function findChannel({ context, value }: ActionCall): Promise<string | undefined> {
   return (await context.portfolio.find(value))?.channel;
 }
 
 /** Digest id and destination: a channel, a person, or empty for the common channel. */
-function placeOf(subject: string): { readonly digestId: string; readonly destination: string } {
+function parsePlace(subject: string): { readonly digestId: string; readonly destination: string } {
   const [digestId = '', destination = ''] = subject.split('/');
   return { digestId, destination };
 }
 
 /** The digest's channel. Excludes direct messages: others couldn't decide on a card there. */
-function channelOfPlace(subject: string): string | undefined {
-  const { destination } = placeOf(subject);
+function digestChannel(subject: string): string | undefined {
+  const { destination } = parsePlace(subject);
   return /^[CG]/.test(destination) ? destination : undefined;
 }
 
@@ -89,7 +89,7 @@ function channelOfPlace(subject: string): string | undefined {
  */
 async function threadOrigin(call: ActionCall): Promise<FormOrigin> {
   if (call.channelId !== undefined && isDirectMessage(call.channelId)) {
-    return { ...(await cardOrigin(call, await channelOf(call))), subject: call.value };
+    return { ...(await cardOrigin(call, await findChannel(call))), subject: call.value };
   }
   return { ...formOrigin(call, call.value), threadTs: call.threadTs ?? call.messageTs };
 }
@@ -112,19 +112,19 @@ async function openRenew(call: ActionCall): Promise<void> {
   if (renewed !== undefined) return call.respond(renewed);
   const incidents = await call.context.names.incidents.openOf([call.value]);
   if (incidents.some(rulesOutRenewal)) return call.respond(doNotRenewText(call.value));
-  await openForm(call, renewForm, await cardOrigin(call, await channelOf(call)), {
+  await openForm(call, renewForm, await cardOrigin(call, await findChannel(call)), {
     names: call.value,
     period: '1',
   });
 }
 
 async function openRestore(call: ActionCall): Promise<void> {
-  await openForm(call, restoreForm, await cardOrigin(call, await channelOf(call)), { name: call.value });
+  await openForm(call, restoreForm, await cardOrigin(call, await findChannel(call)), { name: call.value });
 }
 
 async function openRenewMany(call: ActionCall): Promise<void> {
-  const origin = { ...(await cardOrigin(call, channelOfPlace(call.value))), subject: call.value };
-  const { digestId, destination } = placeOf(call.value);
+  const origin = { ...(await cardOrigin(call, digestChannel(call.value))), subject: call.value };
+  const { digestId, destination } = parsePlace(call.value);
   const names = await call.context.expiry.renewable(digestId, destination);
   if (names.length === 0) return call.respond(NOTHING_TO_RENEW);
   await openForm(call, renewManyForm, origin, { period: '1' });
@@ -132,9 +132,9 @@ async function openRenewMany(call: ActionCall): Promise<void> {
 
 async function showAll(call: ActionCall): Promise<void> {
   const { expiry, now } = call.context;
-  const { digestId, destination } = placeOf(call.value);
+  const { digestId, destination } = parsePlace(call.value);
   const [names, costOf] = await Promise.all([
-    expiry.listedIn(digestId, destination),
+    expiry.loadMessageNames(digestId, destination),
     waitingOfListed(call.context),
   ]);
   const renewals = await renewalDaysOf(call.context, names.slice(0, MAX_LISTED_NAMES));
@@ -170,10 +170,10 @@ export const renewManyForm: FormFeature<'renew_many'> = {
     // Forms of the portfolio contain names, forms of a digest its id.
     const names =
       origin.subject === undefined
-        ? await call.context.expiry.renewableAmong(linesIn(values['names']))
+        ? await call.context.expiry.filterRenewable(linesIn(values['names']))
         : await call.context.expiry.renewable(
-            placeOf(origin.subject).digestId,
-            placeOf(origin.subject).destination,
+            parsePlace(origin.subject).digestId,
+            parsePlace(origin.subject).destination,
           );
     const options = names
       .slice(0, LIMITS.options)
@@ -194,10 +194,10 @@ export const renewManyForm: FormFeature<'renew_many'> = {
     const read = readForm(renewed, call.values);
     if ('errors' in read) return read;
     const { subject } = call.origin;
-    const origin = subject === undefined ? call.origin : await cardOrigin(call, channelOfPlace(subject));
+    const origin = subject === undefined ? call.origin : await cardOrigin(call, digestChannel(subject));
     const { names, period, reason, send_at: sendAt } = read.value;
     const wish = { task: 'renew', input: { names, period }, reason, sendAt } as const;
-    const outcome = await placeOrder(call, origin, wish);
+    const outcome = await requestOrderFor(call, origin, wish);
     const untimely = timeErrors(outcome);
     if (untimely !== undefined) return untimely;
     if (outcome.kind === 'invalid') {
@@ -210,7 +210,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
           names: openAlreadyAtFieldText(
             outcome.order,
             names,
-            await canSee(call.context.orders, outcome.order, viewerOf(call)),
+            await canSee(call.context.orders, outcome.order, toViewer(call)),
           ),
         },
       };
@@ -267,7 +267,7 @@ const snoozeForm: FormFeature<'snooze'> = {
     if ('errors' in read) return read;
     const { days, reason } = read.value;
     const { context, origin } = call;
-    const request = { name: origin.subject ?? '', reason, origin: placeIn(origin) };
+    const request = { name: origin.subject ?? '', reason, origin: placeInChannel(origin) };
     const outcome = await context.expiry.snooze(request, days, gateOf(call));
     if (!outcome.ok) return { errors: { days: formatWatchRefusal(outcome.refusal) } };
     context.notifyDue();
@@ -276,7 +276,7 @@ const snoozeForm: FormFeature<'snooze'> = {
 };
 
 const lapsing = z.object({
-  reason: neededReason('Shown with the decision. Another person has to confirm it.'),
+  reason: requiredReason('Shown with the decision. Another person has to confirm it.'),
 });
 
 const lapseForm: FormFeature<'lapse'> = {
@@ -295,7 +295,7 @@ const lapseForm: FormFeature<'lapse'> = {
     const read = readForm(lapsing, call.values);
     if ('errors' in read) return read;
     const { context, origin } = call;
-    const request = { name: origin.subject ?? '', origin: placeIn(origin), ...read.value };
+    const request = { name: origin.subject ?? '', origin: placeInChannel(origin), ...read.value };
     const outcome = await context.expiry.requestLapse(request, gateOf(call));
     if (!outcome.ok) return { errors: { reason: formatWatchRefusal(outcome.refusal) } };
     context.notifyDue();
@@ -325,7 +325,7 @@ const renewedForm: FormFeature<'renewed'> = {
     if ('errors' in read) return read;
     const { context, origin } = call;
     const { expires, note: reason } = read.value;
-    const request = { name: origin.subject ?? '', reason, origin: placeIn(origin) };
+    const request = { name: origin.subject ?? '', reason, origin: placeInChannel(origin) };
     const outcome = await context.expiry.recordRenewal(request, expires, gateOf(call));
     if (!outcome.ok) return { errors: { expires: formatWatchRefusal(outcome.refusal) } };
     context.notifyDue();
@@ -334,7 +334,7 @@ const renewedForm: FormFeature<'renewed'> = {
   },
 };
 
-function placeIn({ channelId, threadTs }: FormOrigin) {
+function placeInChannel({ channelId, threadTs }: FormOrigin) {
   return { channelId, threadTs };
 }
 

@@ -3,7 +3,7 @@ import type { Expiry } from '../../expiry/expiry.ts';
 import { readName, readWatchList, registrableName } from '../../expiry/import.ts';
 import type { AddedName } from '../../expiry/watch-list.ts';
 import type { KnownName } from '../../names/names.ts';
-import { judge, postureOf } from '../../names/posture.ts';
+import { judge, assessPosture } from '../../names/posture.ts';
 import { type CommandCall, type Feature, formOrigin, type Interaction, isAdmin } from '../feature.ts';
 import { escapeText, type Message } from '../kit/blocks.ts';
 import { gateOf, requestConfirmation } from '../names/fact-changes.ts';
@@ -48,12 +48,12 @@ async function lookUp(call: Interaction, added: AddedName, ms: number): Promise<
   const { expiry, now } = call.context;
   const outcome = await expiry.lookUp(added, ms);
   if (!outcome.ok) return { outcome };
-  const known = await knownOf(call, added.name);
+  const known = await loadKnown(call, added.name);
   const { expiry: end, deletedAt } = outcome.domain;
   const at = now();
   const dates = { expiresAt: end?.at, deletedAt, isLapsing: false, hasOwner: true, incidentSince: undefined };
   const lookedUp = known && { name: added.name, history: known.history, at, certificateDays: [] };
-  const posture = lookedUp && postureOf(lookedUp, undefined);
+  const posture = lookedUp && assessPosture(lookedUp, undefined);
   return { outcome, known, findings: judge({ ...dates, posture }, at).findings };
 }
 
@@ -78,7 +78,7 @@ async function watchAnswer(
   });
 }
 
-async function knownOf(call: Interaction, name: string): Promise<KnownName | undefined> {
+async function loadKnown(call: Interaction, name: string): Promise<KnownName | undefined> {
   const { names, log } = call.context;
   return names.known(name).catch((err: unknown) => {
     log.warn({ err, name }, 'looking up a newly watched name');

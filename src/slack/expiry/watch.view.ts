@@ -109,7 +109,7 @@ function resultLines(
   const daysLeft = lastDay === undefined ? undefined : daysBetween(calendarDay(now, timeZone), lastDay);
   const facts = [
     registrarName(known?.history.registrar?.current?.value ?? []) ?? domain.whois?.registrar,
-    ...wrongWith(domain, findings),
+    ...findProblems(domain, findings),
   ];
   if (!isList) {
     const watched = {
@@ -132,7 +132,7 @@ function resultLines(
 }
 
 /** Worst first, without notes. Unknown dates have a separate sentence. */
-function wrongWith(domain: WatchedDomain, findings: readonly Finding[]): string[] {
+function findProblems(domain: WatchedDomain, findings: readonly Finding[]): string[] {
   return present([
     ...findings
       .filter(({ code: found }) => levelOf(found) !== 'note' && found !== 'undated')

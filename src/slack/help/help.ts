@@ -21,9 +21,9 @@ import {
 /** Longest wait for the reader's data. Help matters most during an outage. */
 const READER_MS = 800;
 /** After a timeout: most people are linked and not admins. */
-const ANYBODY = { isLinked: true, isAdmin: false };
+const DEFAULT_READER = { isLinked: true, isAdmin: false };
 
-async function readerOf(call: Interaction): Promise<HelpReader> {
+async function loadReader(call: Interaction): Promise<HelpReader> {
   const { accounts, directory, hasService } = call.context;
   const known = Promise.all([
     call.account(),
@@ -35,9 +35,9 @@ async function readerOf(call: Interaction): Promise<HelpReader> {
       hasTeamAccount: team !== undefined,
       isAdmin: isAdmin(call.context, person),
     }),
-    () => ANYBODY,
+    () => DEFAULT_READER,
   );
-  const reader = await Promise.race([known, sleep(READER_MS, ANYBODY, { ref: false })]);
+  const reader = await Promise.race([known, sleep(READER_MS, DEFAULT_READER, { ref: false })]);
   return { ...reader, hasService };
 }
 
@@ -52,8 +52,8 @@ export function createHelp(listCommands: () => readonly NamedCommand[]) {
       const [word] = call.words;
       // Help changes nothing, so it acknowledges immediately.
       call.acknowledge();
-      if (word === undefined) return call.respond(helpOverview(commands, await readerOf(call)));
-      if (word.toLowerCase() === 'all') return call.respond(helpForAll(commands, await readerOf(call)));
+      if (word === undefined) return call.respond(helpOverview(commands, await loadReader(call)));
+      if (word.toLowerCase() === 'all') return call.respond(helpForAll(commands, await loadReader(call)));
       const command = all.find(({ name }) => name === word.toLowerCase());
       if (command !== undefined && !commands.includes(command)) return call.respond(NO_SERVICE);
       const names = commands.map(({ name }) => name);
@@ -66,7 +66,7 @@ export function createHelp(listCommands: () => readonly NamedCommand[]) {
   async function showAll(call: ActionCall): Promise<void> {
     call.acknowledge();
     const commands = listCommands().filter((each) => isOffered(each, call.context));
-    await call.respond(helpForAll(commands, await readerOf(call)), { replace: true });
+    await call.respond(helpForAll(commands, await loadReader(call)), { replace: true });
   }
   return { commands: [help], actions: [{ id: 'help_all', run: showAll }] } as const satisfies Feature;
 }

@@ -18,7 +18,7 @@ import { okResponse } from '../outbound/web.ts';
 import { HOME_LENGTH, type HomeData, homeBlocks, strangerBlocks, unavailableBlocks } from './home.view.ts';
 
 /** Orders read per part. Counts beyond what is shown come from these. */
-const READ = 100;
+const MAX_READ = 100;
 
 export function publishHome(context: SlackContext, userId: string): Promise<void> {
   return context.homeTabs.run(userId, () => publish(context, userId));
@@ -51,12 +51,12 @@ async function homeData(context: SlackContext, userId: string, admin: boolean): 
       context.names.incidents.allOpen(MAX_LISTED),
       context.accounts.team.current(),
       context.standIns.current(context.now()),
-      store.list({ viewer: { id: userId }, requesterId: userId, states: OPEN, limit: READ }),
-      expiringNext(context, userId),
+      store.list({ viewer: { id: userId }, requesterId: userId, states: OPEN, limit: MAX_READ }),
+      loadNextExpiring(context, userId),
       context.expiry.countsByMonth(),
-      admin ? moneyOf(context, userId) : undefined,
+      admin ? loadMoney(context, userId) : undefined,
       findMandatesByPerson(context.orders, userId),
-      decisionsOf(context, userId, admin),
+      loadDecisions(context, userId, admin),
       context.portfolio.judged({ filter: EVERY_NAME, owners: [], now }),
     ]);
   return {
@@ -83,12 +83,12 @@ async function homeData(context: SlackContext, userId: string, admin: boolean): 
 
 const OPEN = ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'] as const;
 
-async function decisionsOf(context: SlackContext, userId: string, admin: boolean) {
+async function loadDecisions(context: SlackContext, userId: string, admin: boolean) {
   const { store } = context.orders;
   const [pending, unknown, toReview] = await Promise.all([
-    store.list({ viewer: 'system', states: ['PENDING'], limit: READ }),
-    store.list({ viewer: 'system', states: ['UNKNOWN'], limit: READ }),
-    admin ? store.list({ viewer: 'system', isReviewOpen: true, limit: READ }) : [],
+    store.list({ viewer: 'system', states: ['PENDING'], limit: MAX_READ }),
+    store.list({ viewer: 'system', states: ['UNKNOWN'], limit: MAX_READ }),
+    admin ? store.list({ viewer: 'system', isReviewOpen: true, limit: MAX_READ }) : [],
   ]);
   // Admins see every unreadable group; others only those they may belong to.
   const waiting = await waitingFor(context.orders, userId, [...pending, ...unknown], { allGroups: admin });
@@ -109,23 +109,23 @@ async function decisionsOf(context: SlackContext, userId: string, admin: boolean
   };
 }
 
-async function expiringNext(context: SlackContext, userId: string) {
+async function loadNextExpiring(context: SlackContext, userId: string) {
   const [next, owned] = await Promise.all([
-    context.expiry.expiringNext(HOME_LENGTH),
-    ownedBy(context, userId),
+    context.expiry.loadNextExpiring(HOME_LENGTH),
+    loadOwned(context, userId),
   ]);
   const shown = owned?.next === undefined ? next : [...next, owned.next];
   return { next, owned, renewals: await renewalDaysOf(context, shown) };
 }
 
-async function ownedBy({ portfolio, expiry, now }: SlackContext, userId: string) {
+async function loadOwned({ portfolio, expiry, now }: SlackContext, userId: string) {
   const query = { filter: EVERY_NAME, owners: [userId], now: now(), cursor: undefined, isBackward: false };
   const [zones, rows] = await Promise.all([
-    portfolio.zones({ ...query, limit: READ }),
-    portfolio.page({ ...query, limit: READ }),
+    portfolio.zones({ ...query, limit: MAX_READ }),
+    portfolio.page({ ...query, limit: MAX_READ }),
   ]);
   if (rows.length === 0) return undefined;
-  const undecided = await expiry.renewableAmong(rows.map(({ name }) => name));
+  const undecided = await expiry.filterRenewable(rows.map(({ name }) => name));
   const next = undecided.find(({ domain }) => {
     const code = ownerAnswer(domain, endOf(domain))?.code;
     return code === 'open' || code === 'unasked';
@@ -133,7 +133,7 @@ async function ownedBy({ portfolio, expiry, now }: SlackContext, userId: string)
   return { count: countNames(zones), next };
 }
 
-async function moneyOf({ prices, spending, budgets, directory, now }: SlackContext, userId: string) {
+async function loadMoney({ prices, spending, budgets, directory, now }: SlackContext, userId: string) {
   const today = utcDay(now());
   const span = readSpan(today.slice(0, 7));
   if (span === undefined) return undefined;

@@ -20,7 +20,7 @@ import { displayName } from '../../zones/names.ts';
 import { isRuled, ruleNames } from '../approvals/decision.view.ts';
 import { reviewText, signOffButtons } from '../approvals/emergency.view.ts';
 import type { Capability } from '../capability.ts';
-import { deadlineText, dueFactsOf, whenText } from '../expiry/due.view.ts';
+import { deadlineText, buildDueFacts, whenText } from '../expiry/due.view.ts';
 import { formatDay, formatName } from '../expiry/expiry.view.ts';
 import {
   actions,
@@ -442,7 +442,7 @@ function moneyPart(money: HomeMoney | undefined): KnownBlock[] {
 function ownedPart({ owned, renewals }: HomeData): KnownBlock[] {
   if (owned === undefined) return [];
   const { count: names, next } = owned;
-  const due = next && dueFactsOf(next);
+  const due = next && buildDueFacts(next);
   return [
     section(
       `*Your names*: ${names} (\`/domain names owner:me\`)`,
@@ -495,10 +495,10 @@ function deadlineCells({ domain, deadline }: ListedName, renewals: RenewalDays):
   const { action, until, daysLeft, phase } = deadline;
   const when =
     until === undefined ? (action === 'none' || action === 'check' ? '' : 'now') : formatDay(until);
-  const isDecided = phase === 'registered' && renewals.has(domain.name);
+  const hasDecision = phase === 'registered' && renewals.has(domain.name);
   return [
     daysLeft === undefined ? '' : String(daysLeft),
-    isDecided ? 'A mandate renews it' : TO_DO[action],
+    hasDecision ? 'A mandate renews it' : TO_DO[action],
     when,
   ];
 }

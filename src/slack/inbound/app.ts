@@ -50,7 +50,7 @@ export function createSlackApp(options: {
   const processEvent = app.processEvent.bind(app);
   app.processEvent = async (event) => {
     // Bolt acknowledges an event before any listener runs.
-    await takeIn(context, tracker, event.body);
+    await handleEvent(context, tracker, event.body);
     await processEvent(event);
   };
   measureAcknowledgements(app, options.acknowledged ?? (() => undefined));
@@ -91,7 +91,7 @@ export function createSlackApp(options: {
 }
 
 /** Handles events about people and groups. Resolves after the commit, or on timeout. */
-async function takeIn(context: SlackContext, { track }: WorkTracker, body: unknown): Promise<void> {
+async function handleEvent(context: SlackContext, { track }: WorkTracker, body: unknown): Promise<void> {
   const announced = announcement.safeParse(body).data;
   if (announced?.team_id !== context.teamId) return;
   const { event } = announced;

@@ -7,7 +7,7 @@ import type { SlackContext } from '../context.ts';
 import { type Interaction, isAdmin } from '../feature.ts';
 import { NO_SERVICE } from '../help/help.view.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
-import { asSections, noticeView } from '../kit/form.ts';
+import { toSections, noticeView } from '../kit/form.ts';
 import type { Person } from '../outbound/directory.ts';
 import { okResponse, SlackApiError } from '../outbound/web.ts';
 import {
@@ -65,7 +65,7 @@ export function interaction(
     // A click on Home can only be answered by direct message; if Slack refuses that, in a modal.
     const isOnHome = triggerId !== undefined && responseUrl === undefined && (channelId ?? '') === '';
     if (isOnHome) {
-      if (await respondBefore(context, to, message, acknowledgement.arrivedAt + TELL_WITHIN_MS)) return;
+      if (await respondBefore(context, to, message, acknowledgement.arrivedAt + NOTIFY_WITHIN_MS)) return;
       if (await isShownWhole(message, show)) return;
     }
     await respondWithRetries(context, to, message, options);
@@ -111,14 +111,14 @@ export function interaction(
 
 /** @returns false if Slack refuses it or the modal can't show all of it */
 async function isShownWhole(message: Message, show: (view: ModalView) => Promise<unknown>): Promise<boolean> {
-  return show(noticeView('Domain Steward', asSections(message))).then(
+  return show(noticeView('Domain Steward', toSections(message))).then(
     () => message.blocks.every(({ type }) => type === 'section'),
     () => false,
   );
 }
 
 /** Leaves time to open a modal within a trigger's 3 s. */
-const TELL_WITHIN_MS = 1_700;
+const NOTIFY_WITHIN_MS = 1_700;
 
 /** A trigger is valid for 3 s after the action, minus network time both ways. */
 const TRIGGER_MS = 2_700;

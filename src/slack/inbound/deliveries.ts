@@ -13,16 +13,16 @@ import { isDirectMessage } from '../kit/mrkdwn.ts';
 import { likelyLine, parseCommandLine, splitTime } from '../kit/parse.ts';
 import { openForm } from '../open-form.ts';
 import { orderOfCardBlock } from '../orders/card.view.ts';
-import { permalinkOf } from '../outbound/post-message.ts';
+import { loadPermalink } from '../outbound/post-message.ts';
 import { NOT_A_MEMBER, retiredMessage, tooManyMessage, UNKNOWN_FORM } from './access.view.ts';
 import type { Acknowledgement } from './acknowledgement.ts';
 import { type Delivery, handle, interaction } from './authorize.ts';
-import { namesIn } from './names-in-text.ts';
+import { findNames } from './names-in-text.ts';
 import {
   actionPayload,
   commandPayload,
   globalShortcutPayload,
-  originOf,
+  parseOrigin,
   senderOf,
   shortcutPayload,
   valuesOf,
@@ -55,10 +55,10 @@ export function createDeliveryHandlers(
 
     onButton: ({ body, ack }: Delivered) =>
       runInBackground('button', ack, async (acknowledgement) => {
-        const readerOfHome = await runAction(handleLimited, body, acknowledgement);
+        const homeOwner = await runAction(handleLimited, body, acknowledgement);
         acknowledgement.give();
         await adoptShownCard(context, actionPayload.parse(body));
-        if (readerOfHome !== undefined) await publishHome(context, readerOfHome);
+        if (homeOwner !== undefined) await publishHome(context, homeOwner);
       }),
 
     onShortcut: ({ body, ack }: Delivered) =>
@@ -74,7 +74,7 @@ export function createDeliveryHandlers(
       track('form', async () => {
         const payload = viewPayload.parse(body);
         const feature = FORMS.get(payload.view.callback_id);
-        const origin = originOf(payload.view);
+        const origin = parseOrigin(payload.view);
         if (feature === undefined || origin === undefined) {
           await ack({ response_action: 'update', view: UNKNOWN_FORM });
         } else await submitForm(context, feature, payload, origin, ack);
@@ -92,7 +92,7 @@ async function adoptShownCard(
 ): Promise<void> {
   const [orderId] = message?.blocks?.flatMap(({ block_id = '' }) => orderOfCardBlock(block_id) ?? []) ?? [];
   if (orderId === undefined || message == null || channel == null) return;
-  await adoptCard(orderId, { channelId: channel.id, ts: message.ts, shownTo: user.id });
+  await adoptCard(orderId, { channelId: channel.id, ts: message.ts, readersShown: user.id });
 }
 
 /** Answers a button in a message that Slack no longer lets us edit; undefined for other messages. */
@@ -109,7 +109,7 @@ async function answerForRetired(
   // A direct message link works only for its recipient.
   const isReadable =
     current !== undefined && (current.channelId === channel.id || !isDirectMessage(current.channelId));
-  const link = isReadable ? await permalinkOf(web, current) : undefined;
+  const link = isReadable ? await loadPermalink(web, current) : undefined;
   return retiredMessage(link, subject.kind === 'order' ? subject.id : undefined);
 }
 
@@ -182,7 +182,7 @@ const runAction: Runner<string | undefined> = async (handleLimited, body, acknow
   const action = clicked && ACTIONS.get(chosen?.id ?? clicked.action_id);
   if (clicked === undefined || action === undefined) return undefined;
   const view = payload.view ?? undefined;
-  const origin = view === undefined ? undefined : originOf(view);
+  const origin = view === undefined ? undefined : parseOrigin(view);
   const delivery = {
     ...senderOf(payload),
     isInModal: view?.type === 'modal',
@@ -224,7 +224,7 @@ const runShortcut: Runner<void> = async (handleLimited, body, acknowledgement) =
   const threadTs = payload.message.thread_ts ?? payload.message.ts;
   const delivery = { ...shortcutOf(payload), channelId, threadTs, acknowledgement };
   await handleLimited(delivery, SHORTCUT, (call) =>
-    openForm(call, TASK_MENU, { channelId, threadTs }, { names: namesIn(payload.message.text ?? '') }),
+    openForm(call, TASK_MENU, { channelId, threadTs }, { names: findNames(payload.message.text ?? '') }),
   );
 };
 

@@ -9,7 +9,7 @@ const MAX_FOUND = 50;
  * Domain names in a message, in ASCII, unique, in order. Email addresses and URLs are reduced to their domain. Other
  * words need a supported TLD: most are file names, or sentences without a space between them.
  */
-export function namesIn(text: string): readonly string[] {
+export function findNames(text: string): readonly string[] {
   const found = new Set<string>();
   for (const [word] of text.matchAll(CANDIDATE)) {
     const bare = word.replace(/^<|[|>].*$/g, '');

@@ -130,7 +130,7 @@ const origin = z.object({
 });
 
 /** Undefined for forms that aren't the bot's. */
-export function originOf(payload: ViewPayload): FormOrigin | undefined {
+export function parseOrigin(payload: ViewPayload): FormOrigin | undefined {
   try {
     return origin.parse(JSON.parse(payload.private_metadata));
   } catch {

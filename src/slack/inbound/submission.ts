@@ -7,7 +7,7 @@ import type { FormFeature, Interaction, NextView, Permitted, Submitted } from '.
 import { publishHome } from '../home/home.ts';
 import { escapeText, type Message, section, textMessage } from '../kit/blocks.ts';
 import {
-  asSections,
+  toSections,
   type FormOrigin,
   type FormValues,
   formView,
@@ -15,7 +15,7 @@ import {
   noticeView,
 } from '../kit/form.ts';
 import { renderForm } from '../open-form.ts';
-import { withPlainNames } from '../outbound/plain-names.ts';
+import { replaceMentions } from '../outbound/plain-names.ts';
 import { okResponse, SlackApiError } from '../outbound/web.ts';
 import { ANSWERED_ELSEWHERE, CHECKING } from './access.view.ts';
 import type { Acknowledgement } from './acknowledgement.ts';
@@ -86,7 +86,7 @@ async function submitted(
   try {
     const admission = await authorize(context, delivery, feature.needs);
     if ('refused' in admission) {
-      return { view: noticeView(feature.form.title, asSections(admission.refused)) };
+      return { view: noticeView(feature.form.title, toSections(admission.refused)) };
     }
     return await withPlainErrors(context, await feature.submit({ ...admission.call, values, origin }));
   } catch (error) {
@@ -98,7 +98,7 @@ async function submitted(
 async function withPlainErrors({ directory }: SlackContext, outcome: Submitted): Promise<Submitted> {
   if (!('errors' in outcome)) return outcome;
   const errors = Object.entries(outcome.errors).map(
-    async ([field, problem]) => [field, await withPlainNames(directory, problem)] as const,
+    async ([field, problem]) => [field, await replaceMentions(directory, problem)] as const,
   );
   return { errors: Object.fromEntries(await Promise.all(errors)) };
 }
@@ -119,27 +119,27 @@ async function answerSubmission(
     await ack({ response_action: 'errors', errors: joinErrors(errors) });
   } else if ('view' in outcome) {
     await ack({ response_action: 'update', view: outcome.view });
-    await carryOn(outcome, view.id, call);
+    await runMeanwhile(outcome, view.id, call);
   } else if (outcome.say === undefined || (await wasSent(call, outcome.say))) {
     // Also closes the modal below, which is outdated.
     await ack({ response_action: 'clear' });
   } else {
-    await ack({ response_action: 'update', view: noticeView(title, asSections(outcome.say)) });
+    await ack({ response_action: 'update', view: noticeView(title, toSections(outcome.say)) });
     if (!isPlain(outcome.say)) await call.respond(outcome.say);
   }
 }
 
 /** Slack gives up on a form after 3 s. */
-const TELL_WITHIN_MS = 2_600;
+const NOTIFY_WITHIN_MS = 2_600;
 
 /** @returns whether Slack accepted it in time; if not, the form must show it */
 function wasSent({ context, person, channelId, threadTs, arrivedAt }: Interaction, message: Message) {
   const reach = { person, channelId, threadTs, responseUrl: undefined };
-  return respondBefore(context, reach, message, arrivedAt + TELL_WITHIN_MS);
+  return respondBefore(context, reach, message, arrivedAt + NOTIFY_WITHIN_MS);
 }
 
 /** Runs a form's long work and reports errors; ignores closed views. */
-async function carryOn({ meanwhile }: NextView, viewId: string, call: Interaction): Promise<void> {
+async function runMeanwhile({ meanwhile }: NextView, viewId: string, call: Interaction): Promise<void> {
   if (meanwhile === undefined) return;
   const { web, log } = call.context;
   const show = async (view: ModalView) => {
@@ -171,9 +171,9 @@ async function showLateOutcome(
       await update(await problemsView(feature, call, origin, values, problems));
     } else if ('view' in outcome) {
       await update(outcome.view);
-      await carryOn(outcome, viewId, call);
+      await runMeanwhile(outcome, viewId, call);
     } else if (outcome.say === undefined || isPlain(outcome.say)) {
-      await update(noticeView(feature.form.title, asSections(outcome.say ?? textMessage('Done.'))));
+      await update(noticeView(feature.form.title, toSections(outcome.say ?? textMessage('Done.'))));
     } else {
       // Buttons and tables go to the channel, because a view with them can't stay open.
       await update(noticeView(feature.form.title, [ANSWERED_ELSEWHERE]));

@@ -379,7 +379,7 @@ function cellAsText(cell: DataTableBlock['rows'][number][number]): string {
 }
 
 /** Blocks as mrkdwn lines, without buttons. For the last retry after Slack refused the blocks. */
-export function asText(blocks: readonly AnyBlock[]): string[] {
+export function blocksToText(blocks: readonly AnyBlock[]): string[] {
   return dropNewBlocks(blocks).flatMap((block) => {
     if (block.type === 'header') return [`*${escapeText(block.text.text)}*`];
     return block.type === 'actions' ? [] : textsOf(block);

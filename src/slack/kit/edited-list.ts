@@ -29,12 +29,12 @@ export function formOfList<
   Declared extends z.ZodObject,
   Outcome,
 >({ form, fields, shown, find, ...list }: EditedList<Name, Call, Sent, Entry, Declared, Outcome>) {
-  const entryOf = async (call: Call, { subject }: FormOrigin) =>
+  const findEntry = async (call: Call, { subject }: FormOrigin) =>
     subject === undefined ? undefined : find(call, subject);
   return {
     form: { fields: fieldsOf(fields(undefined, {}, undefined)), ...form },
     async render(call: Call, origin: FormOrigin, given: FormValues) {
-      const entry = await entryOf(call, origin);
+      const entry = await findEntry(call, origin);
       const values = { ...(await list.values(entry, call)), ...given };
       const declared = fieldsOf(fields(entry, values, call));
       const intro = (await list.intro?.(entry, call)) ?? [];
@@ -45,7 +45,7 @@ export function formOfList<
       };
     },
     async submit(call: Sent): Promise<Outcome | { readonly errors: FieldErrors }> {
-      const entry = await entryOf(call, call.origin);
+      const entry = await findEntry(call, call.origin);
       if (call.origin.subject !== undefined && entry === undefined) return { errors: list.gone };
       const read = readForm(fields(entry, call.values, call), call.values);
       return 'errors' in read ? read : list.save(call, read.value, entry);

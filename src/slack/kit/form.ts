@@ -72,20 +72,20 @@ export function field<Schema extends z.ZodType>(display: FieldDisplay, schema: S
 }
 
 /** Text checked elsewhere, together with files or lines. */
-export const TYPED = z.string().optional();
+export const UNCHECKED_TEXT = z.string().optional();
 export const TYPED_OR_EMPTY = z.string().default('');
 /** Lines checked elsewhere. */
 export const TYPED_LINES = z.array(z.string()).optional();
 export const PICKED = z.array(z.string()).default([]);
 
 /** Text field; without a schema, it is checked elsewhere. */
-export function typedField(label: string, more?: Partial<FieldDisplay>): typeof TYPED;
+export function typedField(label: string, more?: Partial<FieldDisplay>): typeof UNCHECKED_TEXT;
 export function typedField<Schema extends z.ZodType>(
   label: string,
   more: Partial<FieldDisplay>,
   schema: Schema,
 ): Schema;
-export function typedField(label: string, more: Partial<FieldDisplay> = {}, schema: z.ZodType = TYPED) {
+export function typedField(label: string, more: Partial<FieldDisplay> = {}, schema: z.ZodType = UNCHECKED_TEXT) {
   return field({ label, kind: 'text', ...more }, schema);
 }
 
@@ -108,7 +108,7 @@ export function choiceField<Schema extends z.ZodType>(
   return field({ label, kind: 'choice', options: optionsOf(options), ...more }, schema);
 }
 
-export const GIVEN = z.string('Fill this in.');
+export const REQUIRED_TEXT = z.string('Fill this in.');
 
 const REASON: FieldDisplay = { label: 'Reason', kind: 'text' };
 /** On one line. */
@@ -128,7 +128,7 @@ export const sendAtField = typedField('Send at', {
   hint: 'Day and time in your time zone, up to 90 days ahead. Empty: as soon as it’s approved.',
 });
 
-export function neededReason(hint: string, label = REASON.label) {
+export function requiredReason(hint: string, label = REASON.label) {
   return field({ ...REASON, label, hint }, givenReason);
 }
 
@@ -151,7 +151,7 @@ export function readForm<Declared extends z.ZodObject>(
 ): { readonly value: z.output<Declared> } | { readonly errors: FieldErrors } {
   const given = Object.entries(declared.shape).map(([name, schema]) => [
     name,
-    givenOf(DISPLAYS.get(schema)?.kind, values[name]),
+    readInput(DISPLAYS.get(schema)?.kind, values[name]),
   ]);
   const read = declared.safeParse(Object.fromEntries(given));
   return read.success
@@ -167,7 +167,7 @@ const LISTS: ReadonlySet<Field['kind'] | undefined> = new Set([
   'people',
 ]);
 
-function givenOf(kind: Field['kind'] | undefined, value: string | readonly string[] | undefined) {
+function readInput(kind: Field['kind'] | undefined, value: string | readonly string[] | undefined) {
   if (LISTS.has(kind)) {
     const items = linesIn(typeof value === 'string' ? cleanText(value) : value?.map(cleanText));
     return items.length === 0 ? undefined : items;
@@ -261,7 +261,7 @@ export function formView(shown: FormView): ModalView {
 }
 
 /** Text sections of a message, for a modal. */
-export function asSections({ blocks }: Message) {
+export function toSections({ blocks }: Message) {
   return blocks.filter((block) => block.type === 'section');
 }
 

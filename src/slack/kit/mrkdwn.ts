@@ -147,7 +147,7 @@ export function capitalized(text: string): string {
 }
 
 /** `a, b and 3 more`. @param total number of texts, if not all are given */
-export function firstOf(texts: readonly string[], limit: number, total = texts.length): string {
+export function joinFirst(texts: readonly string[], limit: number, total = texts.length): string {
   const shown = texts.slice(0, limit);
   return `${shown.join(', ')}${total > shown.length ? ` and ${total - shown.length} more` : ''}`;
 }

@@ -113,7 +113,7 @@ export async function orderRow(event: AuditedEvent, nameOf: NameOf, item?: Order
   const { order, entry } = event;
   const logged: AnyOrderLogEntry = entry;
   const { result } = logged;
-  const asked = event.decisions.find((each) => each.kind === 'requested');
+  const requestedEntry = event.decisions.find((each) => each.kind === 'requested');
   const approvers = validApprovers(event);
   const deciders = DECISIONS.has(entry.kind) ? [...approvers, entry.actor] : approvers;
   return cells({
@@ -122,15 +122,15 @@ export async function orderRow(event: AuditedEvent, nameOf: NameOf, item?: Order
     by: await nameOf(entry.actor),
     order: order.id,
     state: entry.state,
-    task: asked?.task,
-    names: logged.name ?? asked?.names?.join(' ') ?? item?.name ?? `${order.items.length} names`,
-    asked_by: asked && (await nameOf(asked.actor)),
-    account: asked && `${asked.account}${asked.usesTeamAccount === true ? ' (the team’s account)' : ''}`,
-    reason: asked?.reason ?? undefined,
+    task: requestedEntry?.task,
+    names: logged.name ?? requestedEntry?.names?.join(' ') ?? item?.name ?? `${order.items.length} names`,
+    asked_by: requestedEntry && (await nameOf(requestedEntry.actor)),
+    account: requestedEntry && `${requestedEntry.account}${requestedEntry.usesTeamAccount === true ? ' (the team’s account)' : ''}`,
+    reason: requestedEntry?.reason ?? undefined,
     decided_by: (await Promise.all([...new Set(deciders)].map(nameOf))).join('; '),
     decision_reason: DECISIONS.has(entry.kind) ? decisionReasonOf(logged) : logged.question,
     ctid: logged.ctid ?? (order.bulk && item?.ctid),
-    sent: SENT.has(entry.kind) ? sentInput(order, asked, item) : undefined,
+    sent: SENT.has(entry.kind) ? sentInput(order, requestedEntry, item) : undefined,
     outcome: logged.outcome ?? (order.bulk && item && JOINT_OUTCOMES[entry.kind]),
     service_code: result?.code,
     service_text: result?.text,
@@ -139,8 +139,8 @@ export async function orderRow(event: AuditedEvent, nameOf: NameOf, item?: Order
       .join('; '),
     stid: result?.stid,
     result: resultOf(logged),
-    retry_of: asked?.retryOf,
-    ...(await groundsOf(event, nameOf)),
+    retry_of: requestedEntry?.retryOf,
+    ...(await decisionBasis(event, nameOf)),
   });
 }
 
@@ -155,10 +155,10 @@ function validApprovers({ entry, decisions }: AuditedEvent): readonly string[] {
 const APPROVALS: ReadonlySet<OrderLogEntry['kind']> = new Set(['approved', 'emergency_approved']);
 
 /** Basis of a decision: requester, rules, version, statement and exceeded budget. */
-async function groundsOf({ entry, decisions }: AuditedEvent, nameOf: NameOf): Promise<Row> {
+async function decisionBasis({ entry, decisions }: AuditedEvent, nameOf: NameOf): Promise<Row> {
   const logged: AnyOrderLogEntry = entry;
   const { statement, progress, mandate, overBudget = [], admins = [] } = logged;
-  const asked = decisions.find(({ kind }) => kind === 'requested');
+  const requestedEntry = decisions.find(({ kind }) => kind === 'requested');
   const isDecision = DECISIONS.has(entry.kind);
   const before = isDecision ? decisions.filter(({ version }) => version <= entry.version) : [];
   const [{ rules, version } = NO_RULES] = [entry, ...before.toReversed()].flatMap(rulesOf);
@@ -174,7 +174,7 @@ async function groundsOf({ entry, decisions }: AuditedEvent, nameOf: NameOf): Pr
     for: joined(standIns),
     rule: mandate === undefined ? joined(rules.map(ruleText)) : `mandate ${mandate}`,
     policy_version: joined(versions.flatMap((each) => (each === undefined ? [] : [String(each)]))),
-    statement: statement ?? (isDecision && asked?.kind === 'requested' ? asked.statement : undefined),
+    statement: statement ?? (isDecision && requestedEntry?.kind === 'requested' ? requestedEntry.statement : undefined),
     exceeded:
       agreed.length === 0 ? undefined : `${overBudgetText(overBudget)} Approved by ${agreed.join(', ')}.`,
   };
@@ -231,14 +231,14 @@ const incidentRow = ({ subject, incidents, reason }: TeamEventOf<'incident_ours'
 const noticedRow = ({ subject, incident, fact, before, after }: TeamEventOf<'incident_opened'>): Row => ({
   task: 'incident',
   names: subject.id,
-  result: `${incident}: ${fact} ${fromTo(before.join(' '), after.join(' '))}`,
+  result: `${incident}: ${fact} ${formatChange(before.join(' '), after.join(' '))}`,
 });
 const valuesRow =
   (task: string) =>
   ({ subject, before, after }: TeamEventOf<'name_changed' | 'preset_changed'>): Row => ({
     task,
     names: subject.id,
-    result: fromTo(valuesText(before), valuesText(after)),
+    result: formatChange(valuesText(before), valuesText(after)),
   });
 const policyRow = ({ version, changes }: TeamEventOf<'policy_confirmed'>): Row => ({
   task: 'policy',
@@ -298,17 +298,17 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: RowOf<Kind> } = {
   price_changed: ({ subject, before, after }) => ({
     task: 'prices',
     names: subject.id,
-    result: fromTo(before && priceLine(before), priceLine(after)),
+    result: formatChange(before && priceLine(before), priceLine(after)),
   }),
   budget_changed: ({ before, after }) => ({
     task: 'budgets',
     names: (after ?? before)?.tag,
-    result: fromTo(before && budgetLine(before), after && budgetLine(after)),
+    result: formatChange(before && budgetLine(before), after && budgetLine(after)),
   }),
   setting_changed: ({ subject, before, after }) => ({
     task: 'settings',
     names: subject.id,
-    result: fromTo(before, after),
+    result: formatChange(before, after),
   }),
   stand_in_changed: async ({ subject, standIn }, nameOf) => ({
     task: 'away',
@@ -363,7 +363,7 @@ function rowOf<Kind extends TeamEvent['kind']>(kind: Kind, event: TeamEventOf<Ki
   return ROWS[kind](event, nameOf);
 }
 
-function fromTo(before = '', after = ''): string {
+function formatChange(before = '', after = ''): string {
   return `from "${before}" to "${after}"`;
 }
 
@@ -390,16 +390,16 @@ function cells(row: Row): string[] {
 
 function sentInput(
   order: Order,
-  asked: Extract<OrderLogEntry, { readonly kind: 'requested' }> | undefined,
+  requestedEntry: Extract<OrderLogEntry, { readonly kind: 'requested' }> | undefined,
   item: OrderItem | undefined,
 ): string | undefined {
-  if (asked === undefined) return undefined;
-  if (asked.names === undefined && item === undefined)
-    return JSON.stringify({ statement: asked.statement, rows: asked.rows });
-  const { secretField } = findTask(asked.task);
+  if (requestedEntry === undefined) return undefined;
+  if (requestedEntry.names === undefined && item === undefined)
+    return JSON.stringify({ statement: requestedEntry.statement, rows: requestedEntry.rows });
+  const { secretField } = findTask(requestedEntry.task);
   const secret = hasSecretInput(order) && secretField !== undefined ? { [secretField]: '[secret]' } : {};
   // For the rows of a file, the log has only their number.
-  const said = asked.input ?? item?.input;
-  const input = typeof said === 'object' && said !== null ? said : {};
+  const loggedInput = requestedEntry.input ?? item?.input;
+  const input = typeof loggedInput === 'object' && loggedInput !== null ? loggedInput : {};
   return JSON.stringify({ ...input, ...secret });
 }

@@ -1,7 +1,7 @@
 import { OVERDUE_SECONDS } from '../../ledger/ledger.ts';
 import type { FileLine } from '../../ledger/receipt.ts';
 import { loadVisible } from '../../orders/visibility.ts';
-import { type ActionCall, type CommandCall, type Feature, type Interaction, viewerOf } from '../feature.ts';
+import { type ActionCall, type CommandCall, type Feature, type Interaction, toViewer } from '../feature.ts';
 import { noSuchOrderText } from '../orders/order-list.view.ts';
 import { withFile } from '../outbound/upload.ts';
 import { deliverFile, sendFile } from '../send-file.ts';
@@ -55,7 +55,7 @@ async function runLedger(call: CommandCall): Promise<void> {
 /** Sends an order's receipt to people who may see it. */
 async function sendReceipt(call: Interaction, id: string): Promise<void> {
   const { context } = call;
-  const order = await loadVisible(context.orders, viewerOf(call), id);
+  const order = await loadVisible(context.orders, toViewer(call), id);
   if (order === undefined) return call.respond(noSuchOrderText(id));
   // Includes its latest events.
   await context.ledger.sealAndAnchor();

@@ -23,6 +23,6 @@ const HELD: Readonly<Record<HeldCode, string>> = {
 };
 
 /** Inside a sentence. */
-export function heldText(code: HeldCode): string {
+export function heldReasonText(code: HeldCode): string {
   return HELD[code];
 }

@@ -73,6 +73,6 @@ async function notifiedActs(
 }
 
 /** Whether an order's cards have no place yet: a mandate's cards go into the thread of the daily message. */
-export function waitsForItsDay({ mandated, threadTs }: Order): boolean {
+export function waitsForDayMessage({ mandated, threadTs }: Order): boolean {
   return mandated !== undefined && threadTs === undefined;
 }

@@ -20,7 +20,7 @@ import {
   context,
   count,
   escapeText,
-  firstOf,
+  joinFirst,
   lines,
   type Message,
   mention,
@@ -31,14 +31,14 @@ import {
 import { type Page, pageControls } from '../kit/pages.ts';
 import { periodText } from '../money/budget.view.ts';
 import { amountsText, PRICE_ISSUES } from '../money/price.view.ts';
-import { heldText } from './held.view.ts';
+import { heldReasonText } from './held.view.ts';
 
 /* Texts of mandates: terms, state, daily acts and end. */
 
 const NAMES_IN_LINE = 10;
 
 function names(all: readonly string[], shown = NAMES_IN_LINE): string {
-  return escapeText(firstOf(all.map(displayName), shown));
+  return escapeText(joinFirst(all.map(displayName), shown));
 }
 
 function amount({ currency }: Amount, minor: bigint): string {
@@ -117,7 +117,7 @@ export function previewLines(
       `${names(
         group.map(({ name }) => name),
         mostHeld,
-      )} (${heldText(code)})`,
+      )} (${heldReasonText(code)})`,
   );
   return [
     `Covers ${count(all.length, 'name')}${all.length > COVERED_ON_CARD ? '' : `: ${names(all)}`}${cost}`,
@@ -201,8 +201,8 @@ function addButton(orderId = 'new') {
 
 /** Why a mandate doesn't renew a name, and the order that requests it. */
 function heldLine({ name, held, orderId }: MandateAct): string {
-  const asked = orderId === undefined ? 'no order was created' : `order ${code(orderId)} was created for it`;
-  return `${names([name])}: ${held === undefined ? '' : heldText(held)}; ${asked}`;
+  const candidates = orderId === undefined ? 'no order was created' : `order ${code(orderId)} was created for it`;
+  return `${names([name])}: ${held === undefined ? '' : heldReasonText(held)}; ${candidates}`;
 }
 
 export interface NotifiedAct {
@@ -280,11 +280,11 @@ export function endedText(orderId: string): string {
   return `The mandate ${code(orderId)} ended. Its unsent orders are stopped.`;
 }
 
-export function stoppedAllText(stopped: number, asked: number): string {
-  if (asked === 0) return 'Nothing of that day is waiting to be sent.';
-  return stopped === asked
+export function stoppedAllText(stopped: number, candidates: number): string {
+  if (candidates === 0) return 'Nothing of that day is waiting to be sent.';
+  return stopped === candidates
     ? `Stopped ${count(stopped, 'renewal')}. They won’t be sent.`
-    : `Stopped ${stopped} of ${count(asked, 'renewal')}. The others’ threads say why they continue.`;
+    : `Stopped ${stopped} of ${count(candidates, 'renewal')}. The others’ threads say why they continue.`;
 }
 
 const ENDS = {
@@ -357,7 +357,7 @@ const UNCOVERED_IN_LINE = 3;
 
 /** Last line of a digest: names lost without action. */
 export function uncoveredText(uncovered: readonly string[]): string {
-  const named = escapeText(firstOf(uncovered.map(displayName), UNCOVERED_IN_LINE));
+  const named = escapeText(joinFirst(uncovered.map(displayName), UNCOVERED_IN_LINE));
   return `:warning: Nobody is responsible for ${named}: no owner, no mandate and no open order.`;
 }
 

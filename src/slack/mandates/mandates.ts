@@ -8,7 +8,7 @@ import { BUDGET_SPANS } from '../../money/budget.ts';
 import { stopOrder } from '../../orders/stop.ts';
 import { loadVisible, visibleOrders } from '../../orders/visibility.ts';
 import type { ActionCall, CommandCall, Feature, Interaction, SubmissionCall, Submitted } from '../feature.ts';
-import { formOrigin, viewerOf } from '../feature.ts';
+import { formOrigin, toViewer } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { formOfList } from '../kit/edited-list.ts';
 import {
@@ -80,7 +80,7 @@ const declared = z.object({
 const mandateForm = formOfList({
   form: { name: 'mandate', title: 'Request a mandate', submit: 'Request' },
   fields: () => declared,
-  find: (call: Interaction, id: string) => loadVisible(call.context.orders, viewerOf(call), id),
+  find: (call: Interaction, id: string) => loadVisible(call.context.orders, toViewer(call), id),
   async values(former, { context, person }) {
     const own = await context.accounts.active(person.id);
     const account = own === undefined ? 'team' : 'mine';
@@ -129,7 +129,7 @@ const runMandates = async (call: CommandCall) => call.respond(await mandatesPage
 
 async function mandatesPage(call: Interaction, offset: number): Promise<Message> {
   const { orders } = call.context;
-  const viewer = viewerOf(call);
+  const viewer = toViewer(call);
   const [{ shown, hidden }, waiting] = await Promise.all([
     mandateStatuses(orders, viewer),
     visibleOrders(orders, viewer, { tasks: ['mandate'], states: ['PENDING'], limit: 20 }),
@@ -147,20 +147,20 @@ async function end(call: ActionCall): Promise<void> {
 async function stopAll(call: ActionCall): Promise<void> {
   const { orders, notifyDue } = call.context;
   const acts = await orders.mandates.actsOf(call.value);
-  let [asked, stopped] = [0, 0];
+  let [candidates, stopped] = [0, 0];
   let refused: string | undefined;
   for (const { held, orderId } of acts) {
     if (held !== undefined || orderId === undefined) continue;
-    const order = await loadVisible(orders, viewerOf(call), orderId);
+    const order = await loadVisible(orders, toViewer(call), orderId);
     if (order?.state !== 'APPROVED' && order?.state !== 'EXECUTING') continue;
-    asked += 1;
+    candidates += 1;
     const outcome = await stopOrder(orders, orderId, call.person.id);
     if (outcome.ok) stopped += 1;
     else refused = refusalText(outcome.refusal);
   }
   notifyDue();
   await call.respond(
-    textMessage(stopped === 0 && refused !== undefined ? refused : stoppedAllText(stopped, asked)),
+    textMessage(stopped === 0 && refused !== undefined ? refused : stoppedAllText(stopped, candidates)),
   );
 }
 

@@ -16,7 +16,7 @@ const AHEAD_MS = 366 * DAY_MS;
 /** Opens the previous month's report, with the month's first digest or later. */
 export async function openMoneyReport(context: SlackContext): Promise<void> {
   const report = await reportDue(context);
-  if (report !== undefined && (await keepsBooks(context)))
+  if (report !== undefined && (await hasBudgetsOrPrices(context)))
     await context.notifications.open({ kind: 'report', id: report.span.text }, context.now());
 }
 
@@ -49,7 +49,7 @@ async function reportDue({ savedSettings, now }: SlackContext) {
 }
 
 /** Without prices or budgets, there is nothing to report. */
-async function keepsBooks({ prices, budgets, now }: SlackContext): Promise<boolean> {
+async function hasBudgetsOrPrices({ prices, budgets, now }: SlackContext): Promise<boolean> {
   const [list, statuses] = await Promise.all([prices.list(), budgets.statuses(utcDay(now()))]);
   return list.length + statuses.length > 0;
 }

@@ -87,19 +87,19 @@ function costNotes(cost: OrderCost): string[] {
 }
 
 export function costsInHistory(history: readonly HistoryEvent[]): {
-  readonly asked: OrderCost | undefined;
+  readonly atRequest: OrderCost | undefined;
   readonly approved: OrderCost | undefined;
 } {
   return {
-    asked: history.findLast((event) => event.kind === 'requested')?.price,
+    atRequest: history.findLast((event) => event.kind === 'requested')?.price,
     approved: history.findLast((event) => event.kind === 'approved')?.price,
   };
 }
 
 /** Undefined if the price hasn't changed since the request. */
-function costChange(asked: OrderCost | undefined, now: OrderCost | undefined): string | undefined {
-  if (asked === undefined || now === undefined || isSameCost(asked, now)) return undefined;
-  const before = asked.sums.length === 0 ? 'unknown' : amountsText(asked.sums);
+function costChange(atRequest: OrderCost | undefined, now: OrderCost | undefined): string | undefined {
+  if (atRequest === undefined || now === undefined || isSameCost(atRequest, now)) return undefined;
+  const before = atRequest.sums.length === 0 ? 'unknown' : amountsText(atRequest.sums);
   const after = now.sums.length === 0 ? 'unknown' : amountsText(now.sums);
   return before === after
     ? 'The price of a name changed since this was requested.'
@@ -107,20 +107,20 @@ function costChange(asked: OrderCost | undefined, now: OrderCost | undefined): s
 }
 
 /** As a card line. */
-export function priceChangeLine(now: OrderCost, asked: OrderCost | undefined): string | undefined {
-  const change = costChange(asked, now);
+export function priceChangeLine(now: OrderCost, atRequest: OrderCost | undefined): string | undefined {
+  const change = costChange(atRequest, now);
   return change === undefined ? undefined : `:warning: ${change}`;
 }
 
 /** Thread reply if the approved price differs from the requested one. */
 export function repricedReply(event: HistoryEvent, history: readonly HistoryEvent[]): Message | undefined {
   if (event.kind !== 'approved' || event.state === 'PENDING') return undefined;
-  const change = costChange(costsInHistory(history).asked, event.price);
+  const change = costChange(costsInHistory(history).atRequest, event.price);
   return change === undefined ? undefined : textMessage(`:moneybag: ${change}`);
 }
 
-export function costFact(cost: OrderCost, asked: OrderCost | undefined): string {
-  const change = costChange(asked, cost);
+export function costFact(cost: OrderCost, atRequest: OrderCost | undefined): string {
+  const change = costChange(atRequest, cost);
   return present([costText(cost), ...costNotes(cost), change !== undefined && `:warning: *${change}*`]).join(
     '\n',
   );

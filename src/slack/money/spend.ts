@@ -20,7 +20,7 @@ import {
   type Feature,
   type Interaction,
   isAdmin,
-  viewerOf,
+  toViewer,
 } from '../feature.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import { pageActions } from '../kit/pages.ts';
@@ -79,10 +79,10 @@ async function concealedFrom(
   call: Interaction,
   purchases: readonly Purchase[],
 ): Promise<(purchase: Purchase) => boolean> {
-  const viewer = viewerOf(call);
-  const ofOthers = ({ privateTo }: Purchase) => privateTo?.includes(viewer.id) === false;
-  const seen = !purchases.some(ofOthers) || (await canSeeAll(call.context.orders, viewer));
-  return seen ? () => false : ofOthers;
+  const viewer = toViewer(call);
+  const isOtherPersons = ({ privateTo }: Purchase) => privateTo?.includes(viewer.id) === false;
+  const seen = !purchases.some(isOtherPersons) || (await canSeeAll(call.context.orders, viewer));
+  return seen ? () => false : isOtherPersons;
 }
 
 function dayWithin({ from, to }: SpendSpan, today: string): string {

@@ -7,7 +7,7 @@ import type { EditedFacts } from '../../names/protected-changes.ts';
 import { type ActionCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
 import { count } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
-import { audienceOf } from '../proposals/proposal-notifications.ts';
+import { loadAudience } from '../proposals/proposal-notifications.ts';
 import { confirmProposal, withdrawProposal } from '../proposals/proposals.ts';
 import { proposalMessage, proposalRefusalText } from '../proposals/views.ts';
 import { deliverFile, type TextFile } from '../send-file.ts';
@@ -53,7 +53,7 @@ export async function requestConfirmation(
   const { id, proposer } = proposal;
   context.log.info({ by: proposer, changeId: id }, 'a change of names needs confirmation');
   context.notifyDue();
-  const { channels, people } = await audienceOf(context, proposal);
+  const { channels, people } = await loadAudience(context, proposal);
   return waitingText(proposal, channels[0] ?? people);
 }
 

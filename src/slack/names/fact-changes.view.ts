@@ -123,13 +123,13 @@ const TOO_MANY_GUARDED = `Nothing changed: at most ${MAX_GUARDED.toLocaleString(
 
 function ended(proposal: Proposed): Message {
   const { state, proposer, endedBy = '' } = proposal;
-  const asked = `${namesText(proposal)}. Requested by ${mention(proposer)}`;
+  const subject = `${namesText(proposal)}. Requested by ${mention(proposer)}`;
   const title =
     state === 'confirmed'
-      ? `:white_check_mark: Changed: ${asked}, confirmed by ${mention(endedBy)}.`
+      ? `:white_check_mark: Changed: ${subject}, confirmed by ${mention(endedBy)}.`
       : state === 'withdrawn'
-        ? `:wastebasket: Not changed: ${asked}, discarded by ${mention(endedBy)}.`
-        : `:hourglass: Not changed: ${asked}${state === 'expired' ? ', not confirmed in time' : '. The name changed meanwhile'}.`;
+        ? `:wastebasket: Not changed: ${subject}, discarded by ${mention(endedBy)}.`
+        : `:hourglass: Not changed: ${subject}${state === 'expired' ? ', not confirmed in time' : '. The name changed meanwhile'}.`;
   return message(title, [section(title), ...changeLines(proposal)]);
 }
 

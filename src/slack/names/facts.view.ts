@@ -8,7 +8,7 @@ import {
   type UnseenReason,
 } from '../../names/facts.ts';
 import { displayName } from '../../zones/names.ts';
-import { code, day, escapeText, firstOf, quote, truncate } from '../kit/blocks.ts';
+import { code, day, escapeText, joinFirst, quote, truncate } from '../kit/blocks.ts';
 
 /* Texts of registry and DNS facts. */
 
@@ -116,7 +116,7 @@ export function formatValue(fact: FactName, value: FactValue, list = formatList)
 
 /** A few hosts or addresses, and the number of others. */
 export function formatList(texts: readonly string[]): string {
-  return firstOf(
+  return joinFirst(
     texts.map((text) => code(displayName(text))),
     MAX_TEXTS,
   );
@@ -126,7 +126,7 @@ const BRIEF_LENGTH = 24;
 
 /** For one or two lines. */
 export function briefList(texts: readonly string[]): string {
-  return firstOf(
+  return joinFirst(
     texts.map((text) => code(truncate(displayName(text), BRIEF_LENGTH))),
     2,
   );

@@ -62,7 +62,7 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
     const [admins, privateOrders, movedAt, name, settings] = await Promise.all([
       context.adminsToNotify(),
       privateIds(context.orders, orders),
-      movedAfter(context, incident),
+      findTransferTime(context, incident),
       readName(context, incident.name),
       context.savedSettings(),
     ]);
@@ -98,7 +98,7 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
     if (first.at === undefined) return { repeatAt };
     const people = { owner: name.owner, approvers: notifiedIds([defaultRequirement(settings, [])]) };
     const pass = { incident, name, people, privateOrders, claim, send };
-    const replies = repliesTo(context, pass, first.at);
+    const replies = buildReplies(context, pass, first.at);
     await sendReplies(pass, replies, first.at, '');
     const existing = claim.notifications.flatMap(({ purpose, message }) =>
       purpose.startsWith(COPY) && message !== undefined ? message.channelId : [],
@@ -135,7 +135,7 @@ function alertChannelOf(settings: TeamSettings): string | undefined {
 }
 
 /** When a name with an unrequested transfer was seen at another registrar. */
-async function movedAfter(
+async function findTransferTime(
   { incidents }: SlackContext,
   { name, changes }: Incident,
 ): Promise<Date | undefined> {
@@ -163,7 +163,7 @@ interface Reply {
 }
 
 /** Due replies. Later changes and explanations are numbered. */
-function repliesTo(context: SlackContext, pass: IncidentPass, at: PostedMessage): readonly Reply[] {
+function buildReplies(context: SlackContext, pass: IncidentPass, at: PostedMessage): readonly Reply[] {
   const { incident, name, people, privateOrders } = pass;
   const { changes, proposed, explained, raisedBy, state } = incident;
   let raised: Promise<Message | undefined> | undefined;
@@ -236,8 +236,8 @@ async function sendReplies(
 /** Owner, admins and approvers, without duplicates. */
 async function concerned(context: SlackContext, { owner }: NameOfIncident) {
   const [settings, admins] = await Promise.all([context.savedSettings(), context.adminsToNotify()]);
-  const asked = [defaultRequirement(settings, [])];
-  const { people, unreadableGroups } = await notifiedPeople(context.directory, asked, new Map());
+  const wanted = [defaultRequirement(settings, [])];
+  const { people, unreadableGroups } = await notifiedPeople(context.directory, wanted, new Map());
   return {
     people: [...new Set([...(owner === undefined ? [] : [owner]), ...admins, ...people])],
     unreadableGroups,

@@ -11,7 +11,7 @@ import {
 } from '../../names/incident.ts';
 import {
   type IncidentKind,
-  isOfIncident,
+  isIncidentOrderId,
   type RuledOutOrder,
   transferCountdown,
 } from '../../names/unexplained-changes.ts';
@@ -245,12 +245,12 @@ export const MAX_LISTED = 1_000;
 export function firstIncidents(
   incidents: readonly ListedIncident[],
   length: number,
-  entryOf: (incident: ListedIncident) => readonly KnownBlock[] = (each) => [section(listedLine(each))],
+  findEntry: (incident: ListedIncident) => readonly KnownBlock[] = (each) => [section(listedLine(each))],
   name = EVERY_NAME,
 ): KnownBlock[] {
   const left = incidents.length - length;
   return [
-    ...incidents.slice(0, length).flatMap(entryOf),
+    ...incidents.slice(0, length).flatMap(findEntry),
     ...(left > 0 ? [section(`:rotating_light: ${count(left, 'more open incident')}.`)] : []),
     ...actions('incidents', [left > 0 && button('incidents_all', 'Show all', name)]),
   ];
@@ -344,12 +344,12 @@ function countdown(incident: Incident, now: Date, movedAt: Date | undefined): st
   const transfer = incident.changes.find(({ kind }) => kind === 'pending_transfer');
   if (transfer === undefined || !isOpen(incident)) return [];
   if (movedAt !== undefined) return [`completed: at another registrar since ${moment(movedAt)}`];
-  const { goesThroughAt, msLeft } = transferCountdown(
+  const { completesAt, msLeft } = transferCountdown(
     transfer,
     now,
     zoneFor(incident.name).transfer.autoApproveDays,
   );
-  if (msLeft === 0) return [`may have completed since ${moment(goesThroughAt)}: object anyway`];
+  if (msLeft === 0) return [`may have completed since ${moment(completesAt)}: object anyway`];
   const hours = Math.floor(msLeft / HOUR_MS);
   const left =
     hours < 1
@@ -357,7 +357,7 @@ function countdown(incident: Incident, now: Date, movedAt: Date | undefined): st
       : hours < 48
         ? count(hours, 'hour')
         : `${count(Math.floor(hours / 24), 'day')} and ${count(hours % 24, 'hour')}`;
-  return [`completes ${moment(goesThroughAt)}: *${left} left*`];
+  return [`completes ${moment(completesAt)}: *${left} left*`];
 }
 
 function stateLines({ state, proposed, raisedBy }: Incident): string[] {
@@ -393,7 +393,7 @@ const WHY: Readonly<Record<RuledOutOrder['why'], string>> = {
 function checkedOrdersLine({ changes }: Incident, privateOrders: ReadonlySet<string>): string {
   const orders = ordersOf(changes);
   const hidden = orders.filter(({ id }) => privateOrders.has(id)).length;
-  const shown = orders.filter(({ id }) => !privateOrders.has(id) && !isOfIncident(id));
+  const shown = orders.filter(({ id }) => !privateOrders.has(id) && !isIncidentOrderId(id));
   const texts = shown.map(({ id, task }) => (task === 'lapse' ? TASKS[task] : `${TASKS[task]} ${code(id)}`));
   if (orders.length === 0) return 'Checked orders: none, I sent nothing';
   const more = texts.length - ORDERS_SHOWN;
@@ -419,7 +419,7 @@ function orderLines({ name, changes }: Incident, privateOrders: ReadonlySet<stri
 }
 
 function orderLine({ id, task, why }: RuledOutOrder): string {
-  if (isOfIncident(id)) return `• The expected transfer: ${WHY[why]}.`;
+  if (isIncidentOrderId(id)) return `• The expected transfer: ${WHY[why]}.`;
   return task === 'lapse'
     ? `• ${TASKS[task]}: ${WHY[why]}.`
     : `• ${TASKS[task]}, order ${code(id)}: ${WHY[why]}.`;

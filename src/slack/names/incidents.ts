@@ -9,7 +9,7 @@ import {
   isAdmin,
   type Submitted,
 } from '../feature.ts';
-import { type FormOrigin, fieldsOf, formView, neededReason, readForm } from '../kit/form.ts';
+import { type FormOrigin, fieldsOf, formView, requiredReason, readForm } from '../kit/form.ts';
 import { pageActions, pageOf, type Turn } from '../kit/pages.ts';
 import { openForm, renderForm } from '../open-form.ts';
 import {
@@ -33,7 +33,7 @@ async function refusalOfPerson(call: Interaction): Promise<string | undefined> {
   return unreadableGroups.length > 0 ? NOT_ALLOWED.unknown : NOT_ALLOWED.nobody;
 }
 
-const ours = z.object({ reason: neededReason('Say who did it, where and why. Shown in the thread.') });
+const ours = z.object({ reason: requiredReason('Say who did it, where and why. Shown in the thread.') });
 
 const oursForm: FormFeature<'alert_ours'> = {
   form: { name: 'alert_ours', title: 'This was us', submit: 'It was us', fields: fieldsOf(ours) },

@@ -88,7 +88,7 @@ const form: Form<'name_edit'> = {
 };
 
 /** Slack's pickers of people and channels can't be emptied, so a checkbox clears them. */
-function withClear(
+function addClearField(
   declared: z.ZodObject,
   details: { readonly owner?: string | undefined; readonly channel?: string | undefined },
 ): z.ZodObject {
@@ -110,7 +110,7 @@ const CLEARABLE = { clear: field({ label: 'Remove', kind: 'choices' }, clear) };
 
 function severalForm(names: readonly string[]): Form {
   const options = names.map((name) => ({ value: name, text: displayName(name) }));
-  const fields = fieldsOf(withClear(several, ANY));
+  const fields = fieldsOf(addClearField(several, ANY));
   return { ...form, fields: fields.map((each) => (each.name === 'names' ? { ...each, options } : each)) };
 }
 
@@ -128,7 +128,7 @@ export const nameEditForm: FormFeature<'name_edit'> = {
     if (details === undefined) return {};
     const { owner, tags, channel, note } = details;
     return {
-      form: { ...form, fields: fieldsOf(withClear(one, details)) },
+      form: { ...form, fields: fieldsOf(addClearField(one, details)) },
       intro: [section(formatName(origin.subject))],
       values: {
         ...(owner === undefined ? {} : { owner }),

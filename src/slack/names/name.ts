@@ -1,12 +1,12 @@
 import { findMandate } from '../../mandates/overview.ts';
 import { EVERY_NAME } from '../../names/filter.ts';
-import { judge, postureOf } from '../../names/posture.ts';
+import { judge, assessPosture } from '../../names/posture.ts';
 import { visibleIds, visibleOrders } from '../../orders/visibility.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { checkRegistrable } from '../../zones/rules.ts';
 import { waitingNow } from '../approvals/waiting.ts';
-import { type CommandCall, type Feature, viewerOf } from '../feature.ts';
+import { type CommandCall, type Feature, toViewer } from '../feature.ts';
 import { type AnyBlock, ownSentence } from '../kit/blocks.ts';
 import { proposalMessage } from '../proposals/views.ts';
 import { NAME_USAGE, nameScreen } from './name.view.ts';
@@ -40,11 +40,11 @@ async function runName(call: CommandCall): Promise<void> {
     expiry.findListed(ascii),
     portfolio.judged({ filter: EVERY_NAME, owners: [], names: [ascii], now }),
     names.known(ascii),
-    visibleOrders(orders, viewerOf(call), { name: ascii, limit: ORDERS_SHOWN }),
+    visibleOrders(orders, toViewer(call), { name: ascii, limit: ORDERS_SHOWN }),
     savedSettings(),
     portfolio.find(ascii),
     names.incidents.openOf([ascii]),
-    findMandate(call.context.orders, ascii, viewerOf(call)),
+    findMandate(call.context.orders, ascii, toViewer(call)),
     waitingChanges(call, ascii),
   ]);
   // Registries have no record of a host.
@@ -61,7 +61,7 @@ async function runName(call: CommandCall): Promise<void> {
       orders: found,
       visible: await visibleIds(
         orders,
-        viewerOf(call),
+        toViewer(call),
         known.knownChanges.flatMap(({ orderId }) => orderId ?? []),
       ),
       incidents,
@@ -69,7 +69,7 @@ async function runName(call: CommandCall): Promise<void> {
       judgement: judge(
         {
           ...NOT_WATCHED,
-          posture: postureOf(
+          posture: assessPosture(
             { name: ascii, history: known.history, at: now, certificateDays: [] },
             undefined,
           ),

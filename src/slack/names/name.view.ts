@@ -18,13 +18,13 @@ import type { NameDetails } from '../../names/portfolio.ts';
 import { endOf, ownerAnswer } from '../../names/portfolio.ts';
 import type { Judgement } from '../../names/posture.ts';
 import { type PastChange, pastChanges } from '../../names/timeline.ts';
-import { isOfIncident, REQUESTED_BY_ZONE } from '../../names/unexplained-changes.ts';
+import { isIncidentOrderId, REQUESTED_BY_ZONE } from '../../names/unexplained-changes.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
 import type { LifePhase } from '../../zones/lifecycle.ts';
 import { displayName } from '../../zones/names.ts';
 import type { Capability } from '../capability.ts';
 import { datelessSentences } from '../expiry/dateless.view.ts';
-import { dueFactsOf, priceText } from '../expiry/due.view.ts';
+import { buildDueFacts, priceText } from '../expiry/due.view.ts';
 import { formatDay, formatDays } from '../expiry/expiry.view.ts';
 import { phaseText } from '../expiry/phase.view.ts';
 import {
@@ -83,7 +83,7 @@ const HISTORY_LINES = 5;
 const OPEN_ORDERS = 3;
 const OPEN_INCIDENTS = 4;
 /** Expected facts. If one is missing, the screen says so. */
-const WANTED: readonly FactName[] = ['registrar', 'statuses', 'nameservers', 'mx', ...WEB, 'caa', 'ds'];
+const EXPECTED_FACTS: readonly FactName[] = ['registrar', 'statuses', 'nameservers', 'mx', ...WEB, 'caa', 'ds'];
 
 export function nameScreen(screen: NameScreen): Message {
   const { name, known, orders, visible } = screen;
@@ -135,7 +135,7 @@ function ownerState({ listed }: NameScreen): string {
 
 /** `cafe.rest, about €18.00: expires 18 Dec 2026 (in 23 days)` */
 function lockScreenText(screen: NameScreen): string {
-  const due = screen.listed && dueFactsOf(screen.listed);
+  const due = screen.listed && buildDueFacts(screen.listed);
   const price = due === undefined ? '' : priceText(due, screen.waiting);
   const [first = ''] = headline(screen).split('\n');
   // Drops emoji and markup for screen readers.
@@ -246,17 +246,17 @@ function registryPairs(known: KnownName, whois: WhoisSighting | undefined): Fact
     return [label, value === undefined || value.length === 0 ? undefined : formatValue(fact, value)];
   };
   return [
-    byWhois(pair('registrar'), whois?.registrar && quote(whois.registrar)),
+    addWhois(pair('registrar'), whois?.registrar && quote(whois.registrar)),
     pair('statuses'),
     ['Nameservers', nameserversText(known)],
     ['DNSSEC', dnssecText(known)],
-    byWhois(pair('registered_at'), whois?.registeredAt && day(whois.registeredAt)),
+    addWhois(pair('registered_at'), whois?.registeredAt && day(whois.registeredAt)),
     pair('deleted_at', 'Deleted'),
   ];
 }
 
 /** WHOIS fills gaps of the record. */
-function byWhois([label, text]: Fact, value: string | undefined): Fact {
+function addWhois([label, text]: Fact, value: string | undefined): Fact {
   return [label, text ?? (value && `${value}, by WHOIS`)];
 }
 
@@ -317,15 +317,15 @@ function protection(known: KnownName): string | undefined {
 /** Missing facts by reason, and the age of outdated ones. */
 function unseenLines(known: KnownName): string[] {
   const textOf = (fact: FactName) => known.history[fact]?.unseen?.text;
-  const shown = FACT_NAMES.filter((fact) => WANTED.includes(fact) || textOf(fact) !== undefined);
+  const shown = FACT_NAMES.filter((fact) => EXPECTED_FACTS.includes(fact) || textOf(fact) !== undefined);
   const unseen = shown.flatMap((fact) => {
     const reason = unseenReason(known, fact);
     if (reason === undefined) return [];
     const since = known.history[fact]?.current?.lastSeen;
     const lastSeen = since === undefined ? '' : ` (last seen ${moment(since)})`;
     const text = textOf(fact);
-    const asItCame = text === undefined ? '' : ` “${quote(text, 60)}”`;
-    return [{ reason, label: `${FACT_LABELS[fact]}${asItCame}${lastSeen}` }];
+    const asReceived = text === undefined ? '' : ` “${quote(text, 60)}”`;
+    return [{ reason, label: `${FACT_LABELS[fact]}${asReceived}${lastSeen}` }];
   });
   return [...groupBy(unseen, ({ reason }) => reason)].map(
     ([reason, facts]) =>
@@ -376,7 +376,7 @@ function causeText(cause: PastChange['cause'], visible: ReadonlySet<string>): st
   const { orderId } = cause;
   if (orderId === 'lapse') return ' · set to lapse';
   if (orderId === REQUESTED_BY_ZONE) return ' · requested by the zone’s CDS or CDNSKEY records';
-  if (isOfIncident(orderId)) return ' · by the expected transfer';
+  if (isIncidentOrderId(orderId)) return ' · by the expected transfer';
   return visible.has(orderId) ? ` · by order ${code(orderId)}` : ' · by a private order';
 }
 

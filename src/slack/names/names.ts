@@ -3,8 +3,8 @@ import { daysBetween, expiryDay } from '../../expiry/days.ts';
 import { findQuote } from '../../money/prices.ts';
 import { renewalsByZone } from '../../money/spend.ts';
 import {
-  asksForFindings,
-  fitsFindings,
+  filtersFindings,
+  matchesFindings,
   isLeft,
   isNone,
   type NameFilter,
@@ -53,15 +53,15 @@ type Found =
   | { readonly problem: Message };
 
 /** Parses a filter and resolves its owners. */
-export async function queryOf(call: Interaction, text: string): Promise<Found> {
+export async function parseQuery(call: Interaction, text: string): Promise<Found> {
   const read = readFilter(text);
   if (!read.ok) return { problem: problemsOf(read.issues) };
-  const owners = await ownersOf(call, read.filter);
+  const owners = await findOwners(call, read.filter);
   if ('unknown' in owners) return { problem: problemsOf([{ code: 'unknown_owner', value: owners.unknown }]) };
   const { portfolio, now } = call.context;
   const asked = { filter: read.filter, owners: owners.ids, now: now() };
-  const all = asksForFindings(read.filter) ? await portfolio.judged(asked) : undefined;
-  const fitting = all?.filter((each) => fitsFindings(read.filter, each, asked.now));
+  const all = filtersFindings(read.filter) ? await portfolio.judged(asked) : undefined;
+  const fitting = all?.filter((each) => matchesFindings(read.filter, each, asked.now));
   return {
     text,
     judged: async () => fitting ?? portfolio.judged(asked),
@@ -80,7 +80,7 @@ function problemsOf(issues: readonly Parameters<typeof filterIssueText>[0][]): M
 const PERSON_ID = /^<?@?([UW][A-Z0-9]{2,})(?:\|[^>]*)?>?$/;
 
 /** Finds people by id, `me`, or an owner's display name. */
-async function ownersOf(
+async function findOwners(
   { context, person }: Interaction,
   { owners }: NameFilter,
 ): Promise<{ readonly ids: readonly string[] } | { readonly unknown: string }> {
@@ -92,7 +92,7 @@ async function ownersOf(
     else if (isNone(wanted) || isLeft(wanted)) ids.push(wanted);
     else if (id !== undefined) ids.push(id);
     else {
-      const named = await ownersCalled(context, wanted);
+      const named = await findOwnersByName(context, wanted);
       if (named.length === 0) return { unknown: value };
       ids.push(...named);
     }
@@ -100,7 +100,7 @@ async function ownersOf(
   return { ids };
 }
 
-async function ownersCalled(context: Interaction['context'], wanted: string): Promise<string[]> {
+async function findOwnersByName(context: Interaction['context'], wanted: string): Promise<string[]> {
   const owners = (await context.portfolio.owners()).map(({ id }) => id);
   const names = await Promise.all(owners.map((id) => context.directory.nameOf(id).catch(() => undefined)));
   return owners.filter((_, index) => {
@@ -125,7 +125,7 @@ async function turnPage(call: ActionCall): Promise<void> {
 }
 
 async function showPage(call: Interaction, state: PageState): Promise<Message> {
-  const found = await queryOf(call, state.filter);
+  const found = await parseQuery(call, state.filter);
   if ('problem' in found) return found.problem;
   const { portfolio, prices, directory, savedSettings, now } = call.context;
   const isBackward = state.isBackward ?? false;
@@ -151,7 +151,7 @@ async function showPage(call: Interaction, state: PageState): Promise<Message> {
   const turn = (name: FoundName | undefined, to: number, back: boolean) =>
     name === undefined ? undefined : JSON.stringify(cursorState(state.filter, name, to, back));
   const today = utcDay(now());
-  const priceOf = (name: string) => findQuote(list, { name, task: 'renew' }, today)?.amount;
+  const renewalPrice = (name: string) => findQuote(list, { name, task: 'renew' }, today)?.amount;
   return namesPage({
     hasService: call.context.hasService,
     filter: state.filter,
@@ -161,7 +161,7 @@ async function showPage(call: Interaction, state: PageState): Promise<Message> {
     names: shown.map((name) => ({
       ...name,
       expires: expiresOf(name, now(), reminderTimezone),
-      renewal: name.deletedAt === undefined ? priceOf(name.name) : undefined,
+      renewal: name.deletedAt === undefined ? renewalPrice(name.name) : undefined,
     })),
     // A deleted name needs a restore, which has another price.
     renewal: renewalsByZone(
@@ -206,7 +206,7 @@ interface FoundNames {
 }
 
 async function foundNames(call: ActionCall): Promise<FoundNames | undefined> {
-  const found = await queryOf(call, stateOf(call).filter);
+  const found = await parseQuery(call, stateOf(call).filter);
   if ('problem' in found) {
     await call.respond(found.problem);
     return undefined;
@@ -225,7 +225,7 @@ async function foundNames(call: ActionCall): Promise<FoundNames | undefined> {
 async function openRenew(call: ActionCall): Promise<void> {
   const found = await foundNames(call);
   if (found === undefined) return;
-  const renewable = await call.context.expiry.renewableAmong(found.names);
+  const renewable = await call.context.expiry.filterRenewable(found.names);
   const names = renewable.map(({ domain }) => domain.name);
   if (names.length === 0) return call.respond(NO_NAMES.toRenew);
   await openForm(call, renewManyForm, formOrigin(call), { names, period: '1', found: String(found.total) });
@@ -243,7 +243,7 @@ async function openEdit(call: ActionCall): Promise<void> {
 const COLUMNS = ['name', ...DETAIL_COLUMNS, 'expires', 'registrar', 'findings'];
 
 async function exportNames(call: Interaction, text: string): Promise<void> {
-  const found = await queryOf(call, text);
+  const found = await parseQuery(call, text);
   if ('problem' in found) return call.respond(found.problem);
   const { portfolio, now } = call.context;
   const { names: judged } = summarize(await found.judged(), now());

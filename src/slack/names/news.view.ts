@@ -3,7 +3,7 @@ import { DAY_MS } from '../../lib/duration.ts';
 import type { EndingCertificate, FaultyName, RenewedName, UnrecordedNames } from '../../names/ports.ts';
 import { displayName } from '../../zones/names.ts';
 import { formatDays } from '../expiry/expiry.view.ts';
-import { code, count, day, escapeText, firstOf, lines, type Message, message } from '../kit/blocks.ts';
+import { code, count, day, escapeText, joinFirst, lines, type Message, message } from '../kit/blocks.ts';
 import { findingText } from './posture.view.ts';
 
 /* News of a digest, besides due names. */
@@ -65,6 +65,6 @@ function daysTo(endsAt: Date, now: Date): number {
 
 function unrecordedText({ zone, count: total, names }: UnrecordedNames): string {
   const [verb, them] = total === 1 ? ['doesn’t exist', 'it'] : ['don’t exist', 'them'];
-  const listed = firstOf(names.map(shown), names.length, total);
+  const listed = joinFirst(names.map(shown), names.length, total);
   return `The .${escapeText(displayName(zone))} registry answers that ${total} of your names ${verb}, though its zone delegates ${them}: ${listed}. Dates and locks can’t be checked there until this is fixed. Ask your registrar if it lasts.`;
 }

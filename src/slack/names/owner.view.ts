@@ -8,7 +8,7 @@ import {
   context,
   count,
   escapeText,
-  firstOf,
+  joinFirst,
   type Message,
   mention,
   message,
@@ -44,7 +44,7 @@ export function ownerLeftMessage(
 ): Message {
   const need = `${count(total, 'name')} ${total === 1 ? 'needs' : 'need'} an owner`;
   const left = total - Math.min(LISTED, names.length);
-  const listed = firstOf(names.map(displayName), LISTED, total);
+  const listed = joinFirst(names.map(displayName), LISTED, total);
   const text = `${mention(userId)} has left, so ${need}`;
   return message(`${text}: ${escapeText(listed)}`, [
     { ...section(`:wave: *${text}*`, escapeText(listed)), accessory: assignButton(userId) },
@@ -66,5 +66,5 @@ export const EVERY_NAME_OWNED = 'Each of these names has an owner.';
 
 /** Plain text, for a form field. */
 export function ownedSinceText(names: readonly string[]): string {
-  return `${firstOf(names.map(displayName), LISTED)} got an owner in the meantime. Untick ${names.length === 1 ? 'it' : 'them'}; nothing changed.`;
+  return `${joinFirst(names.map(displayName), LISTED)} got an owner in the meantime. Untick ${names.length === 1 ? 'it' : 'them'}; nothing changed.`;
 }

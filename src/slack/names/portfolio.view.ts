@@ -17,7 +17,7 @@ import {
   count,
   escapeText,
   type Fact,
-  firstOf,
+  joinFirst,
   fitsMenu,
   lines,
   type Message,
@@ -232,7 +232,7 @@ const SHOWN_OWNERS = 5;
 export function ownersIssueText(issue: OwnersIssue): string {
   switch (issue.code) {
     case 'no_members':
-      return `An owner must be a member of this workspace, not a guest, a bot or a deactivated account. No member has the id ${firstOf(issue.owners, SHOWN_OWNERS)}. Fix it; nothing changed.`;
+      return `An owner must be a member of this workspace, not a guest, a bot or a deactivated account. No member has the id ${joinFirst(issue.owners, SHOWN_OWNERS)}. Fix it; nothing changed.`;
     case 'too_many_new':
       return `At most ${issue.limit} new owners at a time, because each is looked up in Slack. Split the list; nothing changed.`;
     case 'unconfirmed':

@@ -137,7 +137,7 @@ const SEQUENCE: readonly IncidentKind[] = [
   'owner',
 ];
 /** Kinds made obsolete by another. */
-const OVERTAKEN: Readonly<Partial<Record<IncidentKind, readonly IncidentKind[]>>> = {
+const OBSOLETED_BY: Readonly<Partial<Record<IncidentKind, readonly IncidentKind[]>>> = {
   registrar: ['pending_transfer', 'lock'],
   unregistered: [
     'pending_transfer',
@@ -157,7 +157,7 @@ export function runbookLines(
   kinds: readonly IncidentKind[],
   { isElsewhere, registrar, hasService }: RunbookName,
 ): string[] {
-  const overtaken = new Set(kinds.flatMap((kind) => OVERTAKEN[kind] ?? []));
+  const overtaken = new Set(kinds.flatMap((kind) => OBSOLETED_BY[kind] ?? []));
   const runbooks = SEQUENCE.filter((kind) => kinds.includes(kind) && !overtaken.has(kind)).map(
     (kind) => RUNBOOKS[kind],
   );

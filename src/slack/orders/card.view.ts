@@ -47,7 +47,7 @@ import {
   count,
   escapeText,
   type Fact,
-  firstOf,
+  joinFirst,
   header,
   LIMITS,
   lines,
@@ -101,7 +101,7 @@ import {
   resultText,
   retryButtons,
   reviewButton,
-  saidUntil,
+  paidUntilText,
   sentLines,
   shortHash,
   stateIcon,
@@ -160,7 +160,7 @@ function waitingCard(order: Order, briefing: CardBriefing, isWhole: boolean): Me
     header(title),
     section(
       ...waitingLines(order, briefing),
-      askedLine(order),
+      requestedLine(order),
       ...timeLines(order, history),
       ...questionLines(history),
       ...contentLines(order, briefing),
@@ -227,16 +227,16 @@ export function cardTitle(
   const shown = cost ?? approved ?? asked;
   const price = shown === undefined || shown.sums.length === 0 ? '' : ` · about ${amountsText(shown.sums)}`;
   const demo = isDemoContext(order.account.context) ? 'DEMO · ' : '';
-  const charge = { yes: price, assumed: price, not_stated: ' · cost not stated', no: '' }[chargeOf(order)];
-  return `${demo}${orderTitle(order, tenseOf(order))}${charge}`;
+  const charge = { yes: price, assumed: price, not_stated: ' · cost not stated', no: '' }[worstCharge(order)];
+  return `${demo}${orderTitle(order, cardTense(order))}${charge}`;
 }
 
 /** Accepted or partly done orders aren't shown as done. */
-function tenseOf(order: Order): 'to do' | 'done' {
+function cardTense(order: Order): 'to do' | 'done' {
   return order.state === 'SUCCEEDED' && !isOnlyAccepted(order, order.state) ? 'done' : 'to do';
 }
 
-function chargeOf({ task, items }: Order): Charge {
+function worstCharge({ task, items }: Order): Charge {
   return findTask(task).charge(items.map(({ name }) => name));
 }
 
@@ -265,7 +265,7 @@ function alternatives(whom: readonly string[]): string {
 }
 
 /** `@Alice: “client paid”`. *Details* has the full reason. */
-function askedLine({ requesterId, reason }: Order): string {
+function requestedLine({ requesterId, reason }: Order): string {
   return reason === undefined
     ? `${mention(requesterId)} requested it`
     : `${mention(requesterId)}: “${cutToLines(quote(reason, 1_000), QUOTED_LINES)}”`;
@@ -323,7 +323,7 @@ function contentLines(order: Order, briefing: Briefing): string[] {
     // The title cuts a long name.
     names.length === 1 && title.length > LIMITS.headerText && names[0],
     names.length > 1 &&
-      (names.join(', ').length <= CONTENT_LENGTH ? names.join(', ') : firstOf(names, SHOWN_NAMES)),
+      (names.join(', ').length <= CONTENT_LENGTH ? names.join(', ') : joinFirst(names, SHOWN_NAMES)),
     asked !== '' && (asked.length <= CONTENT_LENGTH ? asked : 'Press *Details* to see what will be sent'),
   ]);
 }
@@ -372,7 +372,7 @@ function unusualFacts(
     term: term === undefined ? [] : termWarnings(term),
     incidents: briefing.incidents.map(openIncidentLine),
     impact: impactFindings(briefing),
-    past: [pastLine(briefing)],
+    past: [lastChangeLine(briefing)],
     restore: restoreLines(order, briefing),
   };
 }
@@ -398,7 +398,7 @@ function waitsForRoom({ decision, history }: Briefing): boolean {
 }
 
 function priceLines(order: Order, { cost }: Briefing): string[] {
-  const charge = chargeOf(order);
+  const charge = worstCharge(order);
   // The title says that a cost isn't stated.
   if (charge === 'no' || charge === 'not_stated' || cost?.unknown === 0) return [];
   if (cost === undefined || cost.sums.length === 0)
@@ -417,7 +417,7 @@ function notesOf({ task, items }: Order) {
 }
 
 /** `Renewed a week ago, for about €36.00`: a recent payment would be lost or repeated. */
-export function pastLine({ last, now }: DraftBriefing): string | undefined {
+export function lastChangeLine({ last, now }: DraftBriefing): string | undefined {
   const at = last?.order.closedAt;
   if (last === undefined || at === undefined) return undefined;
   const days = Math.floor((now.getTime() - at.getTime()) / DAY_MS);
@@ -511,7 +511,7 @@ function formatSending(order: Order, { decision, statement }: Briefing): string 
 
 /** Price, period and system. Free tasks need no mention. */
 export function moneyFacts(order: Order, briefing: Briefing): Fact[] {
-  const charge = chargeOf(order);
+  const charge = worstCharge(order);
   return [
     ['Costs money', CHARGES[charge]],
     ['Price', charge === 'no' ? undefined : priceText(briefing)],
@@ -598,16 +598,16 @@ function partsOf(
     case 'SUCCEEDED': {
       const [item, ...others] = order.items;
       const next = item === undefined || others.length > 0 ? [] : nextSteps(order, item);
-      return tenseOf(order) === 'done'
-        ? [people, ...saidUntil(order).map((until) => `now until ${until}`), ...next]
+      return cardTense(order) === 'done'
+        ? [people, ...paidUntilText(order).map((until) => `now until ${until}`), ...next]
         : [state, ...next, people];
     }
     case 'CANCELLED': {
-      const stop = stopOf(history);
+      const stop = findStop(history);
       return [state, stop === undefined ? asked : `${asked}, ${stoppedText(stop)}`];
     }
     case 'FAILED':
-      return [state, people, ...failureOf(order)];
+      return [state, people, ...failureLines(order)];
     default:
       return [state, people, ...formatWait(order, history)];
   }
@@ -630,7 +630,7 @@ const NOT_AGAIN =
   'It won’t be sent again automatically. Check with the domain service, then mark it as done or failed.';
 
 /** For a single name. */
-function failureOf({ items }: Order): string[] {
+function failureLines({ items }: Order): string[] {
   const [item, ...others] = items;
   return item?.result === undefined || others.length > 0 ? [] : [briefResult(item)];
 }
@@ -640,7 +640,7 @@ function formatStateShort(order: Order, history: readonly HistoryEvent[]): strin
   if (paused !== undefined) return paused;
   if (order.state === 'APPROVED' && waitsUntil(order) !== undefined) return 'Waiting for a retry';
   if (waitsForScheduledTime(order) && order.sendAfter !== undefined) return timeText(order.sendAfter);
-  if (order.state !== 'CANCELLED' || stopOf(history) === undefined) return stateWords(order);
+  if (order.state !== 'CANCELLED' || findStop(history) === undefined) return stateWords(order);
   // A request refused for load was still sent.
   return order.items.some(({ attempts }) => attempts > 0)
     ? 'Stopped, nothing was carried out'
@@ -648,7 +648,7 @@ function formatStateShort(order: Order, history: readonly HistoryEvent[]): strin
 }
 
 /** Set if a person stopped the order before anything was carried out. */
-function stopOf(history: readonly HistoryEvent[]): HistoryEventOf<'stopped'> | undefined {
+function findStop(history: readonly HistoryEvent[]): HistoryEventOf<'stopped'> | undefined {
   const stop = history.findLast((event) => event.kind === 'stopped');
   return stop?.state === 'CANCELLED' ? stop : undefined;
 }

@@ -4,7 +4,7 @@ import type { Impact } from '../../names/impact.ts';
 import type { Order } from '../../orders/order.ts';
 import { findTask } from '../../orders/tasks.ts';
 import { actions, context, escapeText, lines, type Message, message } from '../kit/blocks.ts';
-import { accountLine, pastLine, restoreLines, systemText } from './card.view.ts';
+import { accountLine, lastChangeLine, restoreLines, systemText } from './card.view.ts';
 import { impactWarnings } from './impact.view.ts';
 import { orderButton, orderTitle } from './order.view.ts';
 import { commonFacts } from './statement.view.ts';
@@ -32,7 +32,7 @@ export function confirmMessage(order: Order, briefing: DraftBriefing, impact?: I
     ...commonFacts(briefing.statement).map(([label, value]) => `${label}: ${value.replaceAll('\n', ', ')}`),
     ...(impact === undefined ? [] : impactWarnings(impact)),
     accountLine(order),
-    pastLine(briefing),
+    lastChangeLine(briefing),
     ...noteLines,
     ...restorable,
   ];

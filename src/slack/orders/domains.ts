@@ -73,7 +73,7 @@ const createForm = orderForm({
   presets: () => ({ confirmOrder: [CONFIRMED] }),
   recalls: recallDelegation,
   recallsFrom: ['create', 'transfer'],
-  asksOwner: true,
+  needsOwnerQuestion: true,
   presetKinds: ['contacts', 'nameservers'],
 });
 
@@ -91,7 +91,7 @@ export const transferForm = orderForm({
   secretField: AUTH,
   recalls: recallDelegation,
   recallsFrom: ['transfer', 'create'],
-  asksOwner: true,
+  needsOwnerQuestion: true,
   presetKinds: ['contacts', 'nameservers'],
 });
 

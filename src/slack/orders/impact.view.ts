@@ -3,7 +3,7 @@ import type { Dependency } from '../../names/dependents.ts';
 import type { FactName } from '../../names/facts.ts';
 import type { Impact, ImpactDifference, ImpactItem, Severity } from '../../names/impact.ts';
 import { displayName } from '../../zones/names.ts';
-import { count, escapeText, firstOf, moment, truncateMarkup } from '../kit/blocks.ts';
+import { count, escapeText, joinFirst, moment, truncateMarkup } from '../kit/blocks.ts';
 import { briefList, FACT_LABELS, formatList, formatValue, UNSEEN_REASONS } from '../names/facts.view.ts';
 
 /* Impact texts for requesters and approvers: worst first; missing data is reported as such. */
@@ -32,7 +32,7 @@ const WHOLE: Wording = {
 
 const BRIEF: Wording = {
   list: briefList,
-  facts: (facts) => firstOf([...new Set(facts.map((fact) => BRIEF_LABELS[fact] ?? FACT_LABELS[fact]))], 2),
+  facts: (facts) => joinFirst([...new Set(facts.map((fact) => BRIEF_LABELS[fact] ?? FACT_LABELS[fact]))], 2),
   most: 2,
 };
 
@@ -196,7 +196,7 @@ export function namesOf(
   most: number,
 ): string {
   const names = found.names.map((name) => escapeText(displayName(name)));
-  return firstOf(names, most, found.count);
+  return joinFirst(names, most, found.count);
 }
 
 function verb(hosts: readonly string[], one: string, several: string): string {

@@ -12,7 +12,7 @@ import { currentCost } from '../../approvals/briefing.ts';
 import { denyOrder, refusalToDeny } from '../../approvals/deny.ts';
 import { askRequester, cancelOrder, refusalToAsk } from '../../approvals/pending.ts';
 import { needsTypedName } from '../../names/impact.ts';
-import { impactTaskOf } from '../../names/name-orders.ts';
+import { toImpactTask } from '../../names/name-orders.ts';
 import { BULK_TASKS } from '../../orders/bulk/columns.ts';
 import { type BulkRow, MAX_ROWS } from '../../orders/bulk/read-csv.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
@@ -31,7 +31,7 @@ import { loadVisible } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { offerLink } from '../approvals/signing/offer-link.ts';
 import { findingLines } from '../bulk/bulk.view.ts';
-import { placePlan } from '../bulk/bulk-plan.ts';
+import { savePlan } from '../bulk/bulk-plan.ts';
 import {
   type ActionCall,
   type Feature,
@@ -39,7 +39,7 @@ import {
   formOrigin,
   type Interaction,
   type Submitted,
-  viewerOf,
+  toViewer,
 } from '../feature.ts';
 import { escapeText, lines, type Message, section, textMessage, wholeLines } from '../kit/blocks.ts';
 import {
@@ -48,7 +48,7 @@ import {
   type FormOrigin,
   type FormValues,
   fieldsOf,
-  neededReason,
+  requiredReason,
   noticeView,
   readForm,
   reasonField,
@@ -78,7 +78,7 @@ import {
   UNDO_REQUESTED,
   undoReason,
 } from './order-buttons.view.ts';
-import { detailsActions, whereAllIsShown } from './order-details.ts';
+import { detailsActions, requireFullView } from './order-details.ts';
 import { valuesFromInput } from './order-form.ts';
 import { waitForCard } from './order-posts.ts';
 import { notPlacedMessage, outcomeMessage } from './order-reply.ts';
@@ -137,10 +137,10 @@ async function undo(call: ActionCall): Promise<void> {
 
 async function confirm(call: ActionCall): Promise<void> {
   const { orders } = call.context;
-  const order = await loadVisible(orders, viewerOf(call), call.value);
+  const order = await loadVisible(orders, toViewer(call), call.value);
   if (order?.state === 'DRAFT' && (await mustTypeName(call, order))) {
     // The form shows the current impact.
-    await call.context.names.impacts.atRequest(order);
+    await call.context.names.impacts.assessAtRequest(order);
     return openForm(call, confirmForm, formOrigin(call, order.id));
   }
   await call.respond(await confirmedMessage(call, await confirmOrder(orders, call.value, call.person.id)));
@@ -159,7 +159,7 @@ async function confirmedMessage(call: Interaction, outcome: ConfirmOutcome): Pro
 /** Typing the name is required for tasks that can lose it, and if the impact is unknown. */
 async function mustTypeName({ context }: Interaction, order: Order): Promise<boolean> {
   if (isManyLost(order)) return true;
-  if (order.items.length !== 1 || impactTaskOf(order.task) === undefined) return false;
+  if (order.items.length !== 1 || toImpactTask(order.task) === undefined) return false;
   const impact = await context.names.impacts.asked(order);
   return impact === undefined || needsTypedName(impact);
 }
@@ -194,7 +194,7 @@ const confirmForm: FormFeature<'confirm'> = {
     fields: fieldsOf(retyped),
   },
   async render(call, origin) {
-    const order = await loadVisible(call.context.orders, viewerOf(call), origin.subject ?? '');
+    const order = await loadVisible(call.context.orders, toViewer(call), origin.subject ?? '');
     if (order === undefined) return {};
     const title = section(`*${escapeText(orderTitle(order))}?*`);
     if (isManyLost(order))
@@ -207,15 +207,15 @@ const confirmForm: FormFeature<'confirm'> = {
   },
   async submit(call): Promise<Submitted> {
     const { orders } = call.context;
-    const order = await loadVisible(orders, viewerOf(call), call.origin.subject ?? '');
-    const errors = retypingErrors(order, call.values);
+    const order = await loadVisible(orders, toViewer(call), call.origin.subject ?? '');
+    const errors = retypeErrors(order, call.values);
     if (errors !== undefined) return { errors };
     const confirmed = await confirmOrder(orders, call.origin.subject ?? '', call.person.id);
     return { say: await confirmedMessage(call, confirmed) };
   },
 };
 
-function retypingErrors(order: Order | undefined, values: FormValues): FieldErrors | undefined {
+function retypeErrors(order: Order | undefined, values: FormValues): FieldErrors | undefined {
   const isMany = order !== undefined && isManyLost(order);
   const read = readForm(isMany ? retypedOfMany : retyped, values);
   if ('errors' in read) return read.errors;
@@ -256,7 +256,7 @@ async function retryRows(call: ActionCall, order: Order, rows: readonly BulkRow[
   const task = BULK_TASKS.find((each) => each === order.task);
   if (task === undefined) throw new Error(`order ${order.id} has rows, and ${order.task} takes none`);
   const origin = { channelId: order.channelId, threadTs: order.threadTs, retryOf: order.id };
-  const placed = await placePlan(call, origin, { task, rows, bad: [], reason: order.reason });
+  const placed = await savePlan(call, origin, { task, rows, bad: [], reason: order.reason });
   if ('say' in placed) await call.respond(placed.say);
 }
 
@@ -275,7 +275,7 @@ async function reveal(call: ActionCall): Promise<void> {
 /** In a view, or as a file if too long. */
 async function showAnswers(call: ActionCall): Promise<void> {
   const { orders } = call.context;
-  const order = await loadVisible(orders, viewerOf(call), call.value);
+  const order = await loadVisible(orders, toViewer(call), call.value);
   if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
   const answers = await orders.store.answers(order.id, 'system');
   if (answers.length === 0) return call.respond(NOTHING_MORE_SAID);
@@ -293,7 +293,7 @@ async function aboutOrder(
   more: (call: Interaction, order: Order) => readonly KnownBlock[] = () => [],
 ) {
   const [orderId = ''] = subject.split(':');
-  const order = await loadVisible(call.context.orders, viewerOf(call), orderId);
+  const order = await loadVisible(call.context.orders, toViewer(call), orderId);
   if (order === undefined) return {};
   const cost = order.state === 'PENDING' ? await currentCost(call.context.orders, order) : undefined;
   return {
@@ -348,7 +348,7 @@ const approveForm = reasonForm(
   reasonField('Shown in the thread and the audit log.', 'Comment'),
 );
 
-const EMERGENCY_REASON = neededReason(
+const EMERGENCY_REASON = requiredReason(
   'Sent to everyone who could have approved; shown in the thread and the audit log.',
   'Why can’t it wait?',
 );
@@ -407,7 +407,7 @@ function openAbout(
   subjectOf = ({ id }: Order) => id,
 ) {
   return async (call: ActionCall): Promise<void> => {
-    const order = await loadVisible(call.context.orders, viewerOf(call), call.value);
+    const order = await loadVisible(call.context.orders, toViewer(call), call.value);
     if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
     const refusal = await refusalFor(call.context.orders, order, call.person.id);
     if (refusal !== undefined) return call.respond(refusalText(refusal));
@@ -423,14 +423,14 @@ export const orderButtons = {
   forms: [confirmForm, approveForm, breakGlassForm, askForm, denyForm, resolveForm],
   actions: [
     ...detailsActions,
-    { id: 'order_approve', run: whereAllIsShown(changing(approveOrder, approvedText)) },
+    { id: 'order_approve', run: requireFullView(changing(approveOrder, approvedText)) },
     {
       id: 'order_approve_comment',
-      run: whereAllIsShown(openAbout(approveForm, refusalToApprove)),
+      run: requireFullView(openAbout(approveForm, refusalToApprove)),
     },
     {
       id: 'order_break_glass',
-      run: whereAllIsShown(openAbout(breakGlassForm, refusalToBreakGlass)),
+      run: requireFullView(openAbout(breakGlassForm, refusalToBreakGlass)),
     },
     {
       id: 'order_sign_off',

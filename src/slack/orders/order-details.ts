@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { refusalToApprove } from '../../approvals/approve.ts';
 import { loadBriefing } from '../../approvals/briefing.ts';
 import { loadVisible } from '../../orders/visibility.ts';
-import { pagesOpened, rowsShownTo } from '../bulk/plan-rows.ts';
-import { type Action, type ActionCall, formOrigin, isAdmin, viewerOf } from '../feature.ts';
+import { openedPagesPlace, sawAllRows } from '../bulk/plan-rows.ts';
+import { type Action, type ActionCall, formOrigin, isAdmin, toViewer } from '../feature.ts';
 import { updateOpenView } from '../refresh-form.ts';
 import { ROWS_UNSEEN } from './order-buttons.view.ts';
 import { DETAILS_VIEW, orderDetailsView } from './order-details.view.ts';
@@ -15,7 +15,7 @@ import { refusalText } from './refusal.view.ts';
 /** @param note why another click opened it */
 async function showDetails(call: ActionCall, page: number, note?: string): Promise<void> {
   const { context, person, view } = call;
-  const order = await loadVisible(context.orders, viewerOf(call), call.value);
+  const order = await loadVisible(context.orders, toViewer(call), call.value);
   if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
   const [briefing, refusal] = await Promise.all([
     loadBriefing(context, order),
@@ -31,28 +31,28 @@ async function showDetails(call: ActionCall, page: number, note?: string): Promi
       if (order.bulk !== undefined)
         await context.notifications.record(
           { kind: 'order', id: order.id },
-          pagesOpened(person.id, call.channelId),
+          openedPagesPlace(person.id, call.channelId),
         );
     },
   });
 }
 
 /** A plan's file immediately follows its card. Slack waits 3 seconds. */
-const FILE_WAITS = 10;
+const MAX_FILE_WAITS = 10;
 const FILE_WAIT_MS = 150;
 
 /** Whether the clicking person could see every row. */
-async function couldSeeAll(call: ActionCall): Promise<boolean> {
+async function sawAll(call: ActionCall): Promise<boolean> {
   const { context, person, channelId, view } = call;
   if (view?.form === DETAILS_VIEW) return true;
   // Few orders have rows.
-  const order = await loadVisible(context.orders, viewerOf(call), call.value);
+  const order = await loadVisible(context.orders, toViewer(call), call.value);
   if (order === undefined) return false;
   if (order.bulk === undefined) return true;
-  for (let waits = 0; waits < FILE_WAITS; waits += 1) {
+  for (let waits = 0; waits < MAX_FILE_WAITS; waits += 1) {
     const known = await context.notifications.read({ kind: 'order', id: order.id });
     const shown =
-      known === undefined ? 'yes' : rowsShownTo(order, currentMessages(known), person.id, channelId);
+      known === undefined ? 'yes' : sawAllRows(order, currentMessages(known), person.id, channelId);
     if (shown !== 'soon') return shown === 'yes';
     await sleep(FILE_WAIT_MS);
   }
@@ -60,9 +60,9 @@ async function couldSeeAll(call: ActionCall): Promise<boolean> {
 }
 
 /** Approves or resumes. People who couldn't see everything see it first. */
-export function whereAllIsShown(run: Action['run']): Action['run'] {
+export function requireFullView(run: Action['run']): Action['run'] {
   return async (call) => {
-    if (await couldSeeAll(call)) return run(call);
+    if (await sawAll(call)) return run(call);
     await showDetails(call, 1, ROWS_UNSEEN);
   };
 }

@@ -29,7 +29,7 @@ import { accountChangedText, retriedMessage } from './asking.view.ts';
 import { type FieldProblem, fieldProblems, issueText, notOfferedText } from './input-issue.view.ts';
 import { interfaceNote, TIES } from './interface.view.ts';
 import { outcomeMessage, timeErrors } from './order-reply.ts';
-import { placeFromForm, refusalOfAccount, refusalOfPolicy } from './ordering.ts';
+import { requestFromForm, refusalOfAccount, refusalOfPolicy } from './ordering.ts';
 
 /* The form of a task's order. Filled from the command and the person's last order, with field errors on submission. */
 
@@ -57,7 +57,7 @@ export interface OrderFormDeclaration {
   readonly secretField?: SecretField;
   readonly presetKinds?: readonly PresetKind[];
   /** Asks who owns the name and why the team has it. */
-  readonly asksOwner?: true;
+  readonly needsOwnerQuestion?: true;
 }
 
 type SecretRead = { readonly secret: Secret | undefined } | { readonly problem: string };
@@ -80,7 +80,7 @@ export function readSecret(typed: string): SecretRead {
 }
 
 /** Kept with the order, never sent. */
-const OWNED = z.object({
+const OWNERSHIP = z.object({
   owner: ownerField({
     label: 'Owner in the team',
     hint: 'Asked before the name expires whether you still need it.',
@@ -89,11 +89,11 @@ const OWNED = z.object({
 });
 
 /** Never part of a task's input. */
-const REASONED = z.object({ reason: reasonField('Shown to the approvers.') });
-const TIMED = REASONED.extend({ send_at: sendAtField });
+const REASON_FIELD = z.object({ reason: reasonField('Shown to the approvers.') });
+const TIMED = REASON_FIELD.extend({ send_at: sendAtField });
 
 /** An auth code can't be scheduled. */
-const extrasOf = (task: OrderTaskName) => (task === 'authcode' ? REASONED : TIMED);
+const extraFields = (task: OrderTaskName) => (task === 'authcode' ? REASON_FIELD : TIMED);
 
 /** Shown if the account supports both interfaces and no other field decides. */
 function interfaceField(hint: string) {
@@ -158,8 +158,8 @@ function fieldsFor(
 ): readonly Field[] {
   return [
     ...fieldsOf(declaredFor(options, reach, values)),
-    ...(options.asksOwner ? fieldsOf(OWNED) : []),
-    ...fieldsOf(extrasOf(options.task)),
+    ...(options.needsOwnerQuestion ? fieldsOf(OWNERSHIP) : []),
+    ...fieldsOf(extraFields(options.task)),
   ];
 }
 
@@ -169,7 +169,7 @@ function presetsFor(
   { person }: Interaction,
   account: Account | undefined,
 ): FormValues {
-  return { ...options.presets?.(account), ...(options.asksOwner && { owner: person.id }) };
+  return { ...options.presets?.(account), ...(options.needsOwnerQuestion && { owner: person.id }) };
 }
 
 function inputOf(options: OrderFormDeclaration, values: FormValues): unknown {
@@ -183,7 +183,7 @@ function inputOf(options: OrderFormDeclaration, values: FormValues): unknown {
   return options.input?.(input) ?? input;
 }
 
-function reachOf(
+function accountReach(
   { task }: OrderFormDeclaration,
   { context }: Interaction,
   account: Account | undefined,
@@ -202,7 +202,7 @@ async function render(
   const { task, interfaces } = options;
   const { words, constraints } = findTask(task);
   const account = await call.orderAccount();
-  const reach = reachOf(options, call, account);
+  const reach = accountReach(options, call, account);
   const presets = presetsFor(options, call, account);
   const shown = { ...presets, ...(await recall(call, account, options, values)), ...values };
   const offered = await presetField(call, options.presetKinds ?? []);
@@ -236,19 +236,19 @@ async function submit(options: OrderFormDeclaration, call: SubmissionCall): Prom
   }
   const refusal = await refusalOfAccount(call, options.task, account);
   if (refusal !== undefined) return { say: refusal };
-  const fields = fieldsFor(options, reachOf(options, call, account), call.values);
+  const fields = fieldsFor(options, accountReach(options, call, account), call.values);
   // An absent field wasn't touched.
   const typed = { ...presetsFor(options, call, account), ...call.values };
-  return placeTyped(options, call, fields, pick(typed, ...fields.map(({ name }) => name)));
+  return requestTyped(options, call, fields, pick(typed, ...fields.map(({ name }) => name)));
 }
 
-async function placeTyped(
+async function requestTyped(
   options: OrderFormDeclaration,
   call: SubmissionCall,
   fields: readonly Field[],
   values: FormValues,
 ): Promise<Submitted> {
-  const { secret, problems: secretProblems } = secretOf(values, options.secretField);
+  const { secret, problems: secretProblems } = readSecretField(values, options.secretField);
   const problems = [...fields.flatMap((field) => choiceProblems(field, values)), ...secretProblems];
   if (problems.length > 0) {
     return { errors: errorsByField([...problems, ...otherProblems(options, values, problems)]) };
@@ -257,7 +257,7 @@ async function placeTyped(
   if ('errors' in reasoned) return reasoned;
   const owned = await readOwnership(options, call, values);
   if ('errors' in owned) return owned;
-  const outcome = await placeFromForm(call, call.origin, {
+  const outcome = await requestFromForm(call, call.origin, {
     task: options.task,
     input: inputOf(options, values),
     reason: reasoned.value.reason,
@@ -275,12 +275,12 @@ async function placeTyped(
 }
 
 async function readOwnership(
-  { asksOwner }: OrderFormDeclaration,
+  { needsOwnerQuestion }: OrderFormDeclaration,
   { context }: Interaction,
   values: FormValues,
 ): Promise<{ readonly ownership?: Ownership } | { readonly errors: FieldErrors }> {
-  if (asksOwner === undefined) return {};
-  const read = readForm(OWNED, values);
+  if (needsOwnerQuestion === undefined) return {};
+  const read = readForm(OWNERSHIP, values);
   if ('errors' in read) return read;
   const { owner, note } = read.value;
   const issue = await ownerIssue(context, owner);
@@ -325,7 +325,7 @@ function choiceProblems(field: Field, values: FormValues): FieldProblem[] {
   return [{ field: field.name, problem: notOfferedText(field.options ?? []) }];
 }
 
-function secretOf(
+function readSecretField(
   values: FormValues,
   field: SecretField | undefined,
 ): { readonly secret?: Secret | undefined; readonly problems: readonly FieldProblem[] } {

@@ -13,7 +13,7 @@ import type { ClaimedSubject, NotificationStore, PostedMessage } from '../../out
 import { type RequirementPeople, notifiedIds } from '../../policy/policy.ts';
 import { isRuled } from '../approvals/decision.view.ts';
 import { emergencyNotice, emergencyRecipients } from '../approvals/emergency.view.ts';
-import { notSignedNotice, unsignedPartsOf } from '../approvals/not-signed.view.ts';
+import { notSignedNotice, findSigningDifferences } from '../approvals/not-signed.view.ts';
 import {
   type NotifiedPerson,
   notifiedPeople,
@@ -26,7 +26,7 @@ import type { ShownCard, SlackContext } from '../context.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { isDirectMessage } from '../kit/mrkdwn.ts';
 import { isAnnouncedInForce, mandateReply } from '../mandates/mandate.view.ts';
-import { waitsForItsDay } from '../mandates/mandate-day.ts';
+import { waitsForDayMessage } from '../mandates/mandate-day.ts';
 import { overBudgetReply, waitsForAdminAlone } from '../money/budget.view.ts';
 import { repricedReply } from '../money/price.view.ts';
 import {
@@ -36,7 +36,7 @@ import {
   type SendNotification,
   type WantedNotification,
 } from '../outbound/notify.ts';
-import { unmentioning } from '../outbound/plain-names.ts';
+import { dropMentions } from '../outbound/plain-names.ts';
 import { type CardBriefing, noPlaceHint, orderCard, type UndoOffer } from './card.view.ts';
 import { logDiffersNotice } from './log-differs.view.ts';
 import { type NotifiedPeople, notifiedText } from './order.view.ts';
@@ -50,8 +50,8 @@ export function createOrderPlanner(context: SlackContext): NotificationPlanner {
     const repeatAt = pauseOf(claim.id, now());
     if (repeatAt !== undefined) return { repeatAt, isDeferred: true };
     const found = await context.orders.store.loadWithHistory(claim.id, 'system');
-    if (found === undefined || !wasAskedFor(found.history)) return undefined;
-    if (waitsForItsDay(found.order))
+    if (found === undefined || !wasRequested(found.history)) return undefined;
+    if (waitsForDayMessage(found.order))
       return { repeatAt: new Date(now().getTime() + DAY_WAIT_MS), isDeferred: true };
     noteShown(found.order, now());
     const posted = currentMessages(claim);
@@ -110,14 +110,14 @@ export async function adoptCard(
     readonly now: () => Date;
   },
   orderId: string,
-  { channelId, ts, shownTo }: ShownCard,
+  { channelId, ts, readersShown }: ShownCard,
 ): Promise<void> {
   const order = await orders.load(orderId, 'system');
   if (order === undefined) return;
   // If the bot can't post in the channel, the card itself is with the requester.
   const isCard =
-    channelId === order.channelId || (isDirectMessage(channelId) && shownTo === order.requesterId);
-  const purposes = isCard ? [CARD, `${COPY}${ts}`] : [CARD, copyPurpose(channelId, shownTo), `${COPY}${ts}`];
+    channelId === order.channelId || (isDirectMessage(channelId) && readersShown === order.requesterId);
+  const purposes = isCard ? [CARD, `${COPY}${ts}`] : [CARD, copyPurpose(channelId, readersShown), `${COPY}${ts}`];
   await notifications.adopt({ kind: 'order', id: orderId }, { channelId, ts }, purposes, now());
 }
 
@@ -182,7 +182,7 @@ async function withoutMentions(
   const asking = [...asked, ...(decision?.demand.requirements ?? [])];
   const silent = new Set(await silentPeople(directory, asking));
   for (const requester of requestersOf(order)) silent.delete(requester);
-  return (wanted) => send(unmentioning(directory, wanted, silent));
+  return (wanted) => send(dropMentions(directory, wanted, silent));
 }
 
 /** Direct messages to all possible approvers and other admins about an emergency approval. */
@@ -222,7 +222,7 @@ async function notifyChangedStatement(context: SlackContext, planned: PlannedThr
   };
   const changed = changedStatementOf(order);
   if (changed !== undefined) await tell('statement_changed', () => statementChangedNotice(order, changed));
-  const unsigned = unsignedPartsOf(order);
+  const unsigned = findSigningDifferences(order);
   if (unsigned !== undefined) await tell('not_signed', () => notSignedNotice(order, unsigned));
   const contradicted = planned.history.find(({ kind }) => kind === 'contradicted');
   if (contradicted !== undefined) await tell('contradicted', () => logDiffersNotice(order, contradicted));
@@ -336,7 +336,7 @@ async function sendReplies(
   { order, history, posted, send, thread, since }: PlannedThread,
   replyTo: (entry: OrderLogEntry) => Message | undefined,
 ): Promise<boolean> {
-  const directlyTo = (userId: string) => directMessageTo(directory, userId);
+  const directMessagePlaces = (userId: string) => directMessageTo(directory, userId);
   for (const entry of history) {
     const purpose = replyPurpose(entry);
     const reply = posted.has(purpose) ? undefined : replyTo(entry);
@@ -348,8 +348,8 @@ async function sendReplies(
       version: ONCE,
       since,
       places: [
-        isForOwner ? directlyTo(accountOwner(order)) : async () => thread,
-        directlyTo(order.requesterId),
+        isForOwner ? directMessagePlaces(accountOwner(order)) : async () => thread,
+        directMessagePlaces(order.requesterId),
       ],
       message: () => named(order, reply),
       metadata: metadataOf({ ...order, state: entry.state }),
@@ -374,7 +374,7 @@ async function undoOffer({ names }: SlackContext, order: Order, now: Date): Prom
 }
 
 /** An unconfirmed draft is reported only to its requester. Anything sent was confirmed. */
-function wasAskedFor(history: readonly OrderLogEntry[]): boolean {
+function wasRequested(history: readonly OrderLogEntry[]): boolean {
   return history.some(
     ({ state, kind }) =>
       state !== 'DRAFT' && (kind === 'requested' || kind === 'confirmed' || kind === 'invalidated'),

@@ -1,7 +1,7 @@
 import { loadDraftBriefing } from '../../approvals/briefing.ts';
 import type { RetryOutcome } from '../../orders/retry-button.ts';
 import { canSee } from '../../orders/visibility.ts';
-import { type Interaction, viewerOf } from '../feature.ts';
+import { type Interaction, toViewer } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
 import type { FieldErrors } from '../kit/form.ts';
 import { notRequestedMessage } from './asking.view.ts';
@@ -16,7 +16,7 @@ export async function outcomeMessage(call: Interaction, outcome: RetryOutcome): 
   if (outcome.kind !== 'accepted') return notPlacedMessage(call, outcome);
   if (outcome.order.state !== 'DRAFT') return waitForCard(call, outcome.order);
   const [impact, briefing] = await Promise.all([
-    call.context.names.impacts.atRequest(outcome.order),
+    call.context.names.impacts.assessAtRequest(outcome.order),
     loadDraftBriefing(call.context.orders, outcome.order),
   ]);
   return confirmMessage(outcome.order, briefing, impact);
@@ -36,6 +36,6 @@ export async function notPlacedMessage(
   outcome: Exclude<RetryOutcome, { readonly kind: 'accepted' }>,
 ): Promise<Message> {
   const isSeen =
-    outcome.kind === 'open_already' && (await canSee(call.context.orders, outcome.order, viewerOf(call)));
+    outcome.kind === 'open_already' && (await canSee(call.context.orders, outcome.order, toViewer(call)));
   return notRequestedMessage(outcome, isSeen);
 }

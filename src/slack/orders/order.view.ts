@@ -31,7 +31,7 @@ import {
   count,
   day,
   escapeText,
-  firstOf,
+  joinFirst,
   mention,
   mentionApprover,
   moment,
@@ -115,7 +115,7 @@ export function nextSteps(order: Order, item: OrderItem): string[] {
 }
 
 /** A renewed name's new expiry, by the service. */
-export function saidUntil({ task, items }: Order): string[] {
+export function paidUntilText({ task, items }: Order): string[] {
   const [item, ...others] = items;
   const until = task !== 'renew' || others.length > 0 ? undefined : expiryIn(item?.result?.data);
   return until === undefined ? [] : [day(until)];
@@ -227,7 +227,7 @@ interface Decided {
 
 /** Mentions of approvers; a long list is cut. */
 export function approverList(approvers: readonly string[]): string {
-  return approvers.length === 0 ? 'an approver' : firstOf(approvers.map(mentionApprover), 12);
+  return approvers.length === 0 ? 'an approver' : joinFirst(approvers.map(mentionApprover), 12);
 }
 
 const ITEM_WORDS: Readonly<Record<OrderItem['state'], string>> = {

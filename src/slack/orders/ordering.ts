@@ -29,7 +29,7 @@ export interface OrderInput {
 }
 
 /** Requests an order for the person of an interaction, with their current account. */
-export async function placeOrder(
+export async function requestOrderFor(
   call: Interaction,
   { channelId, threadTs }: FormOrigin,
   { secret, sendAt, ...wish }: OrderInput,
@@ -48,12 +48,12 @@ async function wantedTime({ context, person }: Interaction, text: string | undef
 }
 
 /** Requests the order of a form, which may retry an earlier one. */
-export async function placeFromForm(
+export async function requestFromForm(
   call: Interaction,
   origin: FormOrigin,
   wish: OrderInput,
 ): Promise<RetryOutcome> {
-  if (origin.retryOf === undefined) return placeOrder(call, origin, wish);
+  if (origin.retryOf === undefined) return requestOrderFor(call, origin, wish);
   const { task: _, secret, sendAt, ...given } = wish;
   const { deliveryId } = call;
   const account = await call.orderAccount();
@@ -85,7 +85,7 @@ export async function refusalOfPolicy(
   task: OrderTaskName,
   input: unknown,
 ): Promise<Message | undefined> {
-  const [name, ...others] = findTask(task).namesIn(input);
+  const [name, ...others] = findTask(task).findNames(input);
   const account = await call.orderAccount();
   if (name === undefined || others.length > 0 || account === undefined) return undefined;
   const rules = await rulesRefusing(call.context.orders, {
@@ -102,7 +102,7 @@ export async function orderFromLine(call: CommandCall, task: OrderTaskName, inpu
   const refusal = await refusalOfAccount(call, task);
   if (refusal !== undefined) return call.respond(refusal);
   const { channelId, reason, sendAt } = call;
-  const outcome = await placeOrder(call, { channelId }, { task, input, reason, sendAt });
+  const outcome = await requestOrderFor(call, { channelId }, { task, input, reason, sendAt });
   const message = await outcomeMessage(call, outcome);
   if (message !== undefined) await call.respond(message);
   else if (outcome.kind === 'accepted') await call.respondIfLate(requestedMessage(outcome.order));

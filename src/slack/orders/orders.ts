@@ -12,7 +12,7 @@ import {
   type Feature,
   type Interaction,
   isAdmin,
-  viewerOf,
+  toViewer,
 } from '../feature.ts';
 import { actions, facts, lines, type Message, message, offers } from '../kit/blocks.ts';
 import { pageActions, pageOf, type Turn } from '../kit/pages.ts';
@@ -41,7 +41,7 @@ async function runOrders(call: CommandCall): Promise<void> {
 async function ordersPage(call: Interaction, { of, offset }: Turn): Promise<Message | string> {
   const { filter, title, none } = filterFor(of === '' ? undefined : of, call.person.id);
   const wanted = { ...filter, limit: MAX_LISTED };
-  const found = await visibleOrders(call.context.orders, viewerOf(call), wanted);
+  const found = await visibleOrders(call.context.orders, toViewer(call), wanted);
   return found.length === 0
     ? none
     : ordersMessage(title, pageOf(scheduledFirst(found), offset, ORDERS_SHOWN), of);
@@ -82,7 +82,7 @@ function emergencyButtons(
 async function runOrder(call: CommandCall): Promise<void> {
   const [id] = call.words;
   if (id === undefined) return call.respond(WHICH_ORDER);
-  const order = await loadVisible(call.context.orders, viewerOf(call), id.toLowerCase());
+  const order = await loadVisible(call.context.orders, toViewer(call), id.toLowerCase());
   if (order === undefined) return call.respond(noSuchOrderText(id));
   const briefing = await loadBriefing(call.context, order);
   const card = orderCard(order, briefing);

@@ -1,5 +1,5 @@
 import type { RecordFinding } from '../../orders/record-finding.ts';
-import { day, firstOf } from '../kit/mrkdwn.ts';
+import { day, joinFirst } from '../kit/mrkdwn.ts';
 
 /* Public record findings about a request. */
 
@@ -71,13 +71,13 @@ function nameServersText(shown: {
   if (shown.areRequested) return 'the requested nameservers';
   return shown.nameServers.length === 0
     ? 'no nameservers'
-    : `other nameservers: ${firstOf(shown.nameServers, LISTED)}`;
+    : `other nameservers: ${joinFirst(shown.nameServers, LISTED)}`;
 }
 
 function statusesText({ statuses }: { readonly statuses: readonly string[] }): string {
   return statuses.length === 0
     ? 'no status'
-    : `the status ${firstOf(
+    : `the status ${joinFirst(
         statuses.map((status) => `“${status}”`),
         LISTED,
       )}`;

@@ -20,7 +20,7 @@ import {
   code,
   count,
   escapeText,
-  firstOf,
+  joinFirst,
   lines,
   type Message,
   mention,
@@ -62,7 +62,7 @@ import {
   resultText,
   retryButtons,
   STATES,
-  saidUntil,
+  paidUntilText,
 } from './order.view.ts';
 import { recordFindingText } from './record-finding.view.ts';
 import { doubtText, reopenReasonText, retryReasonText, summaryText } from './summary.view.ts';
@@ -422,7 +422,7 @@ function finishedReply(
 function formatOutcome(order: Order): string {
   const isDone = order.state === 'SUCCEEDED' && !isOnlyAccepted(order, order.state);
   const title = `*${escapeText(orderTitle(order, isDone ? 'done' : 'to do'))}*`;
-  if (isDone) return `${title}${['', ...saidUntil(order)].join(', until ')}${formatPart(order)}.`;
+  if (isDone) return `${title}${['', ...paidUntilText(order)].join(', until ')}${formatPart(order)}.`;
   const words = isOnlyAccepted(order, order.state)
     ? 'accepted by the service, not done yet'
     : (OUTCOME_WORDS[order.state] ?? STATES[order.state].line.toLowerCase());
@@ -467,7 +467,7 @@ function outcomeReply(
       ? []
       : answerButtons(order)),
   ]);
-  const said = [`${icon} ${mention(order.requesterId)}: ${about}`, ...whatFollows(order, approvers)];
+  const said = [`${icon} ${mention(order.requesterId)}: ${about}`, ...keyFacts(order, approvers)];
   const blockId = `result_${order.id}`;
   if (phoneLines(said.join('\n')) <= MOST_LINES.reply - ROW_OF_BUTTONS) {
     const buttons = [...(secret ? [revealButton(order)] : []), ...others];
@@ -492,7 +492,7 @@ function isLost({ result }: OrderItem): boolean {
 }
 
 /** Key facts of a result, most important first. */
-function whatFollows(order: Order, approvers: readonly string[]): string[] {
+function keyFacts(order: Order, approvers: readonly string[]): string[] {
   const [item, ...others] = order.items;
   if (item === undefined || others.length > 0) {
     const file = order.bulk === undefined ? [] : [`${tallyText(order)}: see each row in the file`];
@@ -542,7 +542,7 @@ export function groupLines(order: Order, mostNames: number): string[] {
       .sort((a, b) => b.length - a.length)
       .flatMap((same) => {
         const [first] = same;
-        const names = firstOf(
+        const names = joinFirst(
           same.map(({ name }) => escapeText(itemName(order, name))),
           mostNames,
         );

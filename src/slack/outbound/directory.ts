@@ -290,7 +290,7 @@ async function readActor(
   } catch (error) {
     // Only a signed request from the bot's own workspace admits an unconfirmed person.
     if (!(error instanceof SlackApiError) || homeTeamId === undefined || isForeign) throw error;
-    return saysNoSuchPerson(error) ? stranger : { ...stranger, isMember: true, isConfirmed: false };
+    return isNoSuchPersonError(error) ? stranger : { ...stranger, isMember: true, isConfirmed: false };
   }
 }
 
@@ -299,7 +299,7 @@ async function membership({ people }: Caches, userId: string): Promise<Membershi
     return (await people.get(userId)).isMember ? 'member' : 'left';
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
-    return saysNoSuchPerson(error) ? 'left' : 'unknown';
+    return isNoSuchPersonError(error) ? 'left' : 'unknown';
   }
 }
 
@@ -308,10 +308,10 @@ async function lookUp({ profiles }: Caches, userId: string): Promise<Profile | u
     return await Promise.race([profiles.get(userId), setTimeout(MAX_LOOKUP_MS, undefined, { ref: false })]);
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
-    return saysNoSuchPerson(error) ? { isMember: false } : undefined;
+    return isNoSuchPersonError(error) ? { isMember: false } : undefined;
   }
 }
 
-function saysNoSuchPerson({ kind, code }: SlackApiError): boolean {
+function isNoSuchPersonError({ kind, code }: SlackApiError): boolean {
   return kind === 'refused' && code !== undefined && NO_SUCH_PERSON.has(code);
 }

@@ -1,7 +1,7 @@
 import { Agent } from 'undici';
 import { exchange, HttpExchangeError, type HttpResponse } from '../../http/exchange.ts';
 import type { Secret } from '../../service/secret.ts';
-import { leadsTo } from './response-url.ts';
+import { isOnHost } from './response-url.ts';
 import { rateLimited, SlackApiError, waitOutRateLimits } from './web.ts';
 
 /** Reads an attached file. @throws {SlackApiError} when it can't be read */
@@ -15,7 +15,7 @@ const agent = new Agent();
 
 /** Whether a URL may receive the bot's token. Even a signed delivery must not leak it elsewhere. */
 export function isFileAddress(address: string, apiUrl: string | undefined): boolean {
-  return leadsTo(FILE_HOSTS, address, apiUrl);
+  return isOnHost(FILE_HOSTS, address, apiUrl);
 }
 
 /**

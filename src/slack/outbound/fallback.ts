@@ -1,7 +1,7 @@
 import type { KnownBlock } from '@slack/types';
 import {
   type AnyBlock,
-  asText,
+  blocksToText,
   dropNewBlocks,
   hasNewBlocks,
   LIMITS,
@@ -14,14 +14,14 @@ import { mayBeBlockError, SlackApiError } from './web.ts';
 /** Text of blocks, with their buttons: a card without buttons would be useless. */
 function plainWithButtons(blocks: readonly AnyBlock[]): AnyBlock[] {
   const isButtons = ({ type }: AnyBlock) => type === 'actions';
-  return [...lines(asText(blocks.filter((block) => !isButtons(block)))), ...blocks.filter(isButtons)];
+  return [...lines(blocksToText(blocks.filter((block) => !isButtons(block)))), ...blocks.filter(isButtons)];
 }
 
 /** Replaces refused blocks with text; undefined if Slack didn't name them. */
 function withoutRefused(blocks: readonly AnyBlock[], refusal: unknown): AnyBlock[] | undefined {
   const refused = new Set(refusal instanceof SlackApiError ? refusal.refusedBlocks : []);
   if (refused.size === 0) return undefined;
-  return blocks.flatMap((block, index) => (refused.has(index) ? lines(asText([block])) : [block]));
+  return blocks.flatMap((block, index) => (refused.has(index) ? lines(blocksToText([block])) : [block]));
 }
 
 /** A plainer version of refused content; undefined if unchanged. */
@@ -43,7 +43,7 @@ function plainerBlocks(blocks: readonly AnyBlock[]): readonly Plainer<readonly A
  */
 export function withPlainFallback<T>(message: Message, send: (shown: Message) => Promise<T>): Promise<T> {
   const { text, blocks, textOnlyHint } = message;
-  return firstAccepted(message, send, [
+  return tryInTurn(message, send, [
     ...plainerBlocks(blocks).map(
       (plainer): Plainer<Message> =>
         (refusal) => {
@@ -53,7 +53,7 @@ export function withPlainFallback<T>(message: Message, send: (shown: Message) =>
     ),
     () =>
       blocks.length > 0
-        ? { text: textOnly(asText(blocks).join('\n') || text, textOnlyHint), blocks: [] }
+        ? { text: textOnly(blocksToText(blocks).join('\n') || text, textOnlyHint), blocks: [] }
         : undefined,
   ]);
 }
@@ -69,13 +69,13 @@ export function toPlainView<T>(
   blocks: readonly KnownBlock[],
   send: (blocks: readonly AnyBlock[]) => Promise<T>,
 ): Promise<T> {
-  return firstAccepted<readonly AnyBlock[], T>(blocks, send, [
+  return tryInTurn<readonly AnyBlock[], T>(blocks, send, [
     ...plainerBlocks(blocks),
-    () => lines(asText(blocks)),
+    () => lines(blocksToText(blocks)),
   ]);
 }
 
-async function firstAccepted<Shown, T>(
+async function tryInTurn<Shown, T>(
   whole: Shown,
   send: (shown: Shown) => Promise<T>,
   plainer: readonly Plainer<Shown>[],

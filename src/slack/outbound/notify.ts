@@ -145,7 +145,7 @@ function outcomeOf(pass: Pass, planned: PlanOutcome | undefined): PassOutcome {
 async function bringUpToDate(pass: Pass, wanted: WantedNotification): Promise<SentNotification> {
   const posted = pass.known.get(wanted.purpose);
   const at = posted?.message;
-  if (posted?.shows === shownBy(wanted))
+  if (posted?.shows === storedVersion(wanted))
     return posted.refused === undefined ? { state: 'current', at } : { state: 'refused' };
   if (posted?.dueAt !== undefined && !isOver(posted.dueAt, pass.now()))
     return pending(pass, posted.dueAt, at);
@@ -178,14 +178,14 @@ async function update(
       return pending(pass, new Date(now().getTime() + retryDelayOf(error, 0)), at);
     if (!cannotUpdate(error, since, now())) return putOff(pass, purpose, error, at);
     log.warn({ err: error, ...about(claim), purpose }, 'a message can no longer be updated');
-    const isGone = error.code !== undefined && GONE.has(error.code);
-    if (isGone || wanted.essence === undefined || essenceOf(shows) !== wanted.essence) {
+    const isMessageGone = error.code !== undefined && GONE.has(error.code);
+    if (isMessageGone || wanted.essence === undefined || storedEssence(shows) !== wanted.essence) {
       await notifications.retire(claim, purpose);
       pass.known.delete(purpose);
       return post(pass, wanted);
     }
   }
-  pass.updated.push({ purpose, shows: shownBy(wanted), contentHash: shown });
+  pass.updated.push({ purpose, shows: storedVersion(wanted), contentHash: shown });
   return { state: 'current', at };
 }
 
@@ -215,7 +215,7 @@ async function post(pass: Pass, wanted: WantedNotification): Promise<SentNotific
   if (wanted.mustArrive) return putOff(pass, purpose, refusal ?? new Error('no place is known'), undefined);
   if (refusal !== undefined) {
     const code = refusal.code ?? refusal.kind;
-    await notifications.refuse(claim, { purpose, shows: shownBy(wanted), code });
+    await notifications.refuse(claim, { purpose, shows: storedVersion(wanted), code });
   }
   return { state: 'refused' };
 }
@@ -235,7 +235,7 @@ async function record(
   contentHash: string | undefined,
 ): Promise<PostedMessage> {
   const { purpose } = wanted;
-  const posted = { shows: shownBy(wanted), contentHash, ...at };
+  const posted = { shows: storedVersion(wanted), contentHash, ...at };
   if (!(await notifications.record(claim, { purpose, ...posted })))
     await notifications.record(claim, { purpose: `${purpose}:${at.ts}`, ...posted });
   return at;
@@ -287,7 +287,7 @@ function about(subject: Subject) {
 }
 
 /** Stored version: essence on the first line. */
-function shownBy({ essence, version }: WantedNotification): string {
+function storedVersion({ essence, version }: WantedNotification): string {
   return essence === undefined ? version : `${essence}\n${version}`;
 }
 
@@ -297,7 +297,7 @@ function hashContent({ text, blocks }: Message, metadata: MessageMetadata | unde
     .digest('base64');
 }
 
-function essenceOf(shows: string | undefined): string | undefined {
+function storedEssence(shows: string | undefined): string | undefined {
   return shows?.split('\n', 1)[0];
 }
 

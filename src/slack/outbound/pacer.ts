@@ -78,7 +78,7 @@ export function createPacer(clock: () => number = () => performance.now()): Pace
       const at = now();
       const state = stateOf(method, channel);
       if (state === undefined) return 0;
-      const waitMs = waitOf(state, at, urgency);
+      const waitMs = callDelay(state, at, urgency);
       if (waitMs > 0) return waitMs;
       state.sent = [...state.sent.filter((sentAt) => sentAt > at - state.tier.perMs), at];
       return 0;
@@ -95,13 +95,13 @@ export function createPacer(clock: () => number = () => performance.now()): Pace
     hasRoom(method) {
       const at = now();
       const state = stateOf(method, undefined);
-      return state === undefined || waitOf(state, at, 'background') <= 0;
+      return state === undefined || callDelay(state, at, 'background') <= 0;
     },
   };
 }
 
 /** Delay of a call. Urgent calls wait only after a refusal. */
-function waitOf({ tier, sent, blockedUntil, recoveredAt, refusals }: State, at: number, urgency: Urgency) {
+function callDelay({ tier, sent, blockedUntil, recoveredAt, refusals }: State, at: number, urgency: Urgency) {
   if (at < blockedUntil) return blockedUntil - at;
   const { calls, perMs } = tier;
   if (at < recoveredAt) {

@@ -9,7 +9,7 @@ const MENTION = /<(?:@([UW][A-Z0-9]+)|!subteam\^(S[A-Z0-9]+))(?:\|[^>]*)?>/g;
  * Replaces mentions of people with names, because field errors are plain text. Groups keep their ids: not everyone may
  * see their names.
  */
-export async function withPlainNames(directory: NamingDirectory, text: string): Promise<string> {
+export async function replaceMentions(directory: NamingDirectory, text: string): Promise<string> {
   const ids = new Set([...text.matchAll(MENTION)].flatMap(([, userId]) => userId ?? []));
   const names = await namesOf(directory, [...ids]);
   return text.replace(MENTION, (_all, userId?: string, groupId?: string) =>
@@ -18,7 +18,7 @@ export async function withPlainNames(directory: NamingDirectory, text: string): 
 }
 
 /** A message that names some people without a mention, so that Slack doesn't notify them. */
-export function unmentioning(
+export function dropMentions(
   directory: NamingDirectory,
   wanted: WantedNotification,
   people: ReadonlySet<string>,

@@ -63,7 +63,7 @@ export async function tryPosting(web: SlackWeb, channelId: string): Promise<void
 const permalinkResponse = okResponse.extend({ permalink: z.url() });
 
 /** URL of a message; undefined if Slack doesn't return it. */
-export async function permalinkOf(
+export async function loadPermalink(
   web: SlackWeb,
   { channelId, ts }: PostedMessage,
 ): Promise<string | undefined> {

@@ -13,7 +13,7 @@ const STEP_MS = 15 * MINUTE_MS;
  * @returns undefined if it doesn't wait, or the time zone is unknown
  */
 export function quietUntil(now: Date, timeZone: string | undefined, firstExpiry?: Date): Date | undefined {
-  const clock = timeZone === undefined ? undefined : clockOf(timeZone);
+  const clock = timeZone === undefined ? undefined : localClock(timeZone);
   if (clock === undefined || !isNight(clock(now).hour)) return undefined;
   if (firstExpiry !== undefined && clock(firstExpiry).day <= clock(new Date(now.getTime() + DAY_MS)).day)
     return undefined;
@@ -27,7 +27,7 @@ function isNight(hour: number): boolean {
 }
 
 /** Calendar day (YYYY-MM-DD) and hour. */
-function clockOf(
+function localClock(
   timeZone: string,
 ): ((at: Date) => { readonly day: string; readonly hour: number }) | undefined {
   try {

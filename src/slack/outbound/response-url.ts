@@ -6,11 +6,11 @@ const SLACK_HOSTS: ReadonlySet<string> = new Set(['hooks.slack.com', 'hooks.slac
  * @param apiUrl `SLACK_API_URL`, whose server is allowed too
  */
 export function isSlackAddress(address: string, apiUrl: string | undefined): boolean {
-  return leadsTo(SLACK_HOSTS, address, apiUrl);
+  return isOnHost(SLACK_HOSTS, address, apiUrl);
 }
 
 /** HTTPS on one of the hosts, or the server of `SLACK_API_URL`. */
-export function leadsTo(hosts: ReadonlySet<string>, address: string, apiUrl: string | undefined): boolean {
+export function isOnHost(hosts: ReadonlySet<string>, address: string, apiUrl: string | undefined): boolean {
   if (!URL.canParse(address)) return false;
   const { origin, protocol, host, username, password } = new URL(address);
   if (username !== '' || password !== '') return false;

@@ -19,7 +19,7 @@ import {
   count,
   escapeText,
   facts,
-  firstOf,
+  joinFirst,
   lines,
   type Message,
   mention,
@@ -82,7 +82,7 @@ function unknownText(unknown: Unknown): string {
   }
 }
 
-const unknownsText = (unknowns: readonly Unknown[]) => firstOf(unknowns.map(unknownText), SHOWN_UNKNOWNS);
+const unknownsText = (unknowns: readonly Unknown[]) => joinFirst(unknowns.map(unknownText), SHOWN_UNKNOWNS);
 
 function decidedText({ rule, unknowns }: DecidingRule): string {
   const known = unknowns.length === 0 ? '' : `, which counts against it: unknown ${unknownsText(unknowns)}`;

@@ -34,7 +34,7 @@ import {
 import { pageActions, pageOf } from '../kit/pages.ts';
 import { openForm, opening, renderForm } from '../open-form.ts';
 import { FORMS_WITH_PRESETS, NAMESERVERS } from '../orders/domains.ts';
-import { afterEarlier, refreshing } from '../refresh-form.ts';
+import { updateInOrder, refreshing } from '../refresh-form.ts';
 import {
   PRESET_GONE,
   PRESET_NAME_TAKEN,
@@ -157,7 +157,7 @@ async function fillFromPreset(call: ActionCall): Promise<void> {
   const preset = await find(call, call.value);
   if (view === undefined || feature === undefined || preset === undefined) return;
   const values = { ...view.values, ...preset.fields, preset: preset.id };
-  await afterEarlier(call, view.id, async () => {
+  await updateInOrder(call, view.id, async () => {
     const filled = formView(await renderForm(feature, call, view.origin, values));
     const emptied = filled.blocks.filter(({ block_id: id }) => id === undefined || !(id in preset.fields));
     return [{ ...filled, blocks: emptied }, filled];

@@ -5,8 +5,8 @@ import { HOUR_MS } from '../../lib/duration.ts';
 import type { MessagePlace } from '../../outbox/notifications.ts';
 import type { SlackContext } from '../context.ts';
 import { directMessageTo, type NotificationPlanner } from '../outbound/notify.ts';
-import { unmentioning } from '../outbound/plain-names.ts';
-import { viewOf } from './views.ts';
+import { dropMentions } from '../outbound/plain-names.ts';
+import { buildProposalView } from './views.ts';
 
 /* The question to people who can confirm a proposal, and its outcome. */
 
@@ -36,8 +36,8 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
     const { proposer, proposedAt: since, expiresAt, endedBy, confirmations } = proposal;
     const isOpen = proposal.state === 'proposed';
     const [view, audience, progress, settings] = await Promise.all([
-      viewOf(context, proposal, isOpen && confirmations.length === 0),
-      audienceOf(context, proposal),
+      buildProposalView(context, proposal, isOpen && confirmations.length === 0),
+      loadAudience(context, proposal),
       isOpen ? proposals.progressOf(proposal) : [],
       context.savedSettings(),
     ]);
@@ -45,7 +45,7 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
     const asked = [defaultRequirement(settings, []), ...progress.map(({ requirement }) => requirement)];
     const silent = new Set(await silentPeople(directory, asked));
     silent.delete(proposer);
-    const send: typeof sendAsIs = (wanted) => sendAsIs(unmentioning(directory, wanted, silent));
+    const send: typeof sendAsIs = (wanted) => sendAsIs(dropMentions(directory, wanted, silent));
     const version = isOpen ? `waits ${confirmations.length}` : 'ended';
     const announce = async () => {
       if (view.announced === undefined || reminderChannel === undefined) return;
@@ -67,13 +67,13 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
       return send({ purpose: `${TO}${reader}`, version, since, places, message });
     };
     if (!isOpen) {
-      const shownTo = notifications.flatMap((each) =>
+      const readersShown = notifications.flatMap((each) =>
         each.message === undefined || !each.purpose.startsWith(TO) ? [] : each.purpose.slice(TO.length),
       );
       await announce();
       // In a channel, the proposer sees the outcome there.
-      const needsDirectMessage = endedBy === undefined || endedBy === proposer || shownTo.includes(CHANNEL);
-      for (const reader of new Set([...shownTo, ...(needsDirectMessage ? [] : [proposer])]))
+      const needsDirectMessage = endedBy === undefined || endedBy === proposer || readersShown.includes(CHANNEL);
+      for (const reader of new Set([...readersShown, ...(needsDirectMessage ? [] : [proposer])]))
         await show(reader);
       return undefined;
     }
@@ -87,7 +87,7 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
 }
 
 /** Confirmers of a proposal, and where they are asked. */
-export async function audienceOf(context: SlackContext, proposal: Proposal): Promise<Audience> {
+export async function loadAudience(context: SlackContext, proposal: Proposal): Promise<Audience> {
   const { kind, proposer } = proposal;
   if (kind === 'facts' || kind === 'lapse') return confirmersToNotify(context, proposal);
   return { channels: [], people: await otherAdmins(context, proposer) };

@@ -16,7 +16,7 @@ import type { ProposalView } from './proposal.view.ts';
 /* The words of each kind of proposal. */
 
 /** @param isThorough whether to look up the impact of a name's lapse */
-export async function viewOf(
+export async function buildProposalView(
   context: SlackContext,
   proposal: Proposal,
   isThorough = false,
@@ -48,7 +48,7 @@ export async function proposalMessage(
 ): Promise<Message> {
   const isOpen = proposal.state === 'proposed';
   const [view, locale, progress] = await Promise.all([
-    viewOf(context, proposal),
+    buildProposalView(context, proposal),
     context.directory.localeOf(userId),
     isOpen ? context.proposals.progressOf(proposal) : [],
   ]);

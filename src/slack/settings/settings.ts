@@ -51,7 +51,7 @@ import { channelError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import { proposalBlocks } from '../proposals/admin-proposal.view.ts';
 import { confirmProposal, proposeToAdmins, withdrawProposal } from '../proposals/proposals.ts';
-import { afterEarlier, updateOpenView } from '../refresh-form.ts';
+import { updateInOrder, updateOpenView } from '../refresh-form.ts';
 import {
   ITEMS,
   itemsIn,
@@ -340,7 +340,7 @@ function deciding(decide: (call: ActionCall) => Promise<void>) {
     await decide(call);
     if (call.view?.form !== form.name) return;
     const { id, origin } = call.view;
-    await afterEarlier(call, id, async () => [
+    await updateInOrder(call, id, async () => [
       formView(await renderForm(settingsForm, call, { ...origin, subject: undefined }, {})),
     ]);
   };

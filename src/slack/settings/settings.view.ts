@@ -131,7 +131,7 @@ export function settingLines(changes: readonly SettingChange[]): string[] {
       ({ name, before, after }) =>
         `• ${DISPLAYS.get(name)?.label ?? code(name)}: ${formatValue(name, before)} → ${formatValue(name, after)}`,
     ),
-    ...changes.filter(({ name }) => name === 'approval_tasks').flatMap(freedTasks),
+    ...changes.filter(({ name }) => name === 'approval_tasks').flatMap(noLongerApprovedTasks),
   ];
 }
 
@@ -145,7 +145,7 @@ const DANGERS: readonly {
 ];
 
 /** Warns about tasks that no longer need approval. */
-function freedTasks({ before, after }: SettingChange): string[] {
+function noLongerApprovedTasks({ before, after }: SettingChange): string[] {
   const [waited, waits] = [new Set(before.split(',')), new Set(after.split(','))];
   const freed: readonly OrderTaskName[] = ORDER_TASK_NAMES.filter(
     (task) => waited.has(task) && !waits.has(task),

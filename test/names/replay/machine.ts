@@ -1,11 +1,11 @@
-import { afterSuccess } from '../../../src/expiry/follow.ts';
+import { applySuccess } from '../../../src/expiry/follow.ts';
 import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../../src/expiry/ports.ts';
 import { type DateDoubt, datesAfterLookup, datesAfterTransferConfirmed } from '../../../src/names/dates.ts';
 import { ABSENT, type Observation, seen, unseen } from '../../../src/names/facts.ts';
-import { mergeObservation, type NameHistory, newlySeen } from '../../../src/names/history.ts';
+import { mergeObservation, type NameHistory, findNewValues } from '../../../src/names/history.ts';
 import { afterLookup, type Incident } from '../../../src/names/incident.ts';
-import { evidenceOf } from '../../../src/names/order-evidence.ts';
+import { findProofOrHint } from '../../../src/names/order-evidence.ts';
 import type { SeenAtRegistry } from '../../../src/names/ports.ts';
 import { isUnanswered, type RegistryLookup, readRegistryAnswer } from '../../../src/names/registry-record.ts';
 import { explainChanges, type KnownChange, type NameOrder } from '../../../src/names/unexplained-changes.ts';
@@ -75,7 +75,7 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
         // A name without a record is missing from the parent zone as well.
         last = readRegistryAnswer(step.answer, name, at, ABSENT);
         watched = { ...watched, ...datesAfterLookup(watched, last) };
-        shown.unshift({ at, seen: newlySeen(history, last) });
+        shown.unshift({ at, seen: findNewValues(history, last) });
         return observe(last, at);
       case 'dns': {
         const servers = step.nameServers === undefined ? unseen('timeout') : seen(step.nameServers);
@@ -88,7 +88,7 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
         if (item === undefined) throw new Error('an order has an item');
         orders.push(nameOrderOf(order.id, step));
         if (step.isLost) lost = { order, item };
-        else watched = afterSuccess(order, item, watched, at)?.after ?? watched;
+        else watched = applySuccess(order, item, watched, at)?.after ?? watched;
         return [];
       }
       case 'date':
@@ -102,17 +102,17 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
   };
   for (const step of steps) {
     const found = take(step);
-    known.push(knownOf(watched, found));
+    known.push(loadKnown(watched, found));
   }
 
   if (lost === undefined || last === undefined) return { steps: known, evidence: 'none' };
   const { order, item } = lost;
   const sentAt = item.sentAt ?? last.at;
-  const evidence = evidenceOf({ order, sentAt, history, seen: shown, orders, now: last.at }, last);
+  const evidence = findProofOrHint({ order, sentAt, history, seen: shown, orders, now: last.at }, last);
   return { steps: known, evidence: textOf(evidence) };
 }
 
-function knownOf({ expiry, renewed, deletedAt, doubt }: WatchedDomain, incident: readonly string[]): Known {
+function loadKnown({ expiry, renewed, deletedAt, doubt }: WatchedDomain, incident: readonly string[]): Known {
   return {
     date: expiry?.at.toISOString(),
     source: expiry?.source,

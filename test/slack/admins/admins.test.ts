@@ -7,8 +7,8 @@ import { Secret } from '../../../src/service/secret.ts';
 import {
   createDeparturePlanner,
   createGroupPlanner,
-  departureOf,
-  noteUnreadableGroup,
+  findDeparture,
+  recordUnreadableGroup,
 } from '../../../src/slack/admins/admins.ts';
 import { createDirectory } from '../../../src/slack/outbound/directory.ts';
 import { createSlackWeb, SlackApiError } from '../../../src/slack/outbound/web.ts';
@@ -89,7 +89,7 @@ async function cannotRead(code: string): Promise<void> {
   const kept = new Promise<void>((resolve, reject) => {
     const recordRefusal: NotificationStore['noteRefused'] = (...args) =>
       notifications.recordRefusal(...args).then(resolve, reject);
-    noteUnreadableGroup(
+    recordUnreadableGroup(
       { notifications: { ...notifications, recordRefusal }, now, log },
       'S0OPS',
       new SlackApiError('refused', 'usergroups.users.list', { code }),
@@ -112,21 +112,21 @@ test('an unreadable group is reported once a day, by whichever bots can’t read
 
 test('the departure of the admin who linked the team’s account is reported when Slack accepts messages again, but not to that person', async () => {
   workspace.faults.set({ method: 'chat.postMessage', kind: 'http_500' });
-  await notifications.open(departureOf(ACCOUNT, 'U0BOB'), now());
+  await notifications.open(findDeparture(ACCOUNT, 'U0BOB'), now());
   await lookAt();
   expect(told()).toEqual([]);
   workspace.faults.clear();
   nowMs += DAY_MS;
   const toBob = workspace.messages('D0BOB').length;
   await lookAt();
-  await notifications.open(departureOf(ACCOUNT, 'U0BOB'), now());
+  await notifications.open(findDeparture(ACCOUNT, 'U0BOB'), now());
   await lookAt();
   expect(told()).toEqual([expect.stringContaining('<@U0BOB> left the workspace')]);
   expect(workspace.messages('D0BOB')).toHaveLength(toBob);
 });
 
 test('nothing is reported about an account that another admin has linked meanwhile', async () => {
-  await notifications.open(departureOf(ACCOUNT, 'U0BOB'), now());
+  await notifications.open(findDeparture(ACCOUNT, 'U0BOB'), now());
   await lookAt({ ...ACCOUNT, linkedBy: 'U0CAROL' });
   expect(told()).toEqual([]);
 });

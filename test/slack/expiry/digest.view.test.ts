@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { asReminder } from '../../../src/expiry/digest.ts';
+import { toReminder } from '../../../src/expiry/digest.ts';
 import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
 import { planReminders } from '../../../src/expiry/plan.ts';
 import type { DigestHead, WatchedDomain } from '../../../src/expiry/ports.ts';
@@ -40,7 +40,7 @@ function named(name: string, days: number, more: Partial<WatchedDomain> = {}): W
 
 function head(domains: readonly WatchedDomain[], more: Partial<DigestHead> = {}): DigestHead {
   const due = planReminders(
-    domains.flatMap((domain) => asReminder(domain, []) ?? []),
+    domains.flatMap((domain) => toReminder(domain, []) ?? []),
     OPTIONS,
   );
   const common = { digestId: 'd1', destination: '', reminders: due, all: due, total: due.length };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { shiftDay } from '../../../src/expiry/days.ts';
-import { deadlineOf } from '../../../src/expiry/deadline.ts';
+import { findDeadline } from '../../../src/expiry/deadline.ts';
 import type { ListedName } from '../../../src/expiry/expiry.ts';
 import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
 import { expiringPage } from '../../../src/slack/expiry/expiring.view.ts';
@@ -28,7 +28,7 @@ function expired(daysAgo: number, deletedDaysAgo?: number, name = 'cafe.rest'): 
     domain: { ...newlyWatched(name, 'U0ALICE', NOW), expiry: { at, source: 'rdap' }, deletedAt },
     day: expiryDay,
     daysLeft: -daysAgo,
-    deadline: deadlineOf({ ...facts, expiryDay, daysLeft: -daysAgo }),
+    deadline: findDeadline({ ...facts, expiryDay, daysLeft: -daysAgo }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { namesIn } from '../../../src/slack/inbound/names-in-text.ts';
+import { findNames } from '../../../src/slack/inbound/names-in-text.ts';
 
 test.each([
   ['deli.rest runs out soon, who renews it?', ['deli.rest']],
@@ -15,5 +15,5 @@ test.each([
   ['main.py, app.config.json, notes.md5, cafe.co.uk, i.e. node.js', ['main.py', 'cafe.co.uk']],
   ['nothing here', []],
 ])('%s', (text, names) => {
-  expect(namesIn(text)).toEqual(names);
+  expect(findNames(text)).toEqual(names);
 });

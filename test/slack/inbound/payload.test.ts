@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { originOf, valuesOf, viewPayload } from '../../../src/slack/inbound/payload.ts';
+import { parseOrigin, valuesOf, viewPayload } from '../../../src/slack/inbound/payload.ts';
 
 function viewWith(values: unknown, metadata = '{"channelId":"C1"}') {
   const view = { id: 'V1', callback_id: 'renew', private_metadata: metadata, state: { values } };
@@ -38,10 +38,10 @@ describe('the values of a form', () => {
 describe('the origin of a form', () => {
   it('is the bot’s own metadata', () => {
     const origin = { channelId: 'C1', threadTs: '1.2', subject: 'abc' };
-    expect(originOf(viewWith({}, JSON.stringify(origin)))).toEqual(origin);
+    expect(parseOrigin(viewWith({}, JSON.stringify(origin)))).toEqual(origin);
   });
 
   it.each(['', 'no json', '{}', '[]', '{"channelId":5}'])('is unknown for %j', (metadata) => {
-    expect(originOf(viewWith({}, metadata))).toBeUndefined();
+    expect(parseOrigin(viewWith({}, metadata))).toBeUndefined();
   });
 });

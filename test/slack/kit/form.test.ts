@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { field, fieldsOf, GIVEN, neededReason, readForm, reasonField } from '../../../src/slack/kit/form.ts';
+import { field, fieldsOf, GIVEN, requiredReason, readForm, reasonField } from '../../../src/slack/kit/form.ts';
 
 /* A form is declared once: its fields, their parsing, and their errors. */
 
@@ -45,7 +45,7 @@ test('a reason is on one line, and required if needed', () => {
   const free = z.object({ reason: reasonField('Shown in the thread.') });
   expect(readForm(free, { reason: 'one\ntwo' })).toEqual({ value: { reason: 'one two' } });
   expect(readForm(free, {})).toEqual({ value: {} });
-  const needed = z.object({ reason: neededReason('Shown in the thread.') });
+  const needed = z.object({ reason: requiredReason('Shown in the thread.') });
   expect(readForm(needed, { reason: ' \n ' })).toEqual({ errors: { reason: 'Enter a reason.' } });
   expect(fieldsOf(needed)).toMatchObject([{ name: 'reason', label: 'Reason', kind: 'text' }]);
   expect(fieldsOf(needed)[0]).not.toHaveProperty('optional');

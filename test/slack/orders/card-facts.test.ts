@@ -50,7 +50,7 @@ const USUAL: Partial<Briefing> = {
   cost: costOf(3_600),
 };
 
-function impactOf(...items: readonly ImpactItem[]): Impact {
+function assessImpact(...items: readonly ImpactItem[]): Impact {
   return { task: 'delete', seenAt: ASKED_AT, items, isInUse: 'yes', areNewNameserversReady: undefined };
 }
 
@@ -215,21 +215,21 @@ const CASES: readonly Case[] = [
   [
     'impact: stops working',
     ofTask('delete'),
-    looked(impactOf(website)),
+    looked(assessImpact(website)),
     ['The website will stop working (198.51.100.7)'],
   ],
-  ['impact: at risk or not checked', ofTask('authcode'), looked(impactOf(signed)), ['No transfer lock']],
+  ['impact: at risk or not checked', ofTask('authcode'), looked(assessImpact(signed)), ['No transfer lock']],
   [
     'impact: nothing found, or new nameservers work',
     ofTask('delete'),
-    looked({ ...impactOf(), isInUse: 'no' }),
+    looked({ ...assessImpact(), isInUse: 'no' }),
     ['No website or mail found'],
   ],
   ['impact: at risk or not checked', ofTask('delete'), { impact: 'unseen' }, ['Impact not checked yet']],
   [
     'impact changed since the request',
     ofTask('delete'),
-    looked(impactOf(), impactOf(website)),
+    looked(assessImpact(), assessImpact(website)),
     ['New: The website will stop working'],
   ],
   [

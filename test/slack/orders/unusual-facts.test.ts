@@ -58,7 +58,7 @@ const EXCEEDED = {
   over: [OVER],
 };
 const website: ImpactItem = { code: 'website', severity: 'stops', addresses: ['198.51.100.7'], hosts: ['@'] };
-const impactOf = (...items: readonly ImpactItem[]): Impact => ({
+const assessImpact = (...items: readonly ImpactItem[]): Impact => ({
   ...{ task: 'delete', seenAt: ASKED_AT, items, isInUse: 'yes', areNewNameserversReady: undefined },
 });
 const looked = (asked: Impact, latest = asked) => ({
@@ -125,14 +125,14 @@ const CASES: readonly Case[] = [
   [
     'impact',
     deletion(),
-    { impact: looked(impactOf(website)) },
+    { impact: looked(assessImpact(website)) },
     /The website will stop working \(198\.51\.100\.7\)/,
   ],
   ['impact', deletion(), { impact: 'unseen' }, /not checked yet/i],
   [
     'impact',
     deletion(),
-    { impact: looked(impactOf(), impactOf(website)) },
+    { impact: looked(assessImpact(), assessImpact(website)) },
     /New: The website will stop working/,
   ],
   ['past', deletion(), { last }, /Renewed a week ago, for about €36\.00/],
@@ -265,7 +265,7 @@ test('copies in the approval channel and in direct messages equal the card', asy
           compareBudgets: async () => EXCEEDED,
         }),
         names: {
-          impacts: { forCard: async () => looked(impactOf(), impactOf(website)) },
+          impacts: { forCard: async () => looked(assessImpact(), assessImpact(website)) },
           orderIncidents: { openOf: async () => [openIncident()] },
         },
         expiry: { findListed: async () => undefined },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withPlainNames } from '../../../src/slack/outbound/plain-names.ts';
+import { replaceMentions } from '../../../src/slack/outbound/plain-names.ts';
 import { SlackApiError } from '../../../src/slack/outbound/web.ts';
 
 const directory = {
@@ -15,5 +15,5 @@ test.each([
   ['The group <!subteam^S0APPROVERS> or <!subteam^S0LEGAL|@legal>.', 'The group S0APPROVERS or S0LEGAL.'],
   ['What is < 2 & <b> stays.', 'What is < 2 & <b> stays.'],
 ])('%s', async (text, plain) => {
-  expect(await withPlainNames(directory, text)).toBe(plain);
+  expect(await replaceMentions(directory, text)).toBe(plain);
 });

@@ -3,7 +3,7 @@ import type { ProposalOf, ProposalState } from '../../../src/approvals/proposals
 import type { PolicySettings } from '../../../src/policy/evaluate.ts';
 import type { PolicyRule } from '../../../src/policy/policy.ts';
 import type { PolicyDraft, PublishedPolicy } from '../../../src/policy/ports.ts';
-import { type AnyBlock, asText } from '../../../src/slack/kit/blocks.ts';
+import { type AnyBlock, blocksToText } from '../../../src/slack/kit/blocks.ts';
 import {
   policyMessage,
   policyProposalView,
@@ -41,7 +41,7 @@ function draft(rules: readonly PolicyRule[], proposal?: PolicyDraft['proposal'])
   return { revision: 'r1', rules, changedBy: 'U0ADA', changedAt: AT, proposal };
 }
 
-const said = (blocks: readonly AnyBlock[]) => asText(blocks).join('\n');
+const said = (blocks: readonly AnyBlock[]) => blocksToText(blocks).join('\n');
 const sentence = (fields: Partial<PolicyRule>) => ruleSentence(rule(fields), LOCALE);
 
 describe('a rule as a sentence', () => {

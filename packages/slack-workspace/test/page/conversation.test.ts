@@ -3,7 +3,7 @@ import {
   channelName,
   continues,
   placeIn,
-  repliesTo,
+  buildReplies,
   threadSummaries,
   topLevel,
   unreadIn,
@@ -43,7 +43,7 @@ test('opens the app at its Home tab, unless it has unread messages', () => {
 
 test('keeps replies in their thread', () => {
   expect(topLevel(messages).map(({ ts }) => ts)).toEqual(['1.0', '6.0']);
-  expect(repliesTo(messages, '1.0').map(({ ts }) => ts)).toEqual(['2.0', '3.0', '4.0', '5.0']);
+  expect(buildReplies(messages, '1.0').map(({ ts }) => ts)).toEqual(['2.0', '3.0', '4.0', '5.0']);
   expect(threadSummaries(messages)).toEqual(
     new Map([['1.0', { count: 3, people: ['U2', 'U1'], last: '4.0' }]]),
   );

@@ -9,14 +9,14 @@ import { changeLine } from '../../names/fact-changes.view.ts';
 import { itemName, orderTitle } from '../../orders/order.view.ts';
 import { refusalText } from '../../orders/refusal.view.ts';
 import { readableFields } from '../../orders/statement.view.ts';
-import { withPlainNames } from '../../outbound/plain-names.ts';
+import { replaceMentions } from '../../outbound/plain-names.ts';
 import { signingFacts, unmarked } from './page-words.view.ts';
 
 /* Texts of the signing pages, taken from the cards. */
 
 export function pageWords(context: SlackContext) {
   const { directory, currency } = context;
-  const unmarkedWithNames = async (mrkdwn: string) => unmarked(await withPlainNames(directory, mrkdwn));
+  const unmarkedWithNames = async (mrkdwn: string) => unmarked(await replaceMentions(directory, mrkdwn));
   const allUnmarked = (texts: readonly string[]) => Promise.all(texts.map(unmarkedWithNames));
   return {
     words: {

@@ -1,6 +1,6 @@
 import type { Briefing } from '../../../approvals/briefing.ts';
 import type { Order } from '../../../orders/order.ts';
-import { asText, count, mention, plain } from '../../kit/blocks.ts';
+import { blocksToText, count, mention, plain } from '../../kit/blocks.ts';
 import { coveredNamesText, previewLines } from '../../mandates/mandate.view.ts';
 import { impactBlocks, moneyFacts, type UnusualFact, unusualLines } from '../../orders/card.view.ts';
 import { formatAccount, type HistoryEvent } from '../../orders/order.view.ts';
@@ -15,7 +15,7 @@ const SHOWN: ReadonlySet<UnusualFact> = new Set<UnusualFact>(['policy', 'finding
 export function signingFacts(order: Order, briefing: Briefing) {
   const { decision, history, preview } = briefing;
   const isWaiting = order.state === 'PENDING';
-  const impact = asText(impactBlocks(briefing)).flatMap((text) => text.split('\n'));
+  const impact = blocksToText(impactBlocks(briefing)).flatMap((text) => text.split('\n'));
   return {
     account: formatAccount(order),
     facts: moneyFacts(order, briefing).flatMap(([label, value]) =>

@@ -8,7 +8,7 @@ import {
   type Feature,
   type Interaction,
   isAdmin,
-  viewerOf,
+  toViewer,
 } from '../../feature.ts';
 import type { Message } from '../../kit/blocks.ts';
 import { pageActions } from '../../kit/pages.ts';
@@ -51,7 +51,7 @@ async function keysPage(call: Interaction, offset: number): Promise<Message> {
 /** Refuses people who may not approve; the page checks again. */
 async function sign(call: ActionCall): Promise<void> {
   const { context, person, value } = call;
-  const order = await loadVisible(context.orders, viewerOf(call), value);
+  const order = await loadVisible(context.orders, toViewer(call), value);
   if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
   if (isPaused(order)) return offerLink(call, 'resume', order.id);
   const refusal = await refusalToApprove(context.orders, order, person.id);
