@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { type ParseResult, parseSync, Visitor } from 'rolldown/utils';
 import { describe, expect, test } from 'vitest';
 
 /*
@@ -57,19 +58,38 @@ function sentencesOfDocument(markdown: string): string[] {
     .flatMap(sentencesOf);
 }
 
-const TOKEN =
-  /((?:\/\/.*(?:\n[ \t]*)?)+)|\/\*([\s\S]*?)\*\/|('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`)/g;
+/** Line comments on consecutive lines are one paragraph. */
+function paragraphsOf(source: string, comments: ParseResult['comments']): string[] {
+  const paragraphs: string[] = [];
+  let lineEnd = -1;
+  for (const { type, value, start, end } of comments) {
+    const text = type === 'Block' ? value.replace(/^\s*\* ?/gm, '') : value.trim();
+    const isContinued = type === 'Line' && lineEnd >= 0 && /^\n[ \t]*$/.test(source.slice(lineEnd, start));
+    paragraphs.push(isContinued ? `${paragraphs.pop()}\n${text}` : text);
+    lineEnd = type === 'Line' ? end : -1;
+  }
+  return paragraphs;
+}
 
 /** Comments, and texts of several words. */
-function sentencesOfSource(source: string): string[] {
-  return [...source.matchAll(TOKEN)]
-    .map(([, line, block, text = '']) => {
-      if (line !== undefined) return line.replace(/^\s*\/{2,} ?/gm, '');
-      if (block !== undefined) return block.replace(/^\s*\* ?/gm, '');
-      const words = text.slice(1, -1).replace(/\$\{[^}]*\}/g, 'X');
-      return /\w \w+ \w/.test(words) ? words : '';
-    })
+function sentencesOfSource(source: string, file = 'source.ts'): string[] {
+  const { program, comments } = parseSync(file, source);
+  const texts: string[] = [];
+  const read = (text: string) => /\w \w+ \w/.test(text) && texts.push(text);
+  new Visitor({
+    Literal: ({ value }) => void (typeof value === 'string' && read(value)),
+    JSXText: ({ value }) => void read(value),
+    TemplateLiteral: ({ quasis }) => void read(quasis.map(({ value }) => value.raw).join('X')),
+  }).visit(program);
+  return [...paragraphsOf(source, comments), ...texts]
     .flatMap((text) => text.split(/\n\s*\n|\n\s*- |\n\s*@/))
+    .flatMap(sentencesOf);
+}
+
+/** The schema has comments only. */
+function sentencesOfSchema(source: string): string[] {
+  return [...source.matchAll(/(?:\/\/.*(?:\n[ \t]*)?)+/g)]
+    .map(([comment]) => comment.replace(/^\s*\/{2,} ?/gm, ''))
     .flatMap(sentencesOf);
 }
 
@@ -80,8 +100,8 @@ function filesIn(folder: string, ending: RegExp): string[] {
     .sort();
 }
 
-function matchesIn(file: string, read: (text: string) => string[]): string[] {
-  return found(read(readFileSync(join(ROOT, file), 'utf8'))).map((sentence) => `${file}: ${sentence}`);
+function matchesIn(file: string, read: (text: string, file: string) => string[]): string[] {
+  return found(read(readFileSync(join(ROOT, file), 'utf8'), file)).map((sentence) => `${file}: ${sentence}`);
 }
 
 describe('finds', () => {
@@ -110,7 +130,7 @@ test('reads paragraphs, lists, tables, comments and texts, but no code', () => {
   const page =
     '# Whoever\n\nTold\nof.\n\n- `anew` it\n\n| write | not |\n| --- | --- |\n| Whoever | anew |\n';
   expect(found(sentencesOfDocument(page))).toEqual(['Told of.', 'Whoever']);
-  const code = "// By\n// now.\n/** Anew. */\nconst anew = ['anew', `is told twice`];\n";
+  const code = "// By\n// now.\n/** Anew. */\nconst anew = ['anew', /`/, `is told twice`];\n";
   expect(found(sentencesOfSource(code))).toEqual(['By now.', 'Anew.', 'is told twice']);
 });
 
@@ -133,7 +153,8 @@ function folderOf(file: string): string {
 
 const FOLDERS = [...new Set(SOURCES.map(folderOf))].map((folder) => {
   const files = SOURCES.filter((file) => folderOf(file) === folder);
-  return [folder, files.flatMap((file) => matchesIn(file, sentencesOfSource))] as const;
+  const read = (file: string) => (file.endsWith('.prisma') ? sentencesOfSchema : sentencesOfSource);
+  return [folder, files.flatMap((file) => matchesIn(file, read(file)))] as const;
 });
 
 test.each([...DOCUMENTS, ...FOLDERS])('%s has no matches', (_name, matches) => expect(matches).toEqual([]));

@@ -2,11 +2,17 @@ import { randomUUID } from 'node:crypto';
 import type { Credential } from '../service/authenticator/signature.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { ServiceError } from '../service/errors.ts';
-import { type Account, APPLICATION_SLOT, secretOwner, type PersonAccount, type TeamAccount } from './account.ts';
+import {
+  type Account,
+  APPLICATION_SLOT,
+  type PersonAccount,
+  secretOwner,
+  type TeamAccount,
+} from './account.ts';
 import { checkCredential, type LinkOutcome, type LinkRefusal, linkFailure } from './check.ts';
+import { type ClientCache, createClientCache } from './client-cache.ts';
 import type { AccountsContext } from './context.ts';
 import { credentialToText } from './credential.ts';
-import { createClientCache, type ClientCache } from './held-clients.ts';
 import { readProfile } from './profile.ts';
 import { type Sealed, UnknownKeyError, type Vault, VaultError } from './vault.ts';
 

@@ -88,7 +88,8 @@ export function compose(site: Site, connected: Connected): Contexts {
   shutdown.onClose(() => accounts.close());
   const memory = createAnchorFile(config.dataDir, teamId, log);
   const ledger = createLedger({ store: stores.ledger, key: connected.ledgerKey, memory, now, log });
-  const savedSettings = async () => applySavedSettings(teamDefaults.current(), await stores.savedSettings.all());
+  const savedSettings = async () =>
+    applySavedSettings(teamDefaults.current(), await stores.savedSettings.all());
   const reconciler = createReconciler({
     ...pace,
     store: stores.orders,

@@ -3,7 +3,12 @@ import type { Log } from '../lib/log.ts';
 import { DUE_LANES, dueAt, notificationDueAt } from '../orders/due.ts';
 import type { Order } from '../orders/order.ts';
 import type { DueLane, OrderStore } from '../orders/ports.ts';
-import { subjectKey, type NotificationStore, type Subject, parseSubjectKey } from '../outbox/notifications.ts';
+import {
+  type NotificationStore,
+  parseSubjectKey,
+  type Subject,
+  subjectKey,
+} from '../outbox/notifications.ts';
 
 /**
  * Finds due rows at start, every two seconds, and immediately in the process that made a change. Lost notifications,

@@ -7,7 +7,7 @@ import { relyingPartyOf } from '../approvals/signing/assertion.ts';
 import { activeKeys } from '../approvals/signing/key-ring.ts';
 import { credentialsKeyFile, loadCredentialsKeys } from '../config/credentials-key.ts';
 import type { Config, NamedSettings } from '../config/environment.ts';
-import { settingsAsText, applySavedSettings } from '../config/settings.ts';
+import { applySavedSettings, settingsAsText } from '../config/settings.ts';
 import type { LedgerKey } from '../ledger/key.ts';
 import { OVERDUE_SECONDS, openLedgerKey } from '../ledger/ledger.ts';
 import type { Log } from '../lib/log.ts';

@@ -3,18 +3,18 @@ import { findEarlier } from '../orders/earlier.ts';
 import type { Order } from '../orders/order.ts';
 import { type BudgetUse, lookUpBudgets } from '../orders/order-budget.ts';
 import type { OrderLogEntry } from '../orders/order-events.ts';
-import { checkMembers, type MemberCheck, findParties } from '../orders/parties.ts';
+import { checkMembers, findParties, type MemberCheck } from '../orders/parties.ts';
 import type { ImpactAtApproval, KnownIncidents } from '../orders/ports.ts';
 import type { EarlierFinding } from '../orders/refusal.ts';
 import type { ServicePlaces } from '../orders/statement.ts';
 import { findTask } from '../orders/tasks.ts';
 import { needsSignatures } from '../policy/policy.ts';
 import {
-  notifiedPeople,
   type DecisionContext,
   type ListedPeople,
   loadDecisionContext,
   loadStandIns,
+  notifiedPeople,
 } from './approvers.ts';
 import { buildSignedSubject } from './order-signing.ts';
 import { isWaiting } from './requirements.ts';

@@ -3,7 +3,7 @@ import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
 import type { Refusal } from '../orders/refusal.ts';
 import { type Click, loadApproval } from './approval-context.ts';
-import { loadDecisionContext, refusalToDecide, evaluateRights } from './approvers.ts';
+import { evaluateRights, loadDecisionContext, refusalToDecide } from './approvers.ts';
 import { decideClick, refusalOfEmergency } from './decide-approval.ts';
 import { isWaiting, readRequirements } from './requirements.ts';
 import type { LoggedSignature } from './signing/approval.ts';

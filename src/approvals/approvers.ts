@@ -4,9 +4,9 @@ import { isRequester, type Order } from '../orders/order.ts';
 import type { Directory } from '../orders/ports.ts';
 import type { ApproverRight, Refusal } from '../orders/refusal.ts';
 import type { Requirement, Requirements } from '../policy/evaluate.ts';
-import { type RequirementPeople, notifiedIds, isGroup, silentIds } from '../policy/policy.ts';
+import { isGroup, notifiedIds, type RequirementPeople, silentIds } from '../policy/policy.ts';
 
-import { validSlots, type People, type StandIn } from './progress.ts';
+import { type People, type StandIn, validSlots } from './progress.ts';
 import {
   type CurrentRequirements,
   currentRequirements,
@@ -102,7 +102,10 @@ export async function notifiedPeople(
 ): Promise<ListedPeople> {
   const silent = await silentPeople(directory, requirements);
   const also = [...standIns.values()].map(({ userId }) => userId);
-  const { people, unreadableGroups } = await resolvePeople(directory, [...notifiedIds(requirements), ...also]);
+  const { people, unreadableGroups } = await resolvePeople(directory, [
+    ...notifiedIds(requirements),
+    ...also,
+  ]);
   return { people: people.filter((id) => !silent.has(id)), unreadableGroups };
 }
 

@@ -1,8 +1,8 @@
 import type { TeamSettings } from '../config/environment.ts';
-import { requirementPeople, type Policy, type PolicyInForce, parseTagPattern } from '../policy/policy.ts';
+import { type Policy, type PolicyInForce, parseTagPattern, requirementPeople } from '../policy/policy.ts';
 import { type Assertion, type CharterChallenge, hashOf } from './signing/assertion.ts';
 import type { CharterProblem } from './signing/difference.ts';
-import { type KeyLog, buildKeyRing, logAtCharter, signingKey, type Trust } from './signing/key-ring.ts';
+import { buildKeyRing, type KeyLog, logAtCharter, signingKey, type Trust } from './signing/key-ring.ts';
 
 /**
  * The charter is the policy and the protected settings, signed together. Without it, someone with write access to the

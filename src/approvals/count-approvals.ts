@@ -9,7 +9,7 @@ import { verifiedStatement } from '../orders/statement.ts';
 import { rulesChanged } from '../orders/tasks.ts';
 import { dropUnknownRules, loggedRules, needsSignatures } from '../policy/policy.ts';
 import type { ApprovalContext } from './approval-context.ts';
-import { type DecisionContext, requestersOf, evaluateRights } from './approvers.ts';
+import { type DecisionContext, evaluateRights, requestersOf } from './approvers.ts';
 import { approvalProgress } from './progress.ts';
 
 /** Counts approvals. Pure. */

@@ -6,7 +6,7 @@ import type { Refusal } from '../orders/refusal.ts';
 import { findTask } from '../orders/tasks.ts';
 import type { Requirements } from '../policy/evaluate.ts';
 import type { ApprovalContext } from './approval-context.ts';
-import { refusalOfNonApprover, refusalToDecide, requestersOf, evaluateRights } from './approvers.ts';
+import { evaluateRights, refusalOfNonApprover, refusalToDecide, requestersOf } from './approvers.ts';
 import { countClick, dropStaleApproval, dropUnwarnedApprovals, findObstacle } from './count-approvals.ts';
 
 /** Decides about clicks to approve. Pure: time, people and lookups are parameters. */

@@ -2,7 +2,7 @@ import { type ChangeOutcome, changeOrder, type Decision } from '../orders/change
 import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
 import type { Refusal } from '../orders/refusal.ts';
-import { type DecisionContext, loadDecisionContext, refusalToDecide, evaluateRights } from './approvers.ts';
+import { type DecisionContext, evaluateRights, loadDecisionContext, refusalToDecide } from './approvers.ts';
 import { countApprovals } from './count-approvals.ts';
 
 export function denyOrder(

@@ -16,12 +16,12 @@ import type {
 import { needsSignatures, versionToSign } from '../policy/policy.ts';
 import { readPeople, requestersOf } from './approvers.ts';
 import {
-  makeCharter,
   charterStatus,
   effectiveRulesWithKeys,
   effectiveRulesWithoutKeys,
   type LoggedCharter,
   lastSigned,
+  makeCharter,
   type ProtectedSettings,
   type SigningLog,
 } from './charter.ts';
@@ -30,7 +30,7 @@ import { currentRequirements, type RequirementSources } from './requirements.ts'
 import { type BoundTo, findDifference, type SignedSubject } from './signing/approval.ts';
 import { hashOf, type Verifier } from './signing/assertion.ts';
 import type { SignatureDifference } from './signing/difference.ts';
-import { activeKeys, type KeyLog, type KeyRing, buildKeyRing } from './signing/key-ring.ts';
+import { activeKeys, buildKeyRing, type KeyLog, type KeyRing } from './signing/key-ring.ts';
 
 /**
  * Counts an order's signed approvals, and decides whether they allow sending. Rows aren't trusted: everything is
@@ -76,9 +76,9 @@ interface SigningContext extends OrderSigningDeps {
 export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
   const context: SigningContext = { ...deps, rings: new WeakMap(), signed: new WeakMap() };
   const { use } = deps;
-  const filterValid: OrderSigning['countingAmong'] = async (approvals, subject, ring) =>
+  const filterValid: OrderSigning['filterValid'] = async (approvals, subject, ring) =>
     use === undefined ? new Set() : (await verifyAll(approvals, subject, ring, use.verifier)).counting;
-  const findSigners: OrderSigning['signersAmong'] = async (approvals, subject) => {
+  const findSigners: OrderSigning['findSigners'] = async (approvals, subject) => {
     if (use === undefined || approvals.every(({ signed }) => signed === undefined)) return new Set();
     return signersIn(await filterValid(approvals, subject, (await readKeys(context)).ring));
   };
@@ -95,7 +95,8 @@ export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
     },
     charter: async () => (await readEffectiveRules(context)).status,
     keys: () => readKeys(context),
-    loadSigners: (order, policyVersion) => findSigners(order.approvals, buildSignedSubject(order, policyVersion)),
+    loadSigners: (order, policyVersion) =>
+      findSigners(order.approvals, buildSignedSubject(order, policyVersion)),
     findSigners,
     filterValid,
     loadGuard: (order) => loadGuard(context, order),

@@ -7,21 +7,21 @@ import { findTask } from '../orders/tasks.ts';
 import {
   type Evaluation,
   evaluate,
-  fitsTask,
+  matchesTask,
   mergeRequirements,
+  mergeStricter,
   type PolicyFacts,
   type PolicySettings,
   type Requirement,
   type Requirements,
   requirementKey,
   settingsApproval,
-  mergeStricter,
 } from '../policy/evaluate.ts';
 import {
-  requirementPeople,
   needsSignatures,
   type PolicyInForce,
   type RuleReference,
+  requirementPeople,
   versionToSign,
 } from '../policy/policy.ts';
 import type { EffectivePolicySource } from '../policy/ports.ts';
@@ -236,7 +236,7 @@ export async function rulesRefusing(
 ): Promise<readonly RuleReference[]> {
   const { facts } = factOrderOf(order);
   const { rules } = await deps.policy.current();
-  const mayRefuse = rules.some((rule) => rule.decision === 'refuse' && fitsTask(rule, order.task, facts));
+  const mayRefuse = rules.some((rule) => rule.decision === 'refuse' && matchesTask(rule, order.task, facts));
   return mayRefuse ? (await evaluateOrder(deps, order)).demand.refusedBy : [];
 }
 

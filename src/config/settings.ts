@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { formatDuration } from '../lib/duration.ts';
-import { type NamedSettings, namedSettings, type TeamSettings, buildTeamSettings } from './environment.ts';
+import { buildTeamSettings, type NamedSettings, namedSettings, type TeamSettings } from './environment.ts';
 
 export type SettingName = keyof NamedSettings;
 
@@ -55,7 +55,10 @@ const PARSERS: { readonly [Name in SettingName]: z.ZodType<NamedSettings[Name]> 
  * Saved values override the defaults; invalid ones are ignored. A channel saved as empty is unset, even if the
  * environment sets it.
  */
-export function applySavedSettings(start: NamedSettings, saved: Readonly<Record<string, unknown>>): TeamSettings {
+export function applySavedSettings(
+  start: NamedSettings,
+  saved: Readonly<Record<string, unknown>>,
+): TeamSettings {
   return buildTeamSettings((name) => {
     const read = saved[name] === undefined ? undefined : PARSERS[name].safeParse(saved[name]);
     return read?.success === true ? read.data : start[name];

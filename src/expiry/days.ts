@@ -1,5 +1,5 @@
 import { type ExpirySource, laterExpiry } from '../names/dates.ts';
-import { calendarDay, dayNumber, dayFromNumber, utcDay } from '../zones/calendar-day.ts';
+import { calendarDay, dayFromNumber, dayNumber, utcDay } from '../zones/calendar-day.ts';
 
 /** A calendar day as YYYY-MM-DD; such days can be compared as text. */
 export type Day = string;

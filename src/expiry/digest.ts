@@ -1,5 +1,5 @@
 import type { TeamSettings } from '../config/environment.ts';
-import { splitIntoChunks, groupBy } from '../lib/collections.ts';
+import { groupBy, splitIntoChunks } from '../lib/collections.ts';
 import { DAY_MS, MINUTE_MS, WEEK_MS } from '../lib/duration.ts';
 import { DISPUTE_DAYS } from '../names/dates.ts';
 import { utcDay } from '../zones/calendar-day.ts';
@@ -239,7 +239,10 @@ function disputeClaim({ name, expiry, renewed, addedAt }: WatchedDomain, now: Da
 }
 
 /** A name as input of the reminder plan; undefined while neither a date nor a deletion is known. */
-export function toReminder(domain: WatchedDomain, thresholds: readonly number[]): WatchedReminder | undefined {
+export function toReminder(
+  domain: WatchedDomain,
+  thresholds: readonly number[],
+): WatchedReminder | undefined {
   const expiresAt = domain.expiry?.at ?? domain.deletedAt;
   if (expiresAt === undefined) return undefined;
   return {

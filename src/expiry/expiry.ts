@@ -8,7 +8,7 @@ import { zoneFor } from '../zones/rules.ts';
 import { type MonthCount, renewalsByMonth } from './chart.ts';
 import type { ExpiryContext } from './context.ts';
 import { type Day, daysBetween, expiryDay } from './days.ts';
-import { compareDeadlines, type Deadline, findDeadline, isRenewable, canBeSaved } from './deadline.ts';
+import { canBeSaved, compareDeadlines, type Deadline, findDeadline, isRenewable } from './deadline.ts';
 import { feedAddress, openFeed } from './feed.ts';
 import { followOrder } from './follow.ts';
 import type { ImportReport } from './import.ts';
@@ -64,7 +64,10 @@ export function createExpiry(context: ExpiryContext) {
     answerQuestion: (...given: Tail<typeof list.answerQuestion>) => list.answerQuestion(context, ...given),
     /** The names in one message that asks their owner, most urgent first. */
     async loadQuestions(subject: string): Promise<readonly ListedName[]> {
-      const [domains, zone] = await Promise.all([context.reminders.loadQuestions(subject), timeZone(context)]);
+      const [domains, zone] = await Promise.all([
+        context.reminders.loadQuestions(subject),
+        timeZone(context),
+      ]);
       return domains.map((domain) => listed(domain, context.now(), zone));
     },
     recordRenewal: (...given: Tail<typeof list.recordRenewal>) => list.recordRenewal(context, ...given),

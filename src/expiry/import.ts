@@ -1,4 +1,11 @@
-import { type CsvIssue, type CsvRecord, hasMoreCells, iterateYielding, readCsv, SEPARATOR_LINE } from '../lib/csv.ts';
+import {
+  type CsvIssue,
+  type CsvRecord,
+  hasMoreCells,
+  iterateYielding,
+  readCsv,
+  SEPARATOR_LINE,
+} from '../lib/csv.ts';
 import { columnOf, isHeading } from '../lib/csv-headings.ts';
 import { type DateIssue, parseTypedDate } from '../lib/typed-date.ts';
 import { cleanText, shortenText } from '../lib/typed-text.ts';

@@ -2,7 +2,7 @@ import type { TeamSettings } from '../config/environment.ts';
 import { groupBy, settleEach, throwIfAny } from '../lib/collections.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import type { ExpirySource } from '../names/dates.ts';
-import { endOf, type OwnedName, ownerAnswer, currentQuestion } from '../names/portfolio.ts';
+import { currentQuestion, endOf, type OwnedName, ownerAnswer } from '../names/portfolio.ts';
 import { calendarDay, utcDay } from '../zones/calendar-day.ts';
 import { lifecycleAt } from '../zones/lifecycle.ts';
 import { zoneFor } from '../zones/rules.ts';
@@ -35,7 +35,10 @@ export function dayOfMessages(
 }
 
 /** Whether the owner has to be asked: the name passed its first threshold and can still be saved. */
-export function needsOwnerQuestion(domain: WatchedDomain, { now, thresholds, timeZone }: ReminderSchedule): boolean {
+export function needsOwnerQuestion(
+  domain: WatchedDomain,
+  { now, thresholds, timeZone }: ReminderSchedule,
+): boolean {
   const { name, expiry, deletedAt, deletionPhase } = domain;
   const end = endOf(domain);
   if (end === undefined || deletedAt !== undefined) return false;

@@ -1,6 +1,6 @@
 import { CronExpressionParser } from 'cron-parser';
 import { MINUTE_MS } from '../lib/duration.ts';
-import { calendarDay, resolveLocalTime, latestLocalTime, localTime } from '../zones/calendar-day.ts';
+import { calendarDay, latestLocalTime, localTime, resolveLocalTime } from '../zones/calendar-day.ts';
 
 /**
  * The latest scheduled time up to now. If a clock change skips a local time, the first valid time after it is used. If

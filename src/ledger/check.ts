@@ -41,8 +41,7 @@ export async function checkLedger(snapshot: LedgerSnapshot): Promise<readonly Le
   let unyielded = 0;
   for await (const { seal, events } of snapshot.blocks) {
     if (seal.n !== (last?.n ?? 0) + 1) note('seal_gone', (last?.n ?? 0) + 1);
-    else if (seal.prev !== hashSeal(last) || seal.from !== (last?.to ?? 0) + 1)
-      note('seal_changed', seal.n);
+    else if (seal.prev !== hashSeal(last) || seal.from !== (last?.to ?? 0) + 1) note('seal_changed', seal.n);
     checkBlock({ seal, events }, snapshot, note);
     if (wanted.has(seal.n)) hashes.set(seal.n, hashSeal(seal));
     last = seal;

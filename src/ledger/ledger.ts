@@ -7,7 +7,7 @@ import { areSigningEventsSealed, checkLedger, historyDifference } from './check.
 import { createLedgerKey, type LedgerKey, readLedgerKey } from './key.ts';
 import type { Anchor, LedgerKeyStore, LedgerStore, UnsealedEvent } from './ports.ts';
 import { type FileLine, headerLine, type ProvedOrder, receiptLines } from './receipt.ts';
-import { eventLine, hashSeal, isSigned, leafOf, type Seal, makeNextSeal } from './seal.ts';
+import { eventLine, hashSeal, isSigned, leafOf, makeNextSeal, type Seal } from './seal.ts';
 
 export interface LedgerContext {
   readonly store: LedgerStore;

@@ -62,7 +62,12 @@ export function hashSeal(seal: Seal | undefined): string {
   return hexOf(seal === undefined ? sha256() : sha256(canonicalJson(seal)));
 }
 
-export function makeNextSeal(last: Seal | undefined, leaves: readonly Hash[], key: LedgerKey, at: Date): Seal {
+export function makeNextSeal(
+  last: Seal | undefined,
+  leaves: readonly Hash[],
+  key: LedgerKey,
+  at: Date,
+): Seal {
   const from = (last?.to ?? 0) + 1;
   const unsigned = {
     type: 'seal' as const,

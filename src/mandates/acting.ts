@@ -57,7 +57,8 @@ export function exceededLimit(
 ): Extract<HeldCode, 'price_unknown' | 'price_above' | 'total_spent' | 'day_full'> | undefined {
   if (amount === undefined || amount.currency !== max_price.currency) return 'price_unknown';
   if (amount.minor > max_price.minor) return 'price_above';
-  if (usedInPeriod(span, day, taken.byDay) + BigInt(amount.minor) > BigInt(max_total.minor)) return 'total_spent';
+  if (usedInPeriod(span, day, taken.byDay) + BigInt(amount.minor) > BigInt(max_total.minor))
+    return 'total_spent';
   return taken.countOn(day) >= MAX_SENT_A_DAY ? 'day_full' : undefined;
 }
 

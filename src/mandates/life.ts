@@ -6,11 +6,11 @@ import { findChangedParts, stopContradicted } from '../orders/check-statement.ts
 import type { OrdersContext } from '../orders/context.ts';
 import { differenceFromLog } from '../orders/log-limits.ts';
 import type { Order } from '../orders/order.ts';
-import { accountGone, checkMembers, type MemberCheck, type Party, findParties } from '../orders/parties.ts';
+import { accountGone, checkMembers, findParties, type MemberCheck, type Party } from '../orders/parties.ts';
 import type { OrderStore, SystemViewer } from '../orders/ports.ts';
 import type { PlainSummary, StatementPart } from '../orders/summary.ts';
 import type { MandateEnd } from './codes.ts';
-import { isActive, type ActiveMandate, readMandate } from './mandate.ts';
+import { type ActiveMandate, isActive, readMandate } from './mandate.ts';
 import { endOfMandate, mandateTerms } from './terms.ts';
 
 /** Starts and ends mandates. Their orders are in `run.ts`. */

@@ -7,11 +7,11 @@ import type { OrderLogEntry } from '../orders/order-events.ts';
 import type { SystemViewer } from '../orders/ports.ts';
 import { canSee, type PersonViewer, visibleIds } from '../orders/visibility.ts';
 import { utcDay } from '../zones/calendar-day.ts';
-import { decideActing, isInTime, exceededLimit, type SendPlan, type UsedAmounts } from './acting.ts';
+import { decideActing, exceededLimit, isInTime, type SendPlan, type UsedAmounts } from './acting.ts';
 import type { HeldCode } from './codes.ts';
 import { loadName, loadReservation } from './facts.ts';
 import { loadActiveMandates } from './life.ts';
-import { type Mandate, type ActiveMandate, mandateFor } from './mandate.ts';
+import { type ActiveMandate, type Mandate, mandateFor } from './mandate.ts';
 import type { MandateAct, MandateName } from './ports.ts';
 import type { MandateTerms } from './terms.ts';
 
@@ -186,8 +186,7 @@ export async function findMandatesInTime(
       return { mandate, names };
     }),
   );
-  return (end) =>
-    covering.some(({ mandate, names }) => names.has(end.name) && isInTime(mandate, end, now));
+  return (end) => covering.some(({ mandate, names }) => names.has(end.name) && isInTime(mandate, end, now));
 }
 
 export interface CoveringMandate {

@@ -9,9 +9,9 @@ import { requestOrder } from '../orders/request-order.ts';
 import { NO_SECRETS } from '../orders/salted-secret.ts';
 import { decideActing, isRenewalDue, type SendPlan } from './acting.ts';
 import type { HeldCode } from './codes.ts';
-import { nameEnd, type KnownName, loadName, buildRenewal, loadReservation } from './facts.ts';
+import { buildRenewal, type KnownName, loadName, loadReservation, nameEnd } from './facts.ts';
 import { endIfContradicted, endIfPersonLeft, loadStartedMandates, stopUnsent } from './life.ts';
-import { isActive, type ActiveMandate, mandateFor, readMandate } from './mandate.ts';
+import { type ActiveMandate, isActive, mandateFor, readMandate } from './mandate.ts';
 import type { MandateAct, MandateName } from './ports.ts';
 import { MAX_NOTICE_DAYS } from './terms.ts';
 
@@ -60,7 +60,8 @@ async function requestForHeldNames(deps: OrdersContext): Promise<readonly unknow
 async function maintainMandate(deps: OrdersContext, order: Order): Promise<ActiveMandate | undefined> {
   const mandate = readMandate(order);
   if (mandate === undefined || (await endIfContradicted(deps, order))) return undefined;
-  if (isActive(mandate, deps.now())) return (await endIfPersonLeft(deps, order)) ? { order, mandate } : undefined;
+  if (isActive(mandate, deps.now()))
+    return (await endIfPersonLeft(deps, order)) ? { order, mandate } : undefined;
   await stopUnsent(deps, mandate.id);
   return undefined;
 }
@@ -172,7 +173,8 @@ async function renewalRequest({ settings }: OrdersContext, mandate: Order, name:
 async function requestRegularOrder(deps: OrdersContext, act: MandateAct): Promise<void> {
   const mandate = await deps.store.load(act.mandateId, 'system');
   if (mandate === undefined) return;
-  const account = (await deps.findAccount(mandate.account.id)) ?? (await deps.findAccountFor(mandate.requesterId));
+  const account =
+    (await deps.findAccount(mandate.account.id)) ?? (await deps.findAccountFor(mandate.requesterId));
   const outcome = await requestOrder(deps, {
     ...(await renewalRequest(deps, mandate, act.name)),
     account,

@@ -8,7 +8,7 @@ import { needsSignatures } from '../policy/policy.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { type Clearance, type DueFacts, decideClearance, refusalToSend } from './acting.ts';
 import type { HeldCode } from './codes.ts';
-import { loadName, buildRenewal, loadReservation } from './facts.ts';
+import { buildRenewal, loadName, loadReservation } from './facts.ts';
 import { readMandate } from './mandate.ts';
 
 /**

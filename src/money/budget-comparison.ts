@@ -1,10 +1,10 @@
 import { utcDay } from '../zones/calendar-day.ts';
 import {
   type BudgetShare,
+  buildReservation,
   type MissingAmount,
   missingAmounts,
   type Reservation,
-  buildReservation,
   sharesOf,
 } from './budget.ts';
 import type { BudgetStore } from './ports.ts';

@@ -1,7 +1,7 @@
 import { groupBy } from '../lib/collections.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { type Amount, sumByCurrency } from './amount.ts';
-import { isCharged, type Price, type PricedTask, type Quote, findQuote, zoneOf } from './prices.ts';
+import { findQuote, isCharged, type Price, type PricedTask, type Quote, zoneOf } from './prices.ts';
 
 /** Calculated from the price list, because the service's responses contain no amounts. */
 

@@ -2,7 +2,7 @@ import { calendarDay } from '../zones/calendar-day.ts';
 import { type LifeDates, lifecycleAt } from '../zones/lifecycle.ts';
 import { zoneFor } from '../zones/rules.ts';
 import type { Amount } from './amount.ts';
-import { type Price, type Quote, findQuote } from './prices.ts';
+import { findQuote, type Price, type Quote } from './prices.ts';
 
 /** The cost of waiting, from a zone's dates and the price list. */
 

@@ -16,7 +16,10 @@ export function isSameExpiry(a: Date, b: Date): boolean {
 }
 
 /** The expiry of a name. Its renewal may not be at the registry yet. */
-export function laterExpiry<End extends Date | undefined>(end: End, renewedUntil: Date | undefined): End | Date {
+export function laterExpiry<End extends Date | undefined>(
+  end: End,
+  renewedUntil: Date | undefined,
+): End | Date {
   return renewedUntil !== undefined && (end === undefined || renewedUntil > end) ? renewedUntil : end;
 }
 

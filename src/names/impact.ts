@@ -232,7 +232,9 @@ export function impactAt(impact: Impact, now: Date): Impact {
   const ready = impact.areNewNameserversReady;
   return {
     ...impact,
-    items: [...others, { code: 'unseen', severity: 'unseen', reason: 'stale', facts } as const].sort(compareSeverity),
+    items: [...others, { code: 'unseen', severity: 'unseen', reason: 'stale', facts } as const].sort(
+      compareSeverity,
+    ),
     isInUse: impact.isInUse === 'no' ? 'unknown' : impact.isInUse,
     areNewNameserversReady: ready === 'yes' ? 'unknown' : ready,
   };

@@ -6,8 +6,8 @@ import {
   type Incident,
   type IncidentDecided,
   type IncidentRefusal,
+  incidentKinds,
   isOpen,
-  kindsOf,
   type OursClaim,
   raise,
 } from './incident.ts';
@@ -80,5 +80,5 @@ export async function isGuarded({ portfolio }: NamesContext, name: string): Prom
 }
 
 function isOfTransfer(incident: Incident): boolean {
-  return kindsOf(incident).some((kind) => kind === 'registrar' || kind === 'pending_transfer');
+  return incidentKinds(incident).some((kind) => kind === 'registrar' || kind === 'pending_transfer');
 }

@@ -13,7 +13,7 @@ import {
 } from './dates.ts';
 import { findDangers, isDailyLookupDue, isHealthLookupDue } from './delegation-health.ts';
 import { factValue, type Observation } from './facts.ts';
-import { mergeMajority, mergeObservation, findNewValues } from './history.ts';
+import { findNewValues, mergeMajority, mergeObservation } from './history.ts';
 import { afterLookup, type Incident, isOpen } from './incident.ts';
 import {
   isUrgent,
@@ -26,7 +26,7 @@ import type { DnsObserver } from './observe.ts';
 import { NO_DELEGATION } from './observe-delegation.ts';
 import { isChanged } from './parent-delegation.ts';
 import type { LookupResult, NameObservation, NameRecord, NameRecordStore } from './ports.ts';
-import { CERTIFICATES, codesOf, type JudgedName, judge, assessPosture } from './posture.ts';
+import { assessPosture, CERTIFICATES, codesOf, type JudgedName, judge } from './posture.ts';
 import { registryOf } from './registry-of.ts';
 import { isUnanswered, type RegistryLookup, readRegistryAnswer } from './registry-record.ts';
 import { timeLimit } from './time-limit.ts';

@@ -22,7 +22,11 @@ export function requestedNameServers({ task, input }: RequestedTask): readonly s
 }
 
 /** Sent orders, and the decision to let it lapse. */
-export function findExplanations(name: string, orders: readonly Order[], lapse: Lapse | undefined): NameOrder[] {
+export function findExplanations(
+  name: string,
+  orders: readonly Order[],
+  lapse: Lapse | undefined,
+): NameOrder[] {
   const sent = orders.flatMap((order): NameOrder[] => {
     const task = NAME_TASKS.find((each) => each === order.task);
     const item = order.items.find((each) => each.name === name);

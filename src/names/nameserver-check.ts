@@ -107,7 +107,10 @@ export async function queryServer(
   return { host, state: 'authoritative', ds: await checkDs(dns, ask, name, signal) };
 }
 
-type Query = <Type extends RecordType>(name: string, type: Type) => Promise<NameserverAnswer<RecordData[Type]>>;
+type Query = <Type extends RecordType>(
+  name: string,
+  type: Type,
+) => Promise<NameserverAnswer<RecordData[Type]>>;
 
 /** An address with an authoritative answer, or else the best answer. */
 async function findAddress(

@@ -11,16 +11,16 @@ import { type Dependents, findDependents } from './dependents.ts';
 import { currentNameServers, formerNameServers } from './former-nameservers.ts';
 import { mergeObservation, type NameHistory, sightedFacts } from './history.ts';
 import {
+  assessImpact,
   type Certainty,
   findingsOf,
   type Impact,
   type ImpactTask,
   impactAt,
-  assessImpact,
-  sawEverything,
   KNOWN_FOR_MS,
+  sawEverything,
 } from './impact.ts';
-import { toImpactTask, requestedNameServers } from './name-orders.ts';
+import { requestedNameServers, toImpactTask } from './name-orders.ts';
 import { checkNameservers, type NameserverCheck } from './nameserver-check.ts';
 import type { OrderImpact } from './ports.ts';
 import { timeLimit } from './time-limit.ts';
@@ -240,7 +240,11 @@ function seenBefore(history: NameHistory, seenAt: Date) {
   };
 }
 
-async function assessAtApproval(context: NamesContext, order: Order, clickedAt: Date): Promise<ImpactAtApproval> {
+async function assessAtApproval(
+  context: NamesContext,
+  order: Order,
+  clickedAt: Date,
+): Promise<ImpactAtApproval> {
   const { impacts } = context;
   if (toImpactTask(order.task) === undefined) return 'none';
   const question = impactQuestion(order);

@@ -54,7 +54,11 @@ function changesOfFact(
   });
 }
 
-function findCause(fact: FactName, firstSeen: Date, knownChanges: readonly KnownChange[]): PastChange['cause'] {
+function findCause(
+  fact: FactName,
+  firstSeen: Date,
+  knownChanges: readonly KnownChange[],
+): PastChange['cause'] {
   const fitting = knownChanges.filter(
     (known) =>
       known.facts.includes(fact) && Math.abs(known.firstSeen.getTime() - firstSeen.getTime()) <= JOIN_MS,

@@ -6,7 +6,7 @@ import {
 } from '../approvals/requirements.ts';
 import type { TeamSettings } from '../config/environment.ts';
 import { iterateSlices } from '../lib/collections.ts';
-import { covers, type ActiveMandate } from '../mandates/mandate.ts';
+import { type ActiveMandate, covers } from '../mandates/mandate.ts';
 import { ORDER_TASK_NAMES } from '../orders/order.ts';
 import {
   evaluate,
@@ -18,11 +18,11 @@ import {
 } from '../policy/evaluate.ts';
 import { matchesPatterns, sortPatterns } from '../policy/name-patterns.ts';
 import {
-  requirementPeople,
-  notifiedIds,
   isGroup,
+  notifiedIds,
   type PolicyInForce,
   type PolicyRule,
+  requirementPeople,
   silentIds,
 } from '../policy/policy.ts';
 import { subjectOf } from '../policy/subject.ts';
@@ -155,7 +155,13 @@ function mandateRequirement({ order }: ActiveMandate, protection: Protection, na
   const all = [first, ...others];
   const { silent: _, ...rest } = first;
   const signed = all.every((each) => each.signed);
-  return { ...rest, names: [name], ...requirementPeople(notifiedIds(all), silentIds(all)), needed: 1, signed };
+  return {
+    ...rest,
+    names: [name],
+    ...requirementPeople(notifiedIds(all), silentIds(all)),
+    needed: 1,
+    signed,
+  };
 }
 
 function isLaterDate(date: ChangedName['date'], by: string): boolean {

@@ -1,5 +1,5 @@
 import { escalateOrder, expireOrder, remindApprovers } from '../approvals/pending.ts';
-import { advanceMandate, activateMandate } from '../mandates/life.ts';
+import { activateMandate, advanceMandate } from '../mandates/life.ts';
 import { recordRegistryConfirmations } from './accepted.ts';
 import { isPaused } from './bulk/waves.ts';
 import { changeOrder } from './change-order.ts';

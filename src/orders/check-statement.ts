@@ -73,7 +73,8 @@ export function changedParts(
     service: ![jsonUrl, xmlUrl].includes(logged.service) || logged.replyTo !== replyTo,
     task: logged.task !== order.task,
     account: logged.account !== accountName(order.account),
-    names: logged.names === undefined ? logged.rows !== names.length : !isDeepStrictEqual(logged.names, names),
+    names:
+      logged.names === undefined ? logged.rows !== names.length : !isDeepStrictEqual(logged.names, names),
     time: logged.notBefore?.getTime() !== chosenTime(order)?.getTime(),
     input: logged.names !== undefined && !isDeepStrictEqual(logged.input, order.input),
   };

@@ -13,7 +13,7 @@ import { changedParts, StatementChangedError } from './check-statement.ts';
 import type { SendingContext } from './context.ts';
 import { decideClaim, decideSending, type SendingDecision, type SendingFacts } from './decide-sending.ts';
 import { type Order, pendingItems, waitsForScheduledTime } from './order.ts';
-import { checkMembers, type Party, findParties } from './parties.ts';
+import { checkMembers, findParties, type Party } from './parties.ts';
 import type { MandatedSending } from './ports.ts';
 import { inputOwner, itemInputOwner, unsaltSecret } from './salted-secret.ts';
 import { verifiedStatement } from './statement.ts';

@@ -5,12 +5,12 @@ import { InvalidInputError } from '../service/codec/codec-errors.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
 import { newBulk } from './bulk/request-bulk.ts';
 import { type PendingDeadlines, pendingDeadlines } from './deadlines.ts';
-import { accountOwner, itemCtid, type DecisionByPolicy, type Order, type OrderAccount } from './order.ts';
+import { accountOwner, type DecisionByPolicy, itemCtid, type Order, type OrderAccount } from './order.ts';
 import type { BudgetUse } from './order-budget.ts';
 import type { OrderLogEntry } from './order-events.ts';
 import type { Refusal } from './refusal.ts';
 import { type RequestContext, startsAsDraft } from './request-context.ts';
-import { hashStatement, buildStatement } from './statement.ts';
+import { buildStatement, hashStatement } from './statement.ts';
 import type { Statement } from './statement-shape.ts';
 
 /* Decides about requests. Pure: time, ids, salts, the policy and budgets are parameters. */

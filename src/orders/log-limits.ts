@@ -184,7 +184,11 @@ function mandateDifference({ state, mandateEnd }: Order, history: readonly Order
 }
 
 /** The event that stops an order whose rows differ from its log; undefined when they don't. */
-export function findLogContradiction(order: Order, history: readonly OrderLogEntry[], isWitnessed: IsWitnessed) {
+export function findLogContradiction(
+  order: Order,
+  history: readonly OrderLogEntry[],
+  isWitnessed: IsWitnessed,
+) {
   const found = differenceFromLog(order, history, isWitnessed);
   if (found === undefined) return undefined;
   const done = new Map(

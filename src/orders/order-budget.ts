@@ -5,7 +5,14 @@ import type { OrderCost } from '../money/prices.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { isPaused } from './bulk/waves.ts';
 import type { OrdersContext } from './context.ts';
-import { type Approval, chosenTime, isRequester, type Order, pendingItems, waitsForScheduledTime } from './order.ts';
+import {
+  type Approval,
+  chosenTime,
+  isRequester,
+  type Order,
+  pendingItems,
+  waitsForScheduledTime,
+} from './order.ts';
 
 /**
  * Checks an order against the team's budgets. An order that exceeds one needs an admin's approval, in addition to all
@@ -70,7 +77,9 @@ export function consentToExcess(
 ) {
   const adminApprovals = approvals.filter(({ userId }) => admins.has(userId) && !isRequester(order, userId));
   const agreeing =
-    over.length === 0 ? [] : adminApprovals.filter(({ agreedExcess }) => isExcessApproved(over, agreedExcess));
+    over.length === 0
+      ? []
+      : adminApprovals.filter(({ agreedExcess }) => isExcessApproved(over, agreedExcess));
   const unaware = over.length === 0 ? [] : adminApprovals.filter((approval) => !agreeing.includes(approval));
   const agreedExcess = agreeing[0]?.agreedExcess ?? [];
   return {

@@ -15,7 +15,7 @@ import type {
   ServiceTask,
   TaskOutline,
 } from '../service/task.ts';
-import { parseDomainName, guessZone } from '../zones/names.ts';
+import { guessZone, parseDomainName } from '../zones/names.ts';
 import { zoneFor } from '../zones/rules.ts';
 import type { ZoneProfile } from '../zones/zone.ts';
 import { zoneIssue } from '../zones/zone-issue.ts';
@@ -24,8 +24,8 @@ import {
   chargeOf,
   checkTask,
   describeTask,
-  type TaskNote,
   findTransferLock,
+  type TaskNote,
   type ZoneTask,
 } from '../zones/zone-tasks.ts';
 import { type InputIssue, limitIssueCode, type PlainIssueCode, plainIssueCode } from './input-issue.ts';
@@ -280,14 +280,17 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
     },
     findNames(raw) {
       const parsed = partialInput.safeParse(raw);
-      const readable = parsed.success ? parsed : partialInput.safeParse(omitInvalidFields(raw, parsed.error.issues));
+      const readable = parsed.success
+        ? parsed
+        : partialInput.safeParse(omitInvalidFields(raw, parsed.error.issues));
       return textsIn(readable.data, nameField);
     },
     onlyFor(raw, names) {
       const input = own.input.parse(raw);
       return own.onlyFor?.(input, names) ?? input;
     },
-    describe: (requested, interfaces) => describe(definition, requested, interfaces, constraints(requested.input)),
+    describe: (requested, interfaces) =>
+      describe(definition, requested, interfaces, constraints(requested.input)),
     begin: beginCall(service, own.secretOf),
   };
 }

@@ -156,7 +156,8 @@ async function invalidateUnsent(
   for (const orderId of await deps.store.unsent()) {
     const outcome = await changeOrder(deps, orderId, (order) => {
       if (isForLater(order, now)) return { refusal: { code: 'not_due' } };
-      if (waitsForScheduledTime(order) && isForLater(order, trustedUntil)) return { event: reopenedLate(order, now) };
+      if (waitsForScheduledTime(order) && isForLater(order, trustedUntil))
+        return { event: reopenedLate(order, now) };
       return order.state === 'APPROVED' || order.state === 'EXECUTING'
         ? { event: { type: 'invalidated', summary: { code: 'database_restored' } } }
         : { refusal: { code: 'not_due' } };

@@ -48,8 +48,7 @@ export async function retryOrder(
   const names = await namesToRetry(deps, order);
   if ('refusal' in names) return { kind: 'refused', refusal: names.refusal };
   if (given === undefined) {
-    if (order.bulk !== undefined)
-      return { kind: 'needs_plan', order, rows: findRows(order, names.failed) };
+    if (order.bulk !== undefined) return { kind: 'needs_plan', order, rows: findRows(order, names.failed) };
     if (hasSecretInput(order)) return { kind: 'needs_secret', order };
   }
   const account = await deps.findAccount(order.account.id);

@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
-import { resolveLocalTime, isCalendarDay, localTime } from '../zones/calendar-day.ts';
+import { isCalendarDay, localTime, resolveLocalTime } from '../zones/calendar-day.ts';
 import type { OrderTaskName } from './order.ts';
 
 /** The time at which a person wants an order sent. Pure. */

@@ -24,10 +24,10 @@ import {
 } from './claim-order.ts';
 import type { SendingContext } from './context.ts';
 import { decideWave, heldByMandate, isDue } from './decide-sending.ts';
-import { failedResponse, fullResponse, RetryRefusedError, buildResult } from './item-result.ts';
+import { buildResult, failedResponse, fullResponse, RetryRefusedError } from './item-result.ts';
 import { type ItemResult, type Order, type OrderItem, pendingItems } from './order.ts';
 import type { OrderCall, OrderTask } from './order-task.ts';
-import { buildOutcomeEvent, lostRequest, buildErrorOutcome, type SendOutcome } from './outcome-event.ts';
+import { buildErrorOutcome, buildOutcomeEvent, lostRequest, type SendOutcome } from './outcome-event.ts';
 import { accountGone, checkMembers } from './parties.ts';
 import type { Refusal } from './refusal.ts';
 import { resultOwner } from './salted-secret.ts';
@@ -152,7 +152,10 @@ async function matchesStatement(sending: Sending): Promise<boolean> {
   const { context } = sending;
   const parts = await retryUntilCommitted(context, () => changedSince(sending));
   if (parts === undefined) return true;
-  await changeUntilCommitted(sending, { type: 'stopped', summary: { code: 'statement_changed', parts: [...parts] } });
+  await changeUntilCommitted(sending, {
+    type: 'stopped',
+    summary: { code: 'statement_changed', parts: [...parts] },
+  });
   return false;
 }
 
@@ -172,7 +175,8 @@ async function areMembersPresent(sending: Sending): Promise<boolean> {
   const { context, order, people } = sending;
   const members = await checkMembers(context.directory, people);
   if (members.kind === 'unknown') warnOfMembership(context.log, order.id, members.userId);
-  if (members.kind === 'left') await changeUntilCommitted(sending, { type: 'stopped', summary: members.summary });
+  if (members.kind === 'left')
+    await changeUntilCommitted(sending, { type: 'stopped', summary: members.summary });
   return members.kind === 'members';
 }
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isExcessApproved } from '../money/budget.ts';
-import { isPaused, canBeSentNext, resumedBulk } from './bulk/waves.ts';
+import { canBeSentNext, isPaused, resumedBulk } from './bulk/waves.ts';
 import {
   type Approval,
   type ApprovalWeight,

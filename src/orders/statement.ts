@@ -38,9 +38,7 @@ export function hashStatement(statement: Statement): string {
  */
 export function verifiedStatement(order: Order, places: ServicePlaces): Statement | undefined {
   const statement = readStatement(order, places);
-  return statement !== undefined && hashStatement(statement) === order.statementHash
-    ? statement
-    : undefined;
+  return statement !== undefined && hashStatement(statement) === order.statementHash ? statement : undefined;
 }
 
 /** The request from an order's rows; undefined when they can't be made into one. */

@@ -2,9 +2,16 @@ import type { z } from 'zod';
 import { distinct } from '../lib/collections.ts';
 import type { Amount } from '../money/amount.ts';
 import { matchesPatterns, type NamePatterns, sortPatterns } from './name-patterns.ts';
-import { requirementPeople, isGroup, type Policy, type PolicyRule, type RuleReference, silentIds } from './policy.ts';
+import {
+  isGroup,
+  type Policy,
+  type PolicyRule,
+  type RuleReference,
+  requirementPeople,
+  silentIds,
+} from './policy.ts';
 import type { storedRequirement, storedRequirements } from './stored-requirements.ts';
-import { type NameKind, type Subject, subjectOf, affectedTags } from './subject.ts';
+import { affectedTags, type NameKind, type Subject, subjectOf } from './subject.ts';
 
 /**
  * Evaluates an order's requirements by one policy version. Pure.
@@ -364,7 +371,12 @@ export function mergeRequirements(requirements: readonly Requirement[]): readonl
     const asking = known === undefined ? [requirement] : [known, requirement];
     const signed = asking.some((each) => each.signed);
     const { silent: _, ...rest } = kept;
-    strongest.set(people, { ...rest, ...requirementPeople(kept.approvers, silentIds(asking)), names, signed });
+    strongest.set(people, {
+      ...rest,
+      ...requirementPeople(kept.approvers, silentIds(asking)),
+      names,
+      signed,
+    });
   }
   return [...strongest.values()];
 }

@@ -76,7 +76,10 @@ export interface RequirementPeople {
   readonly silent?: readonly string[];
 }
 
-export function requirementPeople(approvers: readonly string[], silent: readonly string[]): RequirementPeople {
+export function requirementPeople(
+  approvers: readonly string[],
+  silent: readonly string[],
+): RequirementPeople {
   return silent.length === 0 ? { approvers } : { approvers: [...new Set([...approvers, ...silent])], silent };
 }
 

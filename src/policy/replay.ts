@@ -40,7 +40,7 @@ export function replay<Past extends PastOrder>(
     const change = compareRequirements(before, after);
     return change === undefined ? [] : [{ orderId, before, after, change }];
   });
-  const counts = { mergeStricter: 0, looser: 0, other: 0 };
+  const counts = { stricter: 0, looser: 0, other: 0 };
   const outcomes: Record<string, number> = {};
   for (const { before, after, change } of changed) {
     counts[change] += 1;

@@ -1,4 +1,4 @@
-import { isGroup, type PolicyRule, TASK_SELECTORS, parseTagPattern } from './policy.ts';
+import { isGroup, type PolicyRule, parseTagPattern, TASK_SELECTORS } from './policy.ts';
 
 /*
  * The parts of a rule's sentence: “*Transfers* of `*.rest` requested by *@marketing* over *€500* need *2 of @finance*”.

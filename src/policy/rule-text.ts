@@ -3,12 +3,12 @@ import { formatDuration, parseDuration } from '../lib/duration.ts';
 import { type Amount, type AmountIssue, formatDecimal, parseAmount } from '../money/amount.ts';
 import { readPattern } from './name-patterns.ts';
 import {
-  requirementPeople,
   DECISIONS,
   type Decision,
   isGroup,
   type PolicyRule,
   type PolicyVocabulary,
+  requirementPeople,
   TASK_SELECTORS,
 } from './policy.ts';
 

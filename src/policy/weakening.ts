@@ -1,7 +1,7 @@
 import { groupBy } from '../lib/collections.ts';
 import type { Amount } from '../money/amount.ts';
-import { isSamePrice, type Price, type PriceEdit, priceKey, findQuote, zoneOf } from '../money/prices.ts';
-import { fitsTask, type TaskRisk } from './evaluate.ts';
+import { findQuote, isSamePrice, type Price, type PriceEdit, priceKey, zoneOf } from '../money/prices.ts';
+import { matchesTask, type TaskRisk } from './evaluate.ts';
 import { type PolicyRule, parseTagPattern } from './policy.ts';
 import { subjectOf } from './subject.ts';
 
@@ -113,7 +113,7 @@ function quoteOf(list: readonly Price[], { zone, task, period }: Price, day: str
 function limitsFor({ zone, task, period }: Price, { rules, mandates, budgets, factsOf }: PriceConditions) {
   const isAbout = (names: readonly string[]) => names.some((pattern) => canMatchZone(pattern, zone));
   const overs = rules
-    .filter((rule) => fitsTask(rule, task, factsOf(task)) && isAbout(rule.names))
+    .filter((rule) => matchesTask(rule, task, factsOf(task)) && isAbout(rule.names))
     .flatMap(({ over }) => over ?? []);
   const isMandated = task === 'renew' && period === 1;
   const ceilings = isMandated ? mandates.filter(({ names }) => isAbout(names)) : [];

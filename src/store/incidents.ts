@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { TeamEvent } from '../ledger/events.ts';
 import { FACT_NAMES } from '../names/facts.ts';
-import { INCIDENT_STATES, type Incident, type IncidentUpdate, kindsOf } from '../names/incident.ts';
+import { INCIDENT_STATES, type Incident, type IncidentUpdate, incidentKinds } from '../names/incident.ts';
 import type { IncidentStore } from '../names/ports.ts';
 import { INCIDENT_KINDS, NAME_TASKS, RULED_OUT_REASONS } from '../names/unexplained-changes.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
@@ -109,7 +109,7 @@ function eventsOf({ before, after, added, at }: IncidentUpdate): TeamEvent[] {
       ...{ incident, fact, before: was, after: is },
     }),
   );
-  const over: TeamEvent = { ...about, kind: 'incident_over', incidents: [...kindsOf(after)] };
+  const over: TeamEvent = { ...about, kind: 'incident_over', incidents: [...incidentKinds(after)] };
   return after.state === 'over' ? [...noticed, over] : noticed;
 }
 
@@ -184,7 +184,7 @@ export function createIncidentStore({ run, transaction }: Database, teamId: stri
         if (!(await swapIncident(runInside, teamId, before, after))) return false;
         await runInside(markPlan(teamId, { kind: 'incident', id: before.id }, now));
         const subject = { kind: 'name', id: before.name } as const;
-        const event = { ...decision, subject, at: now, incidents: [...kindsOf(before)] };
+        const event = { ...decision, subject, at: now, incidents: [...incidentKinds(before)] };
         await insertEvents(runInside, [event], teamId);
         await queueWebhooks(runInside, webhooksOfDecision(after, decision.kind, now), teamId);
         return true;

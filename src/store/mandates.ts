@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Witness } from '../approvals/charter.ts';
 import { HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
-import { needsOrder, exceededLimit, SAME_EXPIRY_MS } from '../mandates/acting.ts';
+import { exceededLimit, needsOrder, SAME_EXPIRY_MS } from '../mandates/acting.ts';
 import type { HeldCode } from '../mandates/codes.ts';
 import { isActive, readMandate } from '../mandates/mandate.ts';
 import type { ActOutcome, MandateStore, NewAct } from '../mandates/ports.ts';

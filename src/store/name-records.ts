@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DEMO_CONTEXT } from '../accounts/account.ts';
 import { hasNewExpiry } from '../names/dates.ts';
-import { type DependentName, targetHost, isSubdomain } from '../names/dependents.ts';
+import { type DependentName, isSubdomain, targetHost } from '../names/dependents.ts';
 import { registrarName, type UnseenReason } from '../names/facts.ts';
 import { findingsOf, type Impact } from '../names/impact.ts';
 import { isInUse } from '../names/in-use.ts';

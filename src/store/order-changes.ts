@@ -1,6 +1,6 @@
 import type { Witness } from '../approvals/charter.ts';
 import type { Reservation } from '../money/budget.ts';
-import { findingsIn } from '../orders/earlier.ts';
+import { findEarlierItems } from '../orders/earlier.ts';
 import { findLimit, signLog, witnessedBy } from '../orders/log-limits.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
 import type {
@@ -170,7 +170,7 @@ async function refuseRetry(run: RunStatement, commit: OrderCommit): Promise<Refu
   const retried = idRows.parse(await run(lockRetried(id))).filter((each) => each !== id);
   const names = sentItems(commit).map(({ name }) => name);
   const items = readEarlierItems(await run(selectEarlierItems(retried, names)));
-  const [earlier] = findingsIn(items, names);
+  const [earlier] = findEarlierItems(items, names);
   return earlier && { ...REFUSED, earlier };
 }
 

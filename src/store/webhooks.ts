@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { HOUR_MS } from '../lib/duration.ts';
-import { type WebhookEvent, webhookBody, buildWebhook } from '../outbox/webhooks/messages.ts';
+import { buildWebhook, type WebhookEvent, webhookBody } from '../outbox/webhooks/messages.ts';
 import type { WebhookDelivery, WebhookStore } from '../outbox/webhooks/ports.ts';
 import { recordset, row } from './columns.ts';
 import { type Database, Prisma, type RunStatement, storeOf } from './database.ts';

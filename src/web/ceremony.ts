@@ -9,9 +9,9 @@ import {
 import { z } from 'zod';
 import { approveSigned, recordNotified, refusalToApprove, resumeOrder } from '../approvals/approve.ts';
 import {
-  makeCharter,
   hashCharter,
   type LoggedCharter,
+  makeCharter,
   type Rules,
   witnessText,
 } from '../approvals/charter.ts';
@@ -29,11 +29,11 @@ import {
 } from '../approvals/signing/assertion.ts';
 import {
   type AddedKey,
-  type ValidKey,
   isAtKeyLimit,
   type KeyLog,
   type KeyRing,
   revocationRights,
+  type ValidKey,
 } from '../approvals/signing/key-ring.ts';
 import type { KeyStore, LinkStore, SignedCharter, SigningLink } from '../approvals/signing/ports.ts';
 import { ALGORITHMS, type Fingerprint, fingerprintOf, spkiOfCose } from '../approvals/signing/public-key.ts';

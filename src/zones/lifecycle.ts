@@ -1,5 +1,5 @@
 import { DAY_MS } from '../lib/duration.ts';
-import { calendarDay, dayNumber, dayFromNumber } from './calendar-day.ts';
+import { calendarDay, dayFromNumber, dayNumber } from './calendar-day.ts';
 import type { LifecycleProfile, ZoneProfile } from './zone.ts';
 
 /**

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { buildApprovalPolicy, resolvePeople, readPeople, refusalToDecide } from '../../src/approvals/approvers.ts';
+import {
+  buildApprovalPolicy,
+  readPeople,
+  refusalToDecide,
+  resolvePeople,
+} from '../../src/approvals/approvers.ts';
 import { defaultRequirement, requestedRequirements } from '../../src/approvals/requirements.ts';
 import type { OrdersContext } from '../../src/orders/context.ts';
 import type { Refusal } from '../../src/orders/refusal.ts';
@@ -85,7 +90,12 @@ describe('the current policy', () => {
     const requirement = defaultRequirement(await settings(), ['cafe.rest']);
     const { requirements } = requestedRequirements(order, await settings());
     const known = await readPeople({ directory, away: new Map(), at: now }, [requirement], userIds);
-    return buildApprovalPolicy({ requirements, requesters: new Set(), userIds }, known, await settings(), now);
+    return buildApprovalPolicy(
+      { requirements, requesters: new Set(), userIds },
+      known,
+      await settings(),
+      now,
+    );
   };
   const LISTED = ['U0BOB', 'W0ADA', 'S0LEADS', 'S0EMPTY'];
 

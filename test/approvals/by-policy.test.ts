@@ -11,7 +11,7 @@ import { resolveOrder } from '../../src/orders/resolve.ts';
 import { retryOrder } from '../../src/orders/retry-button.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
 import { canSee, peopleToNotify } from '../../src/orders/visibility.ts';
-import { ruleNames, rulesOf } from '../../src/slack/approvals/decision.view.ts';
+import { collectRules, ruleNames } from '../../src/slack/approvals/decision.view.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { orderReply } from '../../src/slack/orders/thread.view.ts';
 import { acceptedOf, HOUR_MS, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
@@ -435,7 +435,7 @@ test.each([
   await rig.sql(`UPDATE orders SET demand = jsonb_set(demand, '{requirements,0,rule,${field}}', '${value}')`);
   const order = await rig.read(id);
   const history = await rig.store.history(id, 'system');
-  const rules = rulesOf(await pendingDecision(rig.orders, order), history);
+  const rules = collectRules(await pendingDecision(rig.orders, order), history);
   expect(ruleNames(rules)).toBe('rule “large renewals” of policy version 1');
   expect(await approve(id, 'U0FAY')).toMatchObject({ refusal: { code: 'log_differs' } });
   expect(await rig.store.history(id, 'system')).toEqual(history);

@@ -378,5 +378,5 @@ function withDemand(given: Given): Given {
   const demand = given.order?.demand;
   return demand === undefined
     ? given
-    : { ...given, requirements: { demand, asked: demand, ...given.requirements } };
+    : { ...given, requirements: { demand, requested: demand, ...given.requirements } };
 }

@@ -1,7 +1,7 @@
 import type { ApprovalContext, Click } from '../../src/approvals/approval-context.ts';
 import type { CurrentRequirements } from '../../src/approvals/requirements.ts';
 import type { Approval, Order } from '../../src/orders/order.ts';
-import { hashStatement, buildStatement } from '../../src/orders/statement.ts';
+import { buildStatement, hashStatement } from '../../src/orders/statement.ts';
 import { hoursLater, newBulk, newDemand, newOrder, PLACES } from '../orders/sample.ts';
 import { newTeamSettings } from '../support/settings.ts';
 
@@ -31,8 +31,8 @@ export const approvedBy = (userId: string, more: Partial<Approval> = {}): Approv
 /** Bob's click: Alice's renewal, which needs one approval and is otherwise complete. */
 export function newApproval(given: Given = {}): ApprovalContext {
   const { click, order: changes, requirements, ...rest } = given;
-  const asked = newOrder(['cafe.rest'], changes);
-  const order = { ...asked, statementHash: hashStatement(buildStatement(asked, PLACES)), ...changes };
+  const requested = newOrder(['cafe.rest'], changes);
+  const order = { ...requested, statementHash: hashStatement(buildStatement(requested, PLACES)), ...changes };
   const { demand } = order;
   return {
     now: NOW,
@@ -41,7 +41,7 @@ export function newApproval(given: Given = {}): ApprovalContext {
     requirements: {
       settings: newTeamSettings(),
       demand,
-      asked: demand,
+      requested: demand,
       policyVersion: 0,
       decidedBy: [],
       isStricter: false,

@@ -1,6 +1,6 @@
 import { approveOrder, approveSigned } from '../../src/approvals/approve.ts';
-import { makeCharter, hashCharter, witnessText } from '../../src/approvals/charter.ts';
-import { createOrderSigning, buildSignedSubject } from '../../src/approvals/order-signing.ts';
+import { hashCharter, makeCharter, witnessText } from '../../src/approvals/charter.ts';
+import { buildSignedSubject, createOrderSigning } from '../../src/approvals/order-signing.ts';
 import { challengeOf, type LoggedSignature } from '../../src/approvals/signing/approval.ts';
 import { createVerifier, hashOf, type Verifier } from '../../src/approvals/signing/assertion.ts';
 import { readConfig } from '../../src/config/environment.ts';
@@ -119,7 +119,10 @@ export async function startSigningRig() {
       more: { readonly publisher?: string; readonly isWitnessed?: boolean } = {},
     ) {
       const { publisher = 'U0ADA', isWitnessed = true } = more;
-      const rules = { policy: await policies.current(), settings: applySavedSettings(START, await saved.all()) };
+      const rules = {
+        policy: await policies.current(),
+        settings: applySavedSettings(START, await saved.all()),
+      };
       const charter = JSON.parse(JSON.stringify(makeCharter(rules, publisher)));
       const { log } = await keys.readRows();
       const challenge = {

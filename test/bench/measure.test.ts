@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { iterateYielding, isMet, type Line, quantile, spreadOf, targetFigures } from '../../bench/measure.ts';
+import { isMet, iterateYielding, type Line, quantile, spreadOf, targetFigures } from '../../bench/measure.ts';
 import { tableOf } from '../../bench/table.ts';
 
 const LINE: Line = {

@@ -10,7 +10,7 @@ import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { newDemand, newOrder } from '../orders/sample.ts';
 import { namesContextWith } from '../support/names-context.ts';
-import { lookThatShows, registrationUntil } from '../support/registry-look.ts';
+import { lookThatShows, registrationUntil } from '../support/registry-lookup.ts';
 import { WITNESS } from '../support/witness.ts';
 import { DAY_MS, Rig } from './rig.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { newlyWatched } from '../../src/expiry/newly-watched.ts';
-import { needsOwnerQuestion, isUnanswered, refuseAnswer } from '../../src/expiry/owner-question.ts';
+import { isUnanswered, needsOwnerQuestion, refuseAnswer } from '../../src/expiry/owner-question.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
 import { endOf, ownerAnswer } from '../../src/names/portfolio.ts';
 

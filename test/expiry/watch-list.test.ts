@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { datesAfterLookup } from '../../src/names/dates.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
-import { lookThatShows, registrationUntil } from '../support/registry-look.ts';
+import { lookThatShows, registrationUntil } from '../support/registry-lookup.ts';
 import { confirmLapse, importNames, requestLapse, snoozeName, watchName } from '../support/unprotected.ts';
 import { DAY_MS, Rig } from './rig.ts';
 

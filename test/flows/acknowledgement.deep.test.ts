@@ -38,7 +38,8 @@ describe.each([
   const usual = () => t.workspace.faults.set({ method: '*', kind: 'slow', delayMs: USUAL_MS });
   const stateOf = async (id: string): Promise<unknown> =>
     (await database.query('SELECT state FROM orders WHERE id = $1', [id])).rows[0]?.state;
-  const recordRegularOrder = (name: string) => ask(t.workspace, t.alice, `/domain renew ${name}`, DOMAINS, name);
+  const recordRegularOrder = (name: string) =>
+    ask(t.workspace, t.alice, `/domain renew ${name}`, DOMAINS, name);
   const kept = async (name: string): Promise<number> =>
     (await database.query('SELECT 1 FROM order_items WHERE name = $1', [name])).rowCount ?? 0;
 

@@ -3,7 +3,12 @@ import { approveOrder } from '../../src/approvals/approve.ts';
 import { denyOrder } from '../../src/approvals/deny.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/duration.ts';
 import { endMandate } from '../../src/mandates/life.ts';
-import { findMandate, mandateStatuses, findMandatesInTime, loadOutlook } from '../../src/mandates/overview.ts';
+import {
+  findMandate,
+  findMandatesInTime,
+  loadOutlook,
+  mandateStatuses,
+} from '../../src/mandates/overview.ts';
 import { runMandates } from '../../src/mandates/run.ts';
 import { checkClearance } from '../../src/mandates/sending.ts';
 import type { OrderStore } from '../../src/orders/ports.ts';

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import {
+  amountInBudget,
   type Budget,
   type BudgetStatus,
+  buildReservation,
   exactNumber,
-  remainingAmount,
   missingAmounts,
   periodOf,
   type Reservation,
-  reservationOf,
+  remainingAmount,
   sharesOf,
-  amountInBudget,
 } from '../../src/money/budget.ts';
 import { costOf, type Price } from '../../src/money/prices.ts';
 import fc from '../support/properties.ts';
@@ -80,7 +80,7 @@ describe('an order’s share of a budget', () => {
 
   test('is nothing if no price is known', () => {
     const cost = costOf([], { task: 'renew', names: ['cafe.rest', 'bar.rest'] }, '2026-11-22');
-    const reservation = reservationOf(cost, asked('cafe.rest', 'bar.rest'), ON, () => ['brand']);
+    const reservation = buildReservation(cost, asked('cafe.rest', 'bar.rest'), ON, () => ['brand']);
     expect(reservation.items.map(({ amount }) => amount)).toEqual([undefined, undefined]);
     const full = standing({ booked: 20_000n });
     expect(sharesOf([full], reservation)).toEqual([]);
@@ -101,7 +101,7 @@ describe('an order’s share of a budget', () => {
       '2026-11-22',
     );
     const tagsOf = (name: string) => (name === 'cafe.rest' ? ['brand'] : []);
-    expect(reservationOf(cost, asked('cafe.rest', 'b.example'), ON, tagsOf).items).toEqual([
+    expect(buildReservation(cost, asked('cafe.rest', 'b.example'), ON, tagsOf).items).toEqual([
       { n: 1, amount: { currency: 'EUR', minor: 3_600 }, tags: ['brand'] },
       { n: 2, amount: undefined, tags: [] },
     ]);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { formatAmount, formatDecimal, sumByCurrency } from '../../src/money/amount.ts';
-import { costOf, isSameCost, PRICED_TASKS, type Price, findQuote, zoneOf } from '../../src/money/prices.ts';
+import { costOf, findQuote, isSameCost, PRICED_TASKS, type Price, zoneOf } from '../../src/money/prices.ts';
 import fc from '../support/properties.ts';
 
 const eur = (minor: number) => ({ currency: 'EUR', minor });

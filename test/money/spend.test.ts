@@ -3,12 +3,12 @@ import { PRICED_TASKS, type Price } from '../../src/money/prices.ts';
 import {
   addSpend,
   CONCEALED,
+  calculateSpend,
   type Purchase,
   readSpan,
   renewalsAhead,
   type Spend,
   type SpendLine,
-  calculateSpend,
 } from '../../src/money/spend.ts';
 import fc from '../support/properties.ts';
 

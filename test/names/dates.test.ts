@@ -12,7 +12,7 @@ import {
 import type { Registration, RegistryLookup } from '../../src/names/registry-record.ts';
 import { lifecycleAt } from '../../src/zones/lifecycle.ts';
 import { zoneFor } from '../../src/zones/rules.ts';
-import { lookThatShows, registrationUntil } from '../support/registry-look.ts';
+import { lookThatShows, registrationUntil } from '../support/registry-lookup.ts';
 
 const NOW = new Date('2027-06-14T12:00:00Z');
 const DAY_MS = 86_400_000;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findFaults, findDangers, isHealthLookupDue } from '../../src/names/delegation-health.ts';
+import { findDangers, findFaults, isHealthLookupDue } from '../../src/names/delegation-health.ts';
 import { ABSENT, type Facts, seen, unseen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { NO_DELEGATION } from '../../src/names/observe-delegation.ts';

@@ -4,7 +4,7 @@ import type { SeenAtRegistry } from '../../src/names/ports.ts';
 import type { Registration, RegistryLookup } from '../../src/names/registry-record.ts';
 import type { OrderTaskName } from '../../src/orders/order.ts';
 import { recordFindingText } from '../../src/slack/orders/record-finding.view.ts';
-import { registrationUntil } from '../support/registry-look.ts';
+import { registrationUntil } from '../support/registry-lookup.ts';
 
 const DAY_MS = 86_400_000;
 const SENT = new Date('2027-06-14T12:00:00Z');

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type Dependents, findDependents } from '../../src/names/dependents.ts';
 import { type Fact, type FactName, type Facts, seen, unseen } from '../../src/names/facts.ts';
 import {
+  assessImpact,
   compareImpacts,
   findingsOf,
   IMPACT_TASKS,
@@ -10,7 +11,6 @@ import {
   type ImpactItem,
   type ImpactTask,
   impactAt,
-  assessImpact,
   KNOWN_FOR_MS,
   needsTypedName,
   SEVERITIES,

@@ -4,7 +4,7 @@ import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { findProofOrHint, type LostAnswer } from '../../src/names/order-evidence.ts';
 import type { Registration } from '../../src/names/registry-record.ts';
 import type { NameOrder } from '../../src/names/unexplained-changes.ts';
-import { lookThatShows, registrationUntil } from '../support/registry-look.ts';
+import { lookThatShows, registrationUntil } from '../support/registry-lookup.ts';
 
 /* Proofs by lookups before and after a request. */
 

@@ -4,6 +4,7 @@ import { matchesFindings, readFilter } from '../../src/names/filter.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { NO_DELEGATION } from '../../src/names/observe-delegation.ts';
 import {
+  assessPosture,
   CERTIFICATES,
   countChanges,
   FINDING_CODES,
@@ -12,7 +13,6 @@ import {
   judge,
   PARTS,
   type Posture,
-  assessPosture,
   summarize,
 } from '../../src/names/posture.ts';
 import { storedPosture } from '../../src/names/stored.ts';

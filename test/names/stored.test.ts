@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { FACT_NAMES, type Fact, type FactName, seen, unseen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
-import { compareImpacts, IMPACT_TASKS, assessImpact } from '../../src/names/impact.ts';
+import { assessImpact, compareImpacts, IMPACT_TASKS } from '../../src/names/impact.ts';
 import type { NameserverCheck } from '../../src/names/nameserver-check.ts';
 import { storedHistory, storedImpact, storedKnownChanges } from '../../src/names/stored.ts';
 import { explainChanges, type KnownChange } from '../../src/names/unexplained-changes.ts';

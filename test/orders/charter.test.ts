@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
   type CharterStatus,
-  makeCharter,
   charterStatus,
   effectiveRulesWithKeys,
   hashCharter,
   type LoggedCharter,
   lastSigned,
+  makeCharter,
   type ProtectedSettings,
   type Rules,
   type Witness,

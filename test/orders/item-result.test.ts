@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { VaultError } from '../../src/accounts/vault.ts';
-import { RetryRefusedError, buildErrorResult, buildResult } from '../../src/orders/item-result.ts';
+import { buildErrorResult, buildResult, RetryRefusedError } from '../../src/orders/item-result.ts';
 import { decideResend, type ResendDecision } from '../../src/orders/resend.ts';
 import type { Envelope } from '../../src/service/envelope.ts';
 import {

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { differenceFromLog, itemInLog, findLimit, signLog, witnessedBy } from '../../src/orders/log-limits.ts';
+import {
+  differenceFromLog,
+  findLimit,
+  itemInLog,
+  signLog,
+  witnessedBy,
+} from '../../src/orders/log-limits.ts';
 import type { Order, OrderEvent, OrderItem } from '../../src/orders/order.ts';
 import type { OrderLogEntry } from '../../src/orders/order-events.ts';
 import { transition } from '../../src/orders/state-machine.ts';

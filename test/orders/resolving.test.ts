@@ -142,10 +142,10 @@ describe('a secret result', () => {
     const outcome = await revealSecret(rig.orders, order.id, 'U0ALICE');
     if (outcome.kind !== 'revealed') throw new Error(refusalText(outcome.refusal));
     expect(await seen(order.id)).toBe('refused');
-    await outcome.giveBack();
+    await outcome.putBack();
     expect(await seen(order.id)).toBe('canary-auth');
     rig.pass(HOUR_MS);
-    await outcome.giveBack();
+    await outcome.putBack();
     expect(await seen(order.id)).toBe('refused');
   });
 

@@ -23,7 +23,7 @@ import type { OrderRequest } from '../../src/orders/request-context.ts';
 import { type RequestOutcome, requestOrder } from '../../src/orders/request-order.ts';
 import type { RetryOutcome } from '../../src/orders/retry-button.ts';
 import { MAX_SEND_DELAY_MS, sendOrder } from '../../src/orders/send-order.ts';
-import { hashStatement, type ServicePlaces, buildStatement } from '../../src/orders/statement.ts';
+import { buildStatement, hashStatement, type ServicePlaces } from '../../src/orders/statement.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { credentialInterfaces } from '../../src/service/interfaces.ts';
@@ -258,7 +258,7 @@ export async function startRig(
       }),
     hasOpenIncident: async (name) => incidents.has(name),
     affectedTags: ruleFacts.tagsOf,
-    accountOf: async () => accounts.get(ALICE.id),
+    findAccountFor: async () => accounts.get(ALICE.id),
     log,
   };
 

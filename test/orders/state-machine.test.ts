@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import {
-  itemCtid,
   type ItemState,
   isFinal,
   isOpen,
   isReviewOpen,
+  itemCtid,
   ORDER_STATES,
   type Order,
   type OrderEvent,

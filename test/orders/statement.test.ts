@@ -4,7 +4,7 @@ import { canonicalJson } from '../../src/lib/canonical-json.ts';
 import { changedParts } from '../../src/orders/check-statement.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { saltSecret, unsaltSecret } from '../../src/orders/salted-secret.ts';
-import { hashStatement, buildStatement, verifiedStatement } from '../../src/orders/statement.ts';
+import { buildStatement, hashStatement, verifiedStatement } from '../../src/orders/statement.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { orderEvent } from '../support/log.ts';
 import { newBulk, newOrder, PLACES } from './sample.ts';

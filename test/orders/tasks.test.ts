@@ -3,11 +3,11 @@ import { DEFAULT_APPROVAL_TASKS, type OrderTaskName } from '../../src/orders/ord
 import { saltSecret } from '../../src/orders/salted-secret.ts';
 import { buildStatement } from '../../src/orders/statement.ts';
 import {
+  findTask,
   MAX_NAMES,
   ORDER_TASKS,
   SENT_TASK_NAMES,
   type SentTaskName,
-  findTask,
 } from '../../src/orders/tasks.ts';
 import type { WireValue } from '../../src/service/codec/wire.ts';
 import { Secret } from '../../src/service/secret.ts';

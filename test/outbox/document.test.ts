@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { type WebhookType, webhookBody, buildWebhook } from '../../src/outbox/webhooks/messages.ts';
+import { buildWebhook, type WebhookType, webhookBody } from '../../src/outbox/webhooks/messages.ts';
 
 const document = readFileSync('docs/webhooks.md', 'utf8');
 const examples = [...document.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, json = '']) =>

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
   evaluate,
+  mergeStricter,
   type PolicyFacts,
   type PolicyOrder,
   type PolicySettings,
   type Requirements,
   requirementKey,
-  mergeStricter,
 } from '../../src/policy/evaluate.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import fc, { runs } from '../support/properties.ts';

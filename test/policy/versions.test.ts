@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ORDER_TASK_NAMES } from '../../src/orders/order.ts';
-import { ORDER_TASKS, findTask } from '../../src/orders/tasks.ts';
+import { findTask, ORDER_TASKS } from '../../src/orders/tasks.ts';
 import { diffPolicies } from '../../src/policy/diff.ts';
 import { evaluate, type PolicySettings } from '../../src/policy/evaluate.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';

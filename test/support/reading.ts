@@ -100,7 +100,7 @@ export function unreadable(text: string, blocks: readonly JsonObject[]): string[
   });
 }
 
-/** What people typed, the service or Slack said, and what people are to type. */
+/** Texts by people, the service or Slack, and texts to type. */
 const QUOTED =
   /“[^”]*”|The service says:.*|Slack says \w+|Slack refused this \(\w+\)|```[\s\S]*?```|`[^`]*`|:[a-z+-][a-z0-9_+-]*:/g;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { calendarDay, dayNumber, isCalendarDay, dayFromNumber } from '../../src/zones/calendar-day.ts';
+import { calendarDay, dayFromNumber, dayNumber, isCalendarDay } from '../../src/zones/calendar-day.ts';
 import fc, { runs } from '../support/properties.ts';
 
 /** Half-hour and quarter-hour offsets, half-hour daylight saving, clocks that change at midnight, a skipped day. */
@@ -51,7 +51,8 @@ test('days and their numbers convert both ways', () => {
   expect(dayFromNumber(0)).toBe('1970-01-01');
   expect(dayNumber('2028-03-01') - dayNumber('2028-02-28')).toBe(2);
   for (let number = -1_000; number < 30_000; number += 1) {
-    if (dayNumber(dayFromNumber(number)) !== number) expect.fail(`${dayFromNumber(number)} is not day ${number}`);
+    if (dayNumber(dayFromNumber(number)) !== number)
+      expect.fail(`${dayFromNumber(number)} is not day ${number}`);
   }
 });
 

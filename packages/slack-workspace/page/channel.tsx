@@ -2,7 +2,7 @@ import { useEffect } from 'preact/hooks';
 import type { Channel } from '../src/protocol.ts';
 import { useChat } from './chat.ts';
 import { Composer } from './composer.tsx';
-import { channelName, partnerIn, buildReplies, threadSummaries, topLevel } from './conversation.ts';
+import { buildReplies, channelName, partnerIn, threadSummaries, topLevel } from './conversation.ts';
 import { Home } from './home.tsx';
 import { CloseIcon, LockIcon } from './icons.tsx';
 import { MessageList } from './message-list.tsx';

@@ -4,7 +4,7 @@ import type { Refusal } from '../../orders/refusal.ts';
 import type { Requirement } from '../../policy/evaluate.ts';
 import { versionToSign } from '../../policy/policy.ts';
 import { buildApprovalPolicy, readPeople, refusalOfNonApprover } from '../approvers.ts';
-import { validSlots, type RequirementProgress } from '../progress.ts';
+import { type RequirementProgress, validSlots } from '../progress.ts';
 import type { SignedSubject } from '../signing/approval.ts';
 import type { SignedCharter } from '../signing/ports.ts';
 import {

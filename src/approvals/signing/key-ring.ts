@@ -87,7 +87,13 @@ export interface ValidKey extends AddedKey {
   readonly chain: readonly Assertion<VouchChallenge>[];
 }
 
-export type InvalidReason = 'not_vouched' | 'revoked' | 'left' | 'other_host' | 'ambiguous' | 'events_missing';
+export type InvalidReason =
+  | 'not_vouched'
+  | 'revoked'
+  | 'left'
+  | 'other_host'
+  | 'ambiguous'
+  | 'events_missing';
 
 export interface KeyRing {
   readonly counting: ReadonlyMap<string, ValidKey>;
@@ -238,8 +244,7 @@ function isRevoker(
 /** @returns whether one of a person's valid keys may revoke a key */
 export function revocationRights(log: KeyLog, roots: ReadonlySet<string>) {
   const vouchers = collectVouchers(log);
-  return (own: readonly ValidKey[], key: AddedKey) =>
-    own.some((by) => isRevoker(vouchers, roots, by, key));
+  return (own: readonly ValidKey[], key: AddedKey) => own.some((by) => isRevoker(vouchers, roots, by, key));
 }
 
 /** The log at a charter's signature, plus later revocations of compromised keys. */

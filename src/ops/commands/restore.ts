@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import { type DatabaseSettings, readDatabaseSettings } from '../../config/environment.ts';
-import { type SavedAnchor, readAnchorFile } from '../../ledger/anchor-file.ts';
+import { readAnchorFile, type SavedAnchor } from '../../ledger/anchor-file.ts';
 import type { Manifest } from '../../store/backup-file.ts';
 import { type Restored, restoreBackup } from '../../store/restore.ts';
 import { DatabaseAccessError } from '../../store/session.ts';

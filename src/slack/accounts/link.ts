@@ -263,7 +263,8 @@ async function runUnlink(call: CommandCall): Promise<void> {
   if (word?.toLowerCase() === TEAM_WORD) return unlinkTeam(call);
   const accounts = await call.context.accounts.list(call.person.id);
   if (accounts.length === 0) return call.respond(UNLINK.none);
-  const chosen = word === undefined ? accounts : accounts.filter((account) => account.slot === parseSlot(word));
+  const chosen =
+    word === undefined ? accounts : accounts.filter((account) => account.slot === parseSlot(word));
   if (chosen.length === 0 && word !== undefined) return call.respond(noSuchSlot(accounts));
   if (word === undefined && accounts.length > 1) return call.respond(whichAccountToUnlink(accounts));
   const gone = await call.context.accounts.unlink(call.person.id, chosen[0]?.slot);

@@ -1,6 +1,6 @@
 import type { StandIn } from '../../approvals/progress.ts';
 import { DAY_MS } from '../../lib/duration.ts';
-import { resolveLocalTime, isCalendarDay } from '../../zones/calendar-day.ts';
+import { isCalendarDay, resolveLocalTime } from '../../zones/calendar-day.ts';
 import type { CommandCall, Feature } from '../feature.ts';
 import { backText } from '../ledger/event-notification.view.ts';
 import { AWAY, awayText, NOT_AWAY } from './away.view.ts';

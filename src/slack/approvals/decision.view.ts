@@ -2,7 +2,7 @@ import type { PendingDecision } from '../../approvals/approvers.ts';
 import type { Slot } from '../../approvals/progress.ts';
 import type { ApprovalsGiven, Order } from '../../orders/order.ts';
 import type { Requirement, Requirements } from '../../policy/evaluate.ts';
-import { notifiedIds, dropUnknownRules, loggedRules, type RuleReference } from '../../policy/policy.ts';
+import { dropUnknownRules, loggedRules, notifiedIds, type RuleReference } from '../../policy/policy.ts';
 import { count } from '../kit/blocks.ts';
 import { mention, mentionApprover, moment, quote } from '../kit/mrkdwn.ts';
 import { type HistoryEvent, lapsedApprovals } from '../orders/order.view.ts';

@@ -12,10 +12,10 @@ import {
   textMessage,
 } from '../kit/blocks.ts';
 import {
-  type NotifiedPeople,
-  notifiedText,
   type HistoryEvent,
   type HistoryEventOf,
+  type NotifiedPeople,
+  notifiedText,
   orderTitle,
   reasonSuffix,
 } from '../orders/order.view.ts';

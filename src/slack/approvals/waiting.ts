@@ -1,7 +1,7 @@
 import { toReminder } from '../../expiry/digest.ts';
 import type { RenewalDays, WatchedDomain, WatchedReminder } from '../../expiry/ports.ts';
-import { type Outlook, loadOutlook } from '../../mandates/overview.ts';
-import { waitingSteps, type WaitingStep } from '../../money/waiting.ts';
+import { loadOutlook, type Outlook } from '../../mandates/overview.ts';
+import { type WaitingStep, waitingSteps } from '../../money/waiting.ts';
 import { isElsewhere } from '../../names/trust.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import type { SlackContext } from '../context.ts';

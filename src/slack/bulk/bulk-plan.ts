@@ -76,7 +76,11 @@ async function loadFacts(
 }
 
 /** Saves valid rows as a draft and reports both valid and skipped rows. */
-export async function savePlan(call: Interaction, origin: FormOrigin, request: RequestedRows): Promise<Placed> {
+export async function savePlan(
+  call: Interaction,
+  origin: FormOrigin,
+  request: RequestedRows,
+): Promise<Placed> {
   const { context } = call;
   const { task } = request;
   const facts = await loadFacts(call, task, request.rows);

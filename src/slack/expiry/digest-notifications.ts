@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TeamSettings } from '../../config/environment.ts';
 import { dueCertificates } from '../../expiry/certificate-warnings.ts';
 import type { MonthCount } from '../../expiry/chart.ts';
-import { messagesOf, loadChart, nextBatch, dropOutdated } from '../../expiry/digest.ts';
+import { assignMessages, dropOutdated, loadChart, nextBatch } from '../../expiry/digest.ts';
 import { askOwners, dayOfMessages } from '../../expiry/owner-question.ts';
 import type { DueReminder, ReminderSchedule } from '../../expiry/plan.ts';
 import {
@@ -178,7 +178,7 @@ async function postReminders(
   const { reminders } = context;
   const planned = everywhere.filter((each) => each.destination === destination);
   const { due, disputed } = await dropOutdated(reminders, claim.id, planned, options);
-  const messages = messagesOf({ due, disputed }, loadPart);
+  const messages = assignMessages({ due, disputed }, loadPart);
   const known = claim.notifications.filter(({ purpose }) => purpose.startsWith(`${destination}:`));
   let thread = known.find(({ message }) => message !== undefined)?.message;
   let lastPart = Math.max(0, ...[...known, ...planned].map(({ purpose }) => loadPart(purpose)));

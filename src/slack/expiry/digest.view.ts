@@ -163,7 +163,11 @@ function hasDecision({ name, phase, lastThreshold }: Reminder, renewals: Renewal
 }
 
 /** Sorts names without a decision last; then by deadline, whatever the phase; then by cost, highest first. */
-function compareUrgency(reminders: readonly Reminder[], renewals: RenewalDays, waitingOf: WaitingOf): Reminder[] {
+function compareUrgency(
+  reminders: readonly Reminder[],
+  renewals: RenewalDays,
+  waitingOf: WaitingOf,
+): Reminder[] {
   return reminders
     .map((reminder) => ({
       reminder,
@@ -171,7 +175,10 @@ function compareUrgency(reminders: readonly Reminder[], renewals: RenewalDays, w
       deadline: findDeadline(reminder),
       stake: costAtRisk(waitingOf(reminder.watched)),
     }))
-    .sort((a, b) => a.rank - b.rank || compareDeadlines(a.deadline, b.deadline) || compareCostAtRisk(a.stake, b.stake))
+    .sort(
+      (a, b) =>
+        a.rank - b.rank || compareDeadlines(a.deadline, b.deadline) || compareCostAtRisk(a.stake, b.stake),
+    )
     .map(({ reminder }) => reminder);
 }
 

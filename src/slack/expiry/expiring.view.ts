@@ -24,8 +24,8 @@ import { formatDoubt } from '../names/doubt.view.ts';
 import { answerText } from '../names/owner.view.ts';
 import { DATELESS_STATE } from './dateless.view.ts';
 import {
-  deadlineText,
   buildDueFacts,
+  deadlineText,
   keepButtons,
   lineWithMenu,
   priceText,

@@ -5,7 +5,7 @@ import type { ListedName } from '../../expiry/expiry.ts';
 import type { LineIssue } from '../../expiry/import.ts';
 import type { Term } from '../../expiry/term.ts';
 import type { ImportSummary, WatchRefusal } from '../../expiry/watch-list.ts';
-import { splitIntoChunks, present } from '../../lib/collections.ts';
+import { present, splitIntoChunks } from '../../lib/collections.ts';
 import { MAX_WATCHED } from '../../names/portfolio.ts';
 import { displayName } from '../../zones/names.ts';
 import {

@@ -3,7 +3,7 @@ import type { ListedName } from '../../expiry/expiry.ts';
 import { ownerOfDay } from '../../expiry/owner-question.ts';
 import type { DueReminder } from '../../expiry/plan.ts';
 import type { DigestMore, PlannedReminder } from '../../expiry/ports.ts';
-import { splitIntoChunks, groupBy, present } from '../../lib/collections.ts';
+import { groupBy, present, splitIntoChunks } from '../../lib/collections.ts';
 import type { MessagePlace } from '../../outbox/notifications.ts';
 import { renewalDaysOf, renewalWays, waitingCosts, waitingOfListed } from '../approvals/waiting.ts';
 import type { SlackContext } from '../context.ts';

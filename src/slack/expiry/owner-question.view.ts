@@ -14,7 +14,7 @@ import {
   quote,
   section,
 } from '../kit/blocks.ts';
-import { deadlineText, buildDueFacts, lineWithMenu, whenText } from './due.view.ts';
+import { buildDueFacts, deadlineText, lineWithMenu, whenText } from './due.view.ts';
 import type { CostOf } from './expiring.view.ts';
 import { formatName } from './expiry.view.ts';
 

@@ -22,11 +22,11 @@ import {
   type FormOrigin,
   field,
   fieldsOf,
-  GIVEN,
   linesIn,
-  requiredReason,
+  REQUIRED_TEXT,
   readForm,
   reasonField,
+  requiredReason,
   sendAtField,
   typedField,
 } from '../kit/form.ts';
@@ -151,7 +151,7 @@ function openWith(form: FormFeature) {
 
 const renewed = z.object({
   names: field({ label: 'Names', kind: 'picks' }, z.array(z.string(), 'Tick at least one name.')),
-  period: typedField('Period in years', { kind: 'number' }, GIVEN),
+  period: typedField('Period in years', { kind: 'number' }, REQUIRED_TEXT),
   reason: reasonField('Shown to the approvers.'),
   send_at: sendAtField,
 });
@@ -227,7 +227,7 @@ const snoozed = z.object({
   days: field(
     { label: 'Days', kind: 'number', range: { min: 1, max: MAX_SNOOZE_DAYS } },
     // Other text gets the error with the days left.
-    GIVEN.transform(Number),
+    REQUIRED_TEXT.transform(Number),
   ),
   reason: reasonField('Shown in the thread.'),
 });
@@ -307,7 +307,7 @@ const renewedElsewhere = z.object({
   expires: typedField(
     'Expires',
     { placeholder: 'YYYY-MM-DD', hint: 'Counts until its registry shows a new date.' },
-    GIVEN,
+    REQUIRED_TEXT,
   ),
   note: field(
     { label: 'Note', kind: 'text', hint: 'Shown in the thread.' },

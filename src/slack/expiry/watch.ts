@@ -3,7 +3,7 @@ import type { Expiry } from '../../expiry/expiry.ts';
 import { readName, readWatchList, registrableName } from '../../expiry/import.ts';
 import type { AddedName } from '../../expiry/watch-list.ts';
 import type { KnownName } from '../../names/names.ts';
-import { judge, assessPosture } from '../../names/posture.ts';
+import { assessPosture, judge } from '../../names/posture.ts';
 import { type CommandCall, type Feature, formOrigin, type Interaction, isAdmin } from '../feature.ts';
 import { escapeText, type Message } from '../kit/blocks.ts';
 import { gateOf, requestConfirmation } from '../names/fact-changes.ts';

@@ -3,7 +3,7 @@ import { waitingFor } from '../../approvals/approvers.ts';
 import { loadBriefing } from '../../approvals/briefing.ts';
 import { newReference } from '../../lib/log.ts';
 import { findMandatesByPerson } from '../../mandates/overview.ts';
-import { readSpan, calculateSpend } from '../../money/spend.ts';
+import { calculateSpend, readSpan } from '../../money/spend.ts';
 import { EVERY_NAME } from '../../names/filter.ts';
 import { countNames, endOf, ownerAnswer } from '../../names/portfolio.ts';
 import { summarize } from '../../names/posture.ts';

@@ -20,7 +20,7 @@ import { displayName } from '../../zones/names.ts';
 import { isRuled, ruleNames } from '../approvals/decision.view.ts';
 import { reviewText, signOffButtons } from '../approvals/emergency.view.ts';
 import type { Capability } from '../capability.ts';
-import { deadlineText, buildDueFacts, whenText } from '../expiry/due.view.ts';
+import { buildDueFacts, deadlineText, whenText } from '../expiry/due.view.ts';
 import { formatDay, formatName } from '../expiry/expiry.view.ts';
 import {
   actions,

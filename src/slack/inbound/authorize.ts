@@ -7,7 +7,7 @@ import type { SlackContext } from '../context.ts';
 import { type Interaction, isAdmin } from '../feature.ts';
 import { NO_SERVICE } from '../help/help.view.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
-import { toSections, noticeView } from '../kit/form.ts';
+import { noticeView, toSections } from '../kit/form.ts';
 import type { Person } from '../outbound/directory.ts';
 import { okResponse, SlackApiError } from '../outbound/web.ts';
 import {

@@ -7,12 +7,12 @@ import type { FormFeature, Interaction, NextView, Permitted, Submitted } from '.
 import { publishHome } from '../home/home.ts';
 import { escapeText, type Message, section, textMessage } from '../kit/blocks.ts';
 import {
-  toSections,
   type FormOrigin,
   type FormValues,
   formView,
   joinErrors,
   noticeView,
+  toSections,
 } from '../kit/form.ts';
 import { renderForm } from '../open-form.ts';
 import { replaceMentions } from '../outbound/plain-names.ts';

@@ -85,7 +85,11 @@ export function typedField<Schema extends z.ZodType>(
   more: Partial<FieldDisplay>,
   schema: Schema,
 ): Schema;
-export function typedField(label: string, more: Partial<FieldDisplay> = {}, schema: z.ZodType = UNCHECKED_TEXT) {
+export function typedField(
+  label: string,
+  more: Partial<FieldDisplay> = {},
+  schema: z.ZodType = UNCHECKED_TEXT,
+) {
   return field({ label, kind: 'text', ...more }, schema);
 }
 

@@ -125,7 +125,9 @@ export async function orderRow(event: AuditedEvent, nameOf: NameOf, item?: Order
     task: requestedEntry?.task,
     names: logged.name ?? requestedEntry?.names?.join(' ') ?? item?.name ?? `${order.items.length} names`,
     asked_by: requestedEntry && (await nameOf(requestedEntry.actor)),
-    account: requestedEntry && `${requestedEntry.account}${requestedEntry.usesTeamAccount === true ? ' (the team’s account)' : ''}`,
+    account:
+      requestedEntry &&
+      `${requestedEntry.account}${requestedEntry.usesTeamAccount === true ? ' (the team’s account)' : ''}`,
     reason: requestedEntry?.reason ?? undefined,
     decided_by: (await Promise.all([...new Set(deciders)].map(nameOf))).join('; '),
     decision_reason: DECISIONS.has(entry.kind) ? decisionReasonOf(logged) : logged.question,
@@ -174,7 +176,9 @@ async function decisionBasis({ entry, decisions }: AuditedEvent, nameOf: NameOf)
     for: joined(standIns),
     rule: mandate === undefined ? joined(rules.map(ruleText)) : `mandate ${mandate}`,
     policy_version: joined(versions.flatMap((each) => (each === undefined ? [] : [String(each)]))),
-    statement: statement ?? (isDecision && requestedEntry?.kind === 'requested' ? requestedEntry.statement : undefined),
+    statement:
+      statement ??
+      (isDecision && requestedEntry?.kind === 'requested' ? requestedEntry.statement : undefined),
     exceeded:
       agreed.length === 0 ? undefined : `${overBudgetText(overBudget)} Approved by ${agreed.join(', ')}.`,
   };

@@ -201,7 +201,8 @@ function addButton(orderId = 'new') {
 
 /** Why a mandate doesn't renew a name, and the order that requests it. */
 function heldLine({ name, held, orderId }: MandateAct): string {
-  const candidates = orderId === undefined ? 'no order was created' : `order ${code(orderId)} was created for it`;
+  const candidates =
+    orderId === undefined ? 'no order was created' : `order ${code(orderId)} was created for it`;
   return `${names([name])}: ${held === undefined ? '' : heldReasonText(held)}; ${candidates}`;
 }
 

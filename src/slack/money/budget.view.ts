@@ -5,8 +5,8 @@ import {
   type BudgetShare,
   type BudgetStatus,
   exactNumber,
-  remainingAmount,
   type MissingAmount,
+  remainingAmount,
 } from '../../money/budget.ts';
 import type { BudgetComparison } from '../../money/budget-comparison.ts';
 import {

@@ -1,7 +1,14 @@
 import { nextTwelveMonths } from '../../expiry/chart.ts';
 import { lastScheduledThisMonth } from '../../expiry/schedule.ts';
 import { DAY_MS } from '../../lib/duration.ts';
-import { readSpan, renewalsAhead, renewalCost, type SpendSpan, calculateSpend, totalOf } from '../../money/spend.ts';
+import {
+  calculateSpend,
+  readSpan,
+  renewalCost,
+  renewalsAhead,
+  type SpendSpan,
+  totalOf,
+} from '../../money/spend.ts';
 import { countChanges } from '../../names/posture.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import type { SlackContext } from '../context.ts';

@@ -2,12 +2,12 @@ import { present } from '../../lib/collections.ts';
 import { type Amount, formatAmount } from '../../money/amount.ts';
 import type { ListedPrice } from '../../money/ports.ts';
 import {
+  findPrice,
   isSameCost,
   type OrderCost,
   PRICED_TASKS,
   type Price,
   type PriceEdit,
-  findPrice,
   type Quote,
 } from '../../money/prices.ts';
 import type { LineIssue, PriceIssue } from '../../money/read-prices.ts';

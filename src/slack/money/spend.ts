@@ -5,12 +5,12 @@ import { formatDecimal } from '../../money/amount.ts';
 import {
   addSpend,
   CONCEALED,
+  calculateSpend,
   type Purchase,
   readSpan,
   renewalsAhead,
   renewalsByZone,
   type SpendSpan,
-  calculateSpend,
 } from '../../money/spend.ts';
 import { canSeeAll } from '../../orders/visibility.ts';
 import { utcDay } from '../../zones/calendar-day.ts';

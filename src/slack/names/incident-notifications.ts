@@ -3,7 +3,7 @@ import { defaultRequirement } from '../../approvals/requirements.ts';
 import type { TeamSettings } from '../../config/environment.ts';
 import { groupBy, present } from '../../lib/collections.ts';
 import { HOUR_MS } from '../../lib/duration.ts';
-import { type Incident, isOpen, kindsOf } from '../../names/incident.ts';
+import { type Incident, incidentKinds, isOpen } from '../../names/incident.ts';
 import { isAtAnotherRegistrar } from '../../names/trust.ts';
 import { privateIds } from '../../orders/visibility.ts';
 import type { ClaimedSubject, PostedMessage } from '../../outbox/notifications.ts';
@@ -172,7 +172,7 @@ function buildReplies(context: SlackContext, pass: IncidentPass, at: PostedMessa
   return present([
     {
       what: 'runbook',
-      version: `${kindsOf(incident).join(' ')} ${name.isElsewhere} ${privateOrders.size}`,
+      version: `${incidentKinds(incident).join(' ')} ${name.isElsewhere} ${privateOrders.size}`,
       message: () => incidentRunbook(incident, name, people, privateOrders),
     },
     ...joined.map(([ms, added]) => once(`joined:${ms}`, () => joinedReply(added, people))),
@@ -248,6 +248,6 @@ function metadataOf(incident: Incident): MessageMetadata {
   const { id, name, state } = incident;
   return {
     event_type: 'domain_incident',
-    event_payload: { incident_id: id, name, kinds: kindsOf(incident).join(','), state },
+    event_payload: { incident_id: id, name, kinds: incidentKinds(incident).join(','), state },
   };
 }

@@ -5,8 +5,8 @@ import {
   type Incident,
   type IncidentChange,
   type IncidentRefusal,
+  incidentKinds,
   isOpen,
-  kindsOf,
   type ListedIncident,
 } from '../../names/incident.ts';
 import {
@@ -93,7 +93,7 @@ function titleOf(incident: ListedIncident): string {
 }
 
 export function worstOf(incident: ListedIncident): IncidentKind {
-  const kinds = kindsOf(incident).toSorted((a, b) => WORST_FIRST.indexOf(a) - WORST_FIRST.indexOf(b));
+  const kinds = incidentKinds(incident).toSorted((a, b) => WORST_FIRST.indexOf(a) - WORST_FIRST.indexOf(b));
   const [worst = 'nameservers'] = kinds;
   return worst;
 }
@@ -158,7 +158,7 @@ export function incidentRunbook(
   const title = escapeText(displayName(incident.name));
   return message(`What to do about ${title}`, [
     section(called(people), ...movedDate(incident.changes)),
-    ...lines(runbookLines(kindsOf(incident), name)),
+    ...lines(runbookLines(incidentKinds(incident), name)),
     ...lines(['*Orders checked*', ...orderLines(incident, privateOrders)]),
     context(`Everything known about it: ${code(`/domain name ${incident.name}`)}`),
   ]);
@@ -286,7 +286,9 @@ function called({ owner, approvers }: IncidentPeople): string {
  * @param list how to format several hosts
  */
 function factLines(changes: readonly IncidentChange[], list = formatList): string[] {
-  const kinds = kindsOf({ changes }).toSorted((a, b) => WORST_FIRST.indexOf(a) - WORST_FIRST.indexOf(b));
+  const kinds = incidentKinds({ changes }).toSorted(
+    (a, b) => WORST_FIRST.indexOf(a) - WORST_FIRST.indexOf(b),
+  );
   return kinds.flatMap((kind) => {
     const of = changes.filter((change) => change.kind === kind);
     const [first, last] = [of[0], of.at(-1)];

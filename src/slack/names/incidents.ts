@@ -9,7 +9,7 @@ import {
   isAdmin,
   type Submitted,
 } from '../feature.ts';
-import { type FormOrigin, fieldsOf, formView, requiredReason, readForm } from '../kit/form.ts';
+import { type FormOrigin, fieldsOf, formView, readForm, requiredReason } from '../kit/form.ts';
 import { pageActions, pageOf, type Turn } from '../kit/pages.ts';
 import { openForm, renderForm } from '../open-form.ts';
 import {

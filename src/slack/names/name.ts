@@ -1,6 +1,6 @@
 import { findMandate } from '../../mandates/overview.ts';
 import { EVERY_NAME } from '../../names/filter.ts';
-import { judge, assessPosture } from '../../names/posture.ts';
+import { assessPosture, judge } from '../../names/posture.ts';
 import { visibleIds, visibleOrders } from '../../orders/visibility.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import { parseDomainName } from '../../zones/names.ts';

@@ -83,7 +83,15 @@ const HISTORY_LINES = 5;
 const OPEN_ORDERS = 3;
 const OPEN_INCIDENTS = 4;
 /** Expected facts. If one is missing, the screen says so. */
-const EXPECTED_FACTS: readonly FactName[] = ['registrar', 'statuses', 'nameservers', 'mx', ...WEB, 'caa', 'ds'];
+const EXPECTED_FACTS: readonly FactName[] = [
+  'registrar',
+  'statuses',
+  'nameservers',
+  'mx',
+  ...WEB,
+  'caa',
+  'ds',
+];
 
 export function nameScreen(screen: NameScreen): Message {
   const { name, known, orders, visible } = screen;

@@ -4,9 +4,9 @@ import { findQuote } from '../../money/prices.ts';
 import { renewalsByZone } from '../../money/spend.ts';
 import {
   filtersFindings,
-  matchesFindings,
   isLeft,
   isNone,
+  matchesFindings,
   type NameFilter,
   readFilter,
 } from '../../names/filter.ts';

@@ -3,7 +3,7 @@ import { summarize } from '../../names/posture.ts';
 import type { ActionCall, CommandCall, Feature, Interaction } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
 import { pageActions, pageOf, type Turn } from '../kit/pages.ts';
-import { queryOf } from './names.ts';
+import { parseQuery } from './names.ts';
 import { POSTURE_PAGE, postureMessage } from './posture.view.ts';
 
 /* The findings of all names, worst first. */
@@ -15,7 +15,7 @@ async function posturePage(call: Interaction, { of, offset }: Turn): Promise<Mes
   const [first, ...rest] = of.split(' ');
   const withNotes = first === ALL;
   const filter = (withNotes ? rest : present([first, ...rest])).join(' ').trim();
-  const found = await queryOf(call, filter);
+  const found = await parseQuery(call, filter);
   if ('problem' in found) return found.problem;
   const { names: judged, counts } = summarize(await found.judged(), call.context.now());
   const listed = judged.filter(({ status, findings }) =>

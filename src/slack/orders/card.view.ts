@@ -17,19 +17,19 @@ import {
 } from '../../orders/order.ts';
 import { findTask } from '../../orders/tasks.ts';
 import type { FormerNameServers } from '../../orders/undo.ts';
-import { needsSignatures, silentIds, acceptsClicks } from '../../policy/policy.ts';
+import { acceptsClicks, needsSignatures, silentIds } from '../../policy/policy.ts';
 import type { Charge } from '../../zones/zone-tasks.ts';
 import {
   approvalsNeeded,
   approverName,
   changedRequirementsLine,
+  collectRules,
   countedApprovers,
   isRuled,
   lastProgress,
   loggedApprovers,
   requirementLines,
   ruleNames,
-  rulesOf,
   standInLines,
 } from '../approvals/decision.view.ts';
 import {
@@ -47,8 +47,8 @@ import {
   count,
   escapeText,
   type Fact,
-  joinFirst,
   header,
+  joinFirst,
   LIMITS,
   lines,
   type Message,
@@ -95,13 +95,13 @@ import {
   nextSteps,
   orderButton,
   orderTitle,
+  paidUntilText,
   reasonSuffix,
   receiptButton,
   resolveButtons,
   resultText,
   retryButtons,
   reviewButton,
-  paidUntilText,
   sentLines,
   shortHash,
   stateIcon,
@@ -223,8 +223,8 @@ export function cardTitle(
   order: Order,
   { cost, history }: { readonly cost: Briefing['cost']; readonly history: readonly HistoryEvent[] },
 ): string {
-  const { asked, approved } = costsInHistory(history);
-  const shown = cost ?? approved ?? asked;
+  const { atRequest, approved } = costsInHistory(history);
+  const shown = cost ?? approved ?? atRequest;
   const price = shown === undefined || shown.sums.length === 0 ? '' : ` · about ${amountsText(shown.sums)}`;
   const demo = isDemoContext(order.account.context) ? 'DEMO · ' : '';
   const charge = { yes: price, assumed: price, not_stated: ' · cost not stated', no: '' }[worstCharge(order)];
@@ -282,7 +282,7 @@ function lastLine(order: Order, { statement, decision, history }: Briefing): str
     code(order.id),
     order.bulk === undefined ? undefined : `plan ${code(shortHash(order))}`,
     order.isPrivate ? 'private' : undefined,
-    ...rulesOf(decision, history).flatMap((rule) => (rule.kind === 'rule' ? ruleNames([rule]) : [])),
+    ...collectRules(decision, history).flatMap((rule) => (rule.kind === 'rule' ? ruleNames([rule]) : [])),
   ];
   return parts.filter((part) => part !== undefined).join(' · ');
 }
@@ -314,7 +314,7 @@ function contentLines(order: Order, briefing: Briefing): string[] {
   const term = briefing.term && termLine(briefing.term);
   const names = order.items.map(({ name }) => escapeText(itemName(order, name)));
   const title = orderTitle(order);
-  const asked = commonFacts(briefing.statement)
+  const atRequest = commonFacts(briefing.statement)
     .filter(([label, value]) => label !== 'Period' || !title.endsWith(` for ${value}`))
     .map(([label, value]) => `${label}: ${value.replaceAll('\n', ', ')}`)
     .join(' · ');
@@ -324,7 +324,8 @@ function contentLines(order: Order, briefing: Briefing): string[] {
     names.length === 1 && title.length > LIMITS.headerText && names[0],
     names.length > 1 &&
       (names.join(', ').length <= CONTENT_LENGTH ? names.join(', ') : joinFirst(names, SHOWN_NAMES)),
-    asked !== '' && (asked.length <= CONTENT_LENGTH ? asked : 'Press *Details* to see what will be sent'),
+    atRequest !== '' &&
+      (atRequest.length <= CONTENT_LENGTH ? atRequest : 'Press *Details* to see what will be sent'),
   ]);
 }
 
@@ -367,7 +368,7 @@ function unusualFacts(
     policy: [decision && changedRequirementsLine(decision)],
     stand_in: decision === undefined ? [] : standInLines(decision).map((line) => `:warning: ${line}`),
     budget: [budgets && budgetWarning(budgets, waitsForRoom(briefing))],
-    price_change: [cost && priceChangeLine(cost, costsInHistory(history).asked)],
+    price_change: [cost && priceChangeLine(cost, costsInHistory(history).atRequest)],
     findings: order.bulk === undefined ? [] : findingLines(order.bulk),
     term: term === undefined ? [] : termWarnings(term),
     incidents: briefing.incidents.map(openIncidentLine),
@@ -463,7 +464,7 @@ export function explainingFacts(order: Order, briefing: Briefing): Fact[] {
   return [
     ...moneyFacts(order, briefing),
     ...(order.state === 'PENDING' ? decisionFacts(order, briefing) : []),
-    ['Decided by', ruleNames(rulesOf(briefing.decision, briefing.history)) || undefined],
+    ['Decided by', ruleNames(collectRules(briefing.decision, briefing.history)) || undefined],
     ['Approved by one admin', emergencyFact(order, briefing.history)],
     ['Account', formatAccount(order)],
     [
@@ -524,9 +525,9 @@ export function moneyFacts(order: Order, briefing: Briefing): Fact[] {
 
 /** By the current list while pending, later as approved or requested. */
 function priceText({ cost, history }: Briefing): string | undefined {
-  const { asked, approved } = costsInHistory(history);
-  const shown = cost ?? approved ?? asked;
-  return shown && costFact(shown, asked);
+  const { atRequest, approved } = costsInHistory(history);
+  const shown = cost ?? approved ?? atRequest;
+  return shown && costFact(shown, atRequest);
 }
 
 /** While pending, the share of the budgets; later, the exceeded ones. */
@@ -576,23 +577,29 @@ function isKnownToBeSent({ result }: OrderItem): boolean {
 
 /** `@Alice asked, @Bob approved · now until 16 Dec 2028`. */
 function stateLine(order: Order, history: readonly HistoryEvent[]): string {
-  const asked = `${mention(order.requesterId)} requested`;
-  const people = [asked, ...formatApproved(order, history)].join(', ');
+  const atRequest = `${mention(order.requesterId)} requested`;
+  const people = [atRequest, ...formatApproved(order, history)].join(', ');
   const state = `*${formatStateShort(order, history)}*${formatPart(order)}`;
-  return partsOf(order, history, { asked, people, state }).join(' · ');
+  return partsOf(order, history, { atRequest, people, state }).join(' · ');
 }
 
 function partsOf(
   order: Order,
   history: readonly HistoryEvent[],
-  { asked, people, state }: { readonly asked: string; readonly people: string; readonly state: string },
+  {
+    atRequest,
+    people,
+    state,
+  }: { readonly atRequest: string; readonly people: string; readonly state: string },
 ): string[] {
   switch (order.state) {
     case 'DENIED': {
       const denied = history.findLast((event) => event.kind === 'denied');
       return [
         state,
-        denied === undefined ? asked : `${asked}, ${mention(denied.actor)} denied it${reasonSuffix(denied)}`,
+        denied === undefined
+          ? atRequest
+          : `${atRequest}, ${mention(denied.actor)} denied it${reasonSuffix(denied)}`,
       ];
     }
     case 'SUCCEEDED': {
@@ -604,7 +611,7 @@ function partsOf(
     }
     case 'CANCELLED': {
       const stop = findStop(history);
-      return [state, stop === undefined ? asked : `${asked}, ${stoppedText(stop)}`];
+      return [state, stop === undefined ? atRequest : `${atRequest}, ${stoppedText(stop)}`];
     }
     case 'FAILED':
       return [state, people, ...failureLines(order)];

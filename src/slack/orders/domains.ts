@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { OrderTaskName } from '../../orders/order.ts';
 import type { OrderTask } from '../../orders/order-task.ts';
-import { ORDER_TASKS, findTask } from '../../orders/tasks.ts';
+import { findTask, ORDER_TASKS } from '../../orders/tasks.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import type { Command, CommandCall, Feature, FormFeature } from '../feature.ts';
 import {

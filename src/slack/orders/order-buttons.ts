@@ -48,10 +48,10 @@ import {
   type FormOrigin,
   type FormValues,
   fieldsOf,
-  requiredReason,
   noticeView,
   readForm,
   reasonField,
+  requiredReason,
   typedField,
 } from '../kit/form.ts';
 import { openForm } from '../open-form.ts';

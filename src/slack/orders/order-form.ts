@@ -20,7 +20,7 @@ import {
   readForm,
   reasonField,
   sendAtField,
-  TYPED,
+  UNCHECKED_TEXT,
 } from '../kit/form.ts';
 import { noteField, ownerField } from '../names/owner-fields.ts';
 import { ownerIssue } from '../names/owners.ts';
@@ -29,7 +29,7 @@ import { accountChangedText, retriedMessage } from './asking.view.ts';
 import { type FieldProblem, fieldProblems, issueText, notOfferedText } from './input-issue.view.ts';
 import { interfaceNote, TIES } from './interface.view.ts';
 import { outcomeMessage, timeErrors } from './order-reply.ts';
-import { requestFromForm, refusalOfAccount, refusalOfPolicy } from './ordering.ts';
+import { refusalOfAccount, refusalOfPolicy, requestFromForm } from './ordering.ts';
 
 /* The form of a task's order. Filled from the command and the person's last order, with field errors on submission. */
 
@@ -97,7 +97,7 @@ const extraFields = (task: OrderTaskName) => (task === 'authcode' ? REASON_FIELD
 
 /** Shown if the account supports both interfaces and no other field decides. */
 function interfaceField(hint: string) {
-  return choiceField('Interface', { json: 'JSON', xml: 'XML' }, TYPED, {
+  return choiceField('Interface', { json: 'JSON', xml: 'XML' }, UNCHECKED_TEXT, {
     hint,
     dispatches: true,
   });

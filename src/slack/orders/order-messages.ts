@@ -10,15 +10,15 @@ import { accountOwner, isFinal, isRequester, type Order, undoableUntil } from '.
 import type { OrderLogEntry } from '../../orders/order-events.ts';
 import type { OrderStore } from '../../orders/ports.ts';
 import type { ClaimedSubject, NotificationStore, PostedMessage } from '../../outbox/notifications.ts';
-import { type RequirementPeople, notifiedIds } from '../../policy/policy.ts';
+import { notifiedIds, type RequirementPeople } from '../../policy/policy.ts';
 import { isRuled } from '../approvals/decision.view.ts';
 import { emergencyNotice, emergencyRecipients } from '../approvals/emergency.view.ts';
-import { notSignedNotice, findSigningDifferences } from '../approvals/not-signed.view.ts';
+import { findSigningDifferences, notSignedNotice } from '../approvals/not-signed.view.ts';
 import {
-  type NotifiedPerson,
-  notifiedPeople,
   copyCard,
   copyPurpose,
+  type NotifiedPerson,
+  notifiedPeople,
   remindPeople,
 } from '../approvals/reach-approvers.ts';
 import { sendFiles, sendProgress } from '../bulk/bulk-messages.ts';
@@ -117,7 +117,9 @@ export async function adoptCard(
   // If the bot can't post in the channel, the card itself is with the requester.
   const isCard =
     channelId === order.channelId || (isDirectMessage(channelId) && readersShown === order.requesterId);
-  const purposes = isCard ? [CARD, `${COPY}${ts}`] : [CARD, copyPurpose(channelId, readersShown), `${COPY}${ts}`];
+  const purposes = isCard
+    ? [CARD, `${COPY}${ts}`]
+    : [CARD, copyPurpose(channelId, readersShown), `${COPY}${ts}`];
   await notifications.adopt({ kind: 'order', id: orderId }, { channelId, ts }, purposes, now());
 }
 

@@ -21,7 +21,7 @@ import type { OrderLogEntry } from '../../orders/order-events.ts';
 import type { NextStep } from '../../orders/order-task.ts';
 import type { RecordFinding } from '../../orders/record-finding.ts';
 import { findTask } from '../../orders/tasks.ts';
-import { needsSignatures, acceptsClicks } from '../../policy/policy.ts';
+import { acceptsClicks, needsSignatures } from '../../policy/policy.ts';
 import { displayName } from '../../zones/names.ts';
 import { zoneFor } from '../../zones/rules.ts';
 import {

@@ -2,7 +2,14 @@ import { z } from 'zod';
 import { findTask } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import type { Feature } from '../feature.ts';
-import { choiceField, type FieldDisplay, type FormValues, field, TYPED, typedField } from '../kit/form.ts';
+import {
+  choiceField,
+  type FieldDisplay,
+  type FormValues,
+  field,
+  typedField,
+  UNCHECKED_TEXT,
+} from '../kit/form.ts';
 import { openFromLine } from '../open-form.ts';
 import { refreshing } from '../refresh-form.ts';
 import { orderForm, pick } from './order-form.ts';
@@ -34,7 +41,7 @@ function fieldsFor({ json, xml }: AvailableInterfaces): z.ZodObject {
             hint: 'A web address, or a host with a dot. An email redirect needs an email address.',
           }
         : TARGET,
-      TYPED,
+      UNCHECKED_TEXT,
     ),
     type: choiceField(
       'Type',
@@ -42,7 +49,7 @@ function fieldsFor({ json, xml }: AvailableInterfaces): z.ZodObject {
         ...(json ? { DOMAIN: 'Domain, over JSON' } : {}),
         ...(xml ? { domain: 'Domain, over XML', email: 'Email, over XML' } : {}),
       },
-      TYPED,
+      UNCHECKED_TEXT,
       CHOSEN,
     ),
     mode: choiceField(
@@ -51,7 +58,7 @@ function fieldsFor({ json, xml }: AvailableInterfaces): z.ZodObject {
         ...(json ? { HTTP: 'HTTP, over JSON' } : {}),
         ...(xml ? { frame: 'Frame, over XML', single: 'Single, over XML' } : {}),
       },
-      TYPED,
+      UNCHECKED_TEXT,
       CHOSEN,
     ),
   });

@@ -42,8 +42,6 @@ import { answerButtons, otherObjectLines } from './answer.view.ts';
 import {
   approverList,
   briefResult,
-  type NotifiedPeople,
-  notifiedText,
   formatLapsed,
   formatPart,
   goesOverXml,
@@ -55,14 +53,16 @@ import {
   itemText,
   lapsedApprovals,
   NOBODY_CALLED,
+  type NotifiedPeople,
   nextSteps,
+  notifiedText,
   orderTitle,
+  paidUntilText,
   reasonSuffix,
   resolveButtons,
   resultText,
   retryButtons,
   STATES,
-  paidUntilText,
 } from './order.view.ts';
 import { recordFindingText } from './record-finding.view.ts';
 import { doubtText, reopenReasonText, retryReasonText, summaryText } from './summary.view.ts';

@@ -4,7 +4,6 @@ import type { Log } from '../../lib/log.ts';
 import { isOver } from '../../orders/clock.ts';
 import {
   type ClaimedSubject,
-  subjectKey,
   type MessagePlace,
   type Notification,
   type NotificationStore,
@@ -12,6 +11,7 @@ import {
   type PostedMessage,
   type Subject,
   type SubjectKind,
+  subjectKey,
 } from '../../outbox/notifications.ts';
 import type { Message } from '../kit/blocks.ts';
 import type { SlackDirectory } from './directory.ts';

@@ -27,8 +27,8 @@ import {
   fingerprint,
   joinErrors,
   readForm,
-  TYPED,
   typedField,
+  UNCHECKED_TEXT,
 } from '../kit/form.ts';
 import { ITEMS, peopleValues, removeGroups, withGroups, withTypedIds } from '../settings/people-fields.ts';
 import { DRAFT, NOTES, ROLE_LABELS, savedNote, startIntro } from './policy.view.ts';
@@ -45,9 +45,7 @@ const declared = z.object({
     'Tasks',
     {
       ...{ all: 'Everything', charge: 'Paid tasks', risk: 'Tasks that can lose a name or take it down' },
-      ...Object.fromEntries(
-        ORDER_TASK_NAMES.map((name) => [name, `${name}: ${findTask(name).words.title}`]),
-      ),
+      ...Object.fromEntries(ORDER_TASK_NAMES.map((name) => [name, `${name}: ${findTask(name).words.title}`])),
     },
     ITEMS,
     { kind: 'picks', isNeeded: true },
@@ -71,7 +69,7 @@ const declared = z.object({
   decision: choiceField(
     'Decision',
     { free: 'No approval needed', approve: 'Approval needed', refuse: 'Refused' },
-    TYPED,
+    UNCHECKED_TEXT,
     { isNeeded: true },
   ),
   approvers: field({ label: 'Approvers', kind: 'people' }, ITEMS),
@@ -97,7 +95,7 @@ const declared = z.object({
   break_glass: choiceField(
     'Break glass',
     { false: 'Not allowed', true: 'One admin may approve alone' },
-    TYPED,
+    UNCHECKED_TEXT,
     {
       hint: 'With a reason, announced to everyone who could have approved, and signed off by another admin afterwards.',
     },
@@ -105,7 +103,7 @@ const declared = z.object({
   signed: choiceField(
     'Signed approvals',
     { false: 'A click approves', true: 'A passkey signature approves' },
-    TYPED,
+    UNCHECKED_TEXT,
     { hint: 'Needs valid passkeys, see /domain key.' },
   ),
 });

@@ -5,7 +5,7 @@ import { ORDER_TASK_NAMES } from '../../orders/order.ts';
 import { findTask } from '../../orders/tasks.ts';
 import type { LoggedChange } from '../../policy/change-log.ts';
 import type { PolicySettings } from '../../policy/evaluate.ts';
-import { requirementPeople, isGroup, type PolicyRule, type RuleReference } from '../../policy/policy.ts';
+import { isGroup, type PolicyRule, type RuleReference, requirementPeople } from '../../policy/policy.ts';
 import {
   describeRule,
   type NamePart,

@@ -146,7 +146,7 @@ export interface ReplayedLine {
 }
 
 const CHANGES: Readonly<Record<ReplayChange, string>> = {
-  mergeStricter: 'stricter',
+  stricter: 'stricter',
   looser: 'looser',
   other: 'other people',
 };
@@ -164,7 +164,7 @@ export interface ShownReplay {
 export function replayMessage({ days, replay, changed, isCut, notice }: ShownReplay): Message {
   const { total, unchanged, counts } = replay;
   const parts = present([
-    `${counts.mergeStricter} *stricter*`,
+    `${counts.stricter} *stricter*`,
     `${counts.looser} *looser*`,
     counts.other !== 0 && `${counts.other} by *other people*`,
   ]);

@@ -23,9 +23,9 @@ import {
   noticeView,
   PICKED,
   readForm,
-  TYPED,
   TYPED_LINES,
   typedField,
+  UNCHECKED_TEXT,
 } from '../kit/form.ts';
 import { openFromLine } from '../open-form.ts';
 import { interfaceNote } from '../orders/interface.view.ts';
@@ -350,7 +350,7 @@ const searchFields = ({ json, xml }: AvailableInterfaces) =>
       z.enum(ORDER_KEYS).optional().catch(undefined),
       { dispatches: true },
     ),
-    order_mode: choiceField('Direction', { asc: 'Ascending' }, TYPED, {
+    order_mode: choiceField('Direction', { asc: 'Ascending' }, UNCHECKED_TEXT, {
       hint: 'No other direction is documented.',
     }),
     children: choiceField('Owners', { true: 'Include sub-users' }, TYPED_LINES, {

@@ -26,15 +26,15 @@ import {
   type FormValues,
   field,
   formView,
-  TYPED,
   TYPED_LINES,
   TYPED_OR_EMPTY,
   typedField,
+  UNCHECKED_TEXT,
 } from '../kit/form.ts';
 import { pageActions, pageOf } from '../kit/pages.ts';
 import { openForm, opening, renderForm } from '../open-form.ts';
 import { FORMS_WITH_PRESETS, NAMESERVERS } from '../orders/domains.ts';
-import { updateInOrder, refreshing } from '../refresh-form.ts';
+import { refreshing, updateInOrder } from '../refresh-form.ts';
 import {
   PRESET_GONE,
   PRESET_NAME_TAKEN,
@@ -63,7 +63,7 @@ const CONTENT: Readonly<Record<PresetKind, z.ZodRawShape>> = {
 const declaredFor = (kind: PresetKind) =>
   z.object({
     preset_name: typedField('Name', { placeholder: 'Our DNS', isNeeded: true }, TYPED_OR_EMPTY),
-    kind: choiceField('Contents', { contacts: 'Contacts', nameservers: 'Nameservers' }, TYPED, {
+    kind: choiceField('Contents', { contacts: 'Contacts', nameservers: 'Nameservers' }, UNCHECKED_TEXT, {
       dispatches: true,
       isNeeded: true,
     }),

@@ -72,7 +72,8 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
       );
       await announce();
       // In a channel, the proposer sees the outcome there.
-      const needsDirectMessage = endedBy === undefined || endedBy === proposer || readersShown.includes(CHANNEL);
+      const needsDirectMessage =
+        endedBy === undefined || endedBy === proposer || readersShown.includes(CHANNEL);
       for (const reader of new Set([...readersShown, ...(needsDirectMessage ? [] : [proposer])]))
         await show(reader);
       return undefined;

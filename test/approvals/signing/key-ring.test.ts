@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type KeyLog, buildKeyRing, type Trust } from '../../../src/approvals/signing/key-ring.ts';
+import { buildKeyRing, type KeyLog, type Trust } from '../../../src/approvals/signing/key-ring.ts';
 import { addedKey, newLog, newSigner, revoking, rootsOf, VERIFIER, vouching } from './sample.ts';
 
 const [anna, bob, carol, mallory] = ['U0ANNA', 'U0BOB', 'U0CAROL', 'U0MALLORY'].map((id) =>

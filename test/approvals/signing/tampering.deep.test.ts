@@ -4,10 +4,10 @@ import {
   type ApprovalSignature,
   approvalSignature,
   challengeOf,
-  differenceOf,
+  findDifference,
 } from '../../../src/approvals/signing/approval.ts';
 import { createVerifier, vouchAssertion } from '../../../src/approvals/signing/assertion.ts';
-import { type KeyLog, buildKeyRing } from '../../../src/approvals/signing/key-ring.ts';
+import { buildKeyRing, type KeyLog } from '../../../src/approvals/signing/key-ring.ts';
 import { coseOfSpki, fingerprintOf, spkiOfCose } from '../../../src/approvals/signing/public-key.ts';
 import type { Misbehaviour } from '../../support/authenticator.ts';
 import { HERE, newLog, newNonce, newSigner, rootsOf } from './sample.ts';
@@ -35,7 +35,7 @@ const signed: ApprovalSignature = { signature: carol.authenticator.assert(challe
 async function counts(approval: ApprovalSignature, keys: KeyLog = log, userId = 'U0CAROL'): Promise<boolean> {
   const verifier = createVerifier(HERE);
   const ring = await buildKeyRing(keys, { roots, verifier, left: new Set() });
-  return (await differenceOf({ userId, signed: approval }, subject, ring, verifier)) === undefined;
+  return (await findDifference({ userId, signed: approval }, subject, ring, verifier)) === undefined;
 }
 
 test('the original signature counts', async () => {
@@ -118,13 +118,13 @@ test('an approval is only for its approver, statement, version and order', async
   const verifier = createVerifier(HERE);
   const ring = await buildKeyRing(log, { roots, verifier, left: new Set() });
   const differs = (changes: Partial<typeof subject>, userId = 'U0CAROL') =>
-    differenceOf({ userId, signed }, { ...subject, ...changes }, ring, verifier);
+    findDifference({ userId, signed }, { ...subject, ...changes }, ring, verifier);
   expect(await differs({})).toBeUndefined();
   expect(await differs({ statement: 'd'.repeat(64) })).toBe('statement');
   expect(await differs({ policy: 4 })).toBe('policy');
   expect(await differs({ bound: { ...subject.bound, requesters: ['U0BOB'] } })).toBe('order');
   expect(await differs({}, 'U0BOB')).toBe('approver');
-  expect(await differenceOf({ userId: 'U0CAROL', signed: undefined }, subject, ring, verifier)).toBe(
+  expect(await findDifference({ userId: 'U0CAROL', signed: undefined }, subject, ring, verifier)).toBe(
     'unsigned',
   );
 });

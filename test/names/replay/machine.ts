@@ -3,7 +3,7 @@ import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../../src/expiry/ports.ts';
 import { type DateDoubt, datesAfterLookup, datesAfterTransferConfirmed } from '../../../src/names/dates.ts';
 import { ABSENT, type Observation, seen, unseen } from '../../../src/names/facts.ts';
-import { mergeObservation, type NameHistory, findNewValues } from '../../../src/names/history.ts';
+import { findNewValues, mergeObservation, type NameHistory } from '../../../src/names/history.ts';
 import { afterLookup, type Incident } from '../../../src/names/incident.ts';
 import { findProofOrHint } from '../../../src/names/order-evidence.ts';
 import type { SeenAtRegistry } from '../../../src/names/ports.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nextItems, reasonToPause, waveOf } from '../../../src/orders/bulk/waves.ts';
+import { nextItems, reasonToPause, waveNumber } from '../../../src/orders/bulk/waves.ts';
 import type { Order, OrderEvent } from '../../../src/orders/order.ts';
 import { transition } from '../../../src/orders/state-machine.ts';
 import fc, { runs } from '../../support/properties.ts';
@@ -123,7 +123,7 @@ describe('for any outcomes of concurrent rows', () => {
             if (item === undefined) continue;
             const reason = reasonToPause(order);
             const first = order.items.find(({ state }) => state === 'WAITING' || state === 'SENT');
-            const isOfWave = waveOf(item.n, { waveSize }) === waveOf(first?.n ?? 0, { waveSize });
+            const isOfWave = waveNumber(item.n, { waveSize }) === waveNumber(first?.n ?? 0, { waveSize });
             const result = transition(order, sending(item.n), at);
             expect(result.ok, `row ${item.n}`).toBe(isOfWave && reason === undefined);
             if (!result.ok) continue;

@@ -2,37 +2,40 @@ import { describe, expect, it } from 'vitest';
 import type { LinkRefusal } from '../../../src/accounts/check.ts';
 import { formatLinkRefusal } from '../../../src/slack/accounts/link.view.ts';
 
-const said = { words: 'E0001 Wrong password', stid: '20261122-1' };
+const statement = { words: 'E0001 Wrong password', stid: '20261122-1' };
 
 describe('an account that can’t be linked', () => {
   it.each<[LinkRefusal, string]>([
     [
-      { code: 'not_accepted', said },
+      { code: 'not_accepted', statement },
       'The service didn’t accept these credentials. Check them and try again. It says: E0001 Wrong password (transaction 20261122-1)',
     ],
     [
-      { code: 'not_accepted', said: { words: 'E0001', stid: undefined } },
+      { code: 'not_accepted', statement: { words: 'E0001', stid: undefined } },
       'The service didn’t accept these credentials. Check them and try again. It says: E0001',
     ],
     [
-      { code: 'not_accepted', said: undefined },
+      { code: 'not_accepted', statement: undefined },
       'The service didn’t accept these credentials. Check them and try again.',
     ],
     [
       { code: 'not_sendable', issue: { code: 'token_malformed' } },
       'A token has six digits. Enter the one on your device.',
     ],
-    [{ code: 'busy', said: undefined }, 'The service is busy, so nothing was saved. Try again in a minute.'],
+    [
+      { code: 'busy', statement: undefined },
+      'The service is busy, so nothing was saved. Try again in a minute.',
+    ],
     [
       { code: 'token_used', retryAfterMs: 18_500 },
       'The current one-time token is already used, so nothing was saved. Try again in 19 seconds.',
     ],
     [
-      { code: 'no_clear_answer', said: undefined },
+      { code: 'no_clear_answer', statement: undefined },
       'The service didn’t respond, so nothing was saved. Try again in a few minutes.',
     ],
     [
-      { code: 'no_clear_answer', said },
+      { code: 'no_clear_answer', statement },
       'The service gave no clear answer, so nothing was saved. Try again in a few minutes. It says: E0001 Wrong password (transaction 20261122-1)',
     ],
   ])('%j has a text for people', (refusal, words) => {

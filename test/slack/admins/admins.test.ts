@@ -87,7 +87,7 @@ function lookAt(teamAccount = ACCOUNT) {
 /** One of several bots, or a restarted one, can't read the group. */
 async function cannotRead(code: string): Promise<void> {
   const kept = new Promise<void>((resolve, reject) => {
-    const recordRefusal: NotificationStore['noteRefused'] = (...args) =>
+    const recordRefusal: NotificationStore['recordRefusal'] = (...args) =>
       notifications.recordRefusal(...args).then(resolve, reject);
     recordUnreadableGroup(
       { notifications: { ...notifications, recordRefusal }, now, log },

@@ -5,8 +5,8 @@ import {
   choiceField,
   type FormOrigin,
   type FormValues,
-  TYPED,
   typedField,
+  UNCHECKED_TEXT,
 } from '../../../src/slack/kit/form.ts';
 
 /*
@@ -29,7 +29,7 @@ function listOf(teas: Map<string, Tea>) {
           { kind: 'number' },
           z.coerce.number('Give a number.').min(tea?.cups ?? 0, 'Fewer.'),
         ),
-        kind: choiceField('Kind', { green: 'Green', black: 'Black' }, TYPED),
+        kind: choiceField('Kind', { green: 'Green', black: 'Black' }, UNCHECKED_TEXT),
       }),
     find: async (_call: object, id: string) => teas.get(id),
     values: (tea) => (tea === undefined ? { cups: '1' } : { name: tea.name, cups: String(tea.cups) }),

@@ -1,12 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { field, fieldsOf, GIVEN, requiredReason, readForm, reasonField } from '../../../src/slack/kit/form.ts';
+import {
+  field,
+  fieldsOf,
+  REQUIRED_TEXT,
+  readForm,
+  reasonField,
+  requiredReason,
+} from '../../../src/slack/kit/form.ts';
 
 /* A form is declared once: its fields, their parsing, and their errors. */
 
 const short = z.string().max(3, 'Use at most 3 characters.');
 const declared = z.object({
-  name: field({ label: 'Name', kind: 'text' }, GIVEN.pipe(short)),
+  name: field({ label: 'Name', kind: 'text' }, REQUIRED_TEXT.pipe(short)),
   nick: field({ label: 'Nick', kind: 'text', hint: 'If you have one.' }, short.optional()),
   hosts: field({ label: 'Hosts', kind: 'lines' }, z.array(z.string()).default([])),
   code: field({ label: 'Code', kind: 'secret' }, z.string().optional()),
@@ -22,7 +29,7 @@ test('the fields are shown in order, and marked if optional', () => {
 });
 
 test('a schema without labels is no field', () => {
-  expect(() => fieldsOf(z.object({ name: GIVEN }))).toThrow('the field name has no look');
+  expect(() => fieldsOf(z.object({ name: REQUIRED_TEXT }))).toThrow('the field name has no look');
 });
 
 describe('a submission', () => {

@@ -214,7 +214,7 @@ test('a replay and a trial of 50 names stay within the limits', () => {
     requester: 'U0ANNA',
     askedAt: AT,
   }));
-  const counts = { mergeStricter: 0, looser: 0, other: 40 };
+  const counts = { stricter: 0, looser: 0, other: 40 };
   const replay = { total: 40, unchanged: 0, counts, outcomes: {}, changed: [] };
   expectMessage(replayMessage({ days: 90, replay, changed, isCut: true }));
 });

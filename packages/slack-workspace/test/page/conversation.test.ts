@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import {
+  buildReplies,
   channelName,
   continues,
   placeIn,
-  buildReplies,
   threadSummaries,
   topLevel,
   unreadIn,
