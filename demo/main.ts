@@ -58,7 +58,7 @@ async function main(): Promise<void> {
     throw error;
   });
   process.stdout.write(
-    `\nDomain Steward, to try: open ${demo.url}\n\n  You are Alice. Type /domain link, then /domain renew cafe.rest 2 -- client paid.\n  Switch to Bob to approve. The page shows the way. Ctrl+C ends it; what you did is kept.\n\n`,
+    `\nDomain Steward, to try: open ${demo.url}\n\n  You are Alice. Type /domain link, then /domain renew cafe.rest 2 -- client paid.\n  Switch to Bob to approve. The page shows the way. Ctrl+C ends the demo and keeps what you did.\n  To start over, delete the folder demo in DATA_DIR (./data).\n\n`,
   );
 }
 
@@ -93,6 +93,6 @@ main().catch((error: unknown) => {
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if ('code' in error && error.code === 'EADDRINUSE')
-    return 'The port is taken. Choose another one: PORT=3001 npm run demo';
+    return 'The port is in use by another program. Choose another one: PORT=3001 npm run demo';
   return (error instanceof EmbeddedPostgresError ? error.message : error.stack) ?? error.message;
 }

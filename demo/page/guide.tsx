@@ -50,7 +50,7 @@ export function Guide({ path, progress, choose, close }: GuideProps) {
       </ol>
       <div class="guide-text">
         <p role="status">
-          {person !== undefined && <strong>Be {person} now: choose so at the top. </strong>}
+          {person !== undefined && <strong>Switch to {person} at the top right. </strong>}
           {channel !== undefined && <strong>Go to #{channel}. </strong>}
           {(current ?? path).text}
         </p>

@@ -518,10 +518,12 @@ function collectProblems(given: GivenVariables, issues: readonly z.core.$ZodIssu
   return problems;
 }
 
+const APP_TOKEN_PLACE =
+  'At https://api.slack.com/apps → your app → Basic Information. Socket Mode: App-Level Tokens → Generate, with the scope connections:write (SLACK_APP_TOKEN).';
 /** In the order in which an operator gets them. */
 const SETUP_HINTS: Readonly<Record<string, string>> = {
-  SLACK_SIGNING_SECRET:
-    'At https://api.slack.com/apps → your app → Basic Information. Socket Mode: App-Level Tokens → Generate, with the scope connections:write (SLACK_APP_TOKEN). HTTP: App Credentials → Signing Secret.',
+  SLACK_APP_TOKEN: APP_TOKEN_PLACE,
+  SLACK_SIGNING_SECRET: `${APP_TOKEN_PLACE} HTTP: App Credentials → Signing Secret.`,
   SLACK_BOT_TOKEN:
     'At https://api.slack.com/apps → your app → Install App → Install to Workspace → Bot User OAuth Token.',
   APPROVERS:
@@ -539,10 +541,10 @@ function formatProblems(problems: Problems): string {
     .sort(([a], [b]) => place(a) - place(b))
     .flatMap(([name, problem]) => [
       `  ${name} ${problem} (example: ${examples.get(name)})`,
-      ...(problem.startsWith('is required') && name in SETUP_HINTS ? [`      ${SETUP_HINTS[name]}`] : []),
+      ...(name in SETUP_HINTS ? [`      ${SETUP_HINTS[name]}`] : []),
     ]);
-  const app = problems.has('SLACK_BOT_TOKEN') ? `${CREATE_APP}\n` : '';
-  return `Invalid settings, ${problems.size} to fix:\n${lines.join('\n')}\n${app}Set them in the environment or in a .env file. Every step: docs/install.md`;
+  const app = problems.has('SLACK_BOT_TOKEN') ? `  ${CREATE_APP}\n` : '';
+  return `Invalid settings, ${problems.size} to fix:\n${app}${lines.join('\n')}\nSet them in the environment or in a .env file. Every step: docs/install.md`;
 }
 
 /** By default, only the embedded database is backed up. */
@@ -592,7 +594,6 @@ function buildConfig(
     credentialsKeys: e.CREDENTIALS_KEYS,
     /** Signs seals. Undefined: the bot creates one. */
     ledgerKey: e.LEDGER_KEY,
-    /** The timestamp service (RFC 3161) for anchors. */
     databaseUrl: e.DATABASE_URL,
     dataDir: e.DATA_DIR,
     backupDir: resolveBackupDir(e),

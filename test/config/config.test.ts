@@ -158,7 +158,7 @@ describe('the settings', () => {
     ]);
     const places = lines.filter((line) => /^ {6}(At https:|In Slack|From|Make)/.test(line));
     expect(places).toHaveLength(4);
-    expect(lines.at(-2)).toContain('npm run manifest -- --socket');
+    expect(lines[1]).toContain('npm run manifest -- --socket');
     // A token implies an app.
     const { SLACK_SIGNING_SECRET: _left, ...rest } = least;
     expect(problemsOf(rest)).not.toContain('npm run manifest');
@@ -371,6 +371,7 @@ describe('the settings', () => {
     for (const name of names)
       expect(message).toContain(`  ${name} still has the placeholder of .env.example (`);
     expect(message).toContain(`${names.length} to fix`);
+    expect(message).toContain('Bot User OAuth Token');
   });
 
   it('name variables that may be mistyped', () => {

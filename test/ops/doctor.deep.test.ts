@@ -35,6 +35,7 @@ const right = () => ({
   APPROVERS: 'U0BOB,S0APPROVERS',
   ADMINS: 'U0ADA',
   REMINDER_CHANNEL: 'C0EXPIRY',
+  RDAP_BOOTSTRAP_URL: t.service.rdapBootstrapUrl,
 });
 
 async function doctor(env: Readonly<Record<string, string>> = {}) {
@@ -57,6 +58,7 @@ test('correct settings have one line each, and the test leaves nothing in Slack'
     /^ok {7}Slack: SLACK_APP_TOKEN opens Socket Mode/m,
     /^ok {7}Slack’s clock: /m,
     /^warning {2}SERVICE_JSON_URL: 127\.0\.0\.1:\d+ is reachable, without TLS/m,
+    /^ok {7}Registries: the list at http/m,
     /^ok {7}PUBLIC_URL: reaches a bot/m,
   ])
     expect(output).toMatch(line);
@@ -79,6 +81,7 @@ test('problems have a line with what to do', async () => {
     PUBLIC_URL: new URL(t.demo.service.jsonUrl).origin,
     CREDENTIALS_KEYS: `demo:${randomBytes(32).toString('base64')}`,
     REMINDER_CRONN: '1',
+    RDAP_BOOTSTRAP_URL: 'http://127.0.0.1:9/dns.json',
   });
   expect(output).toMatch(/^warning {2}Settings: REMINDER_CRONN is unknown\. Did you mean REMINDER_CRON\?/m);
   expect(output).toMatch(/^wrong {4}Keys: “demo” encrypts .* but can’t decrypt it\./m);
@@ -89,6 +92,7 @@ test('problems have a line with what to do', async () => {
   );
   expect(output).toMatch(/^wrong {4}Slack: SLACK_APP_TOKEN: /m);
   expect(output).toMatch(/^wrong {4}SERVICE_JSON_URL: 127\.0\.0\.1:9 can’t be reached: /m);
+  expect(output).toMatch(/^warning {2}Registries: http:\/\/127\.0\.0\.1:9\/dns\.json can’t be reached: /m);
   expect(output).toMatch(/^warning {2}PUBLIC_URL: something else answers there/m);
   expect(lines.at(-1)).toMatch(/^Next: \w+/);
   expect(lines.at(-2)).toMatch(/^\d+ wrong, \d+ warning, \d+ ok\.$/);

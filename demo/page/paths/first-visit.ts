@@ -70,11 +70,11 @@ export const firstVisit: GuidedPath = {
       title: 'Request a renewal',
       text: 'Request two more years for cafe.rest. It costs money, so it waits for approval.',
       isDone: (situation) => renewal(situation) !== undefined,
-      next: (situation) => typed(situation, 'renew', `/domain renew ${NAME} 2 -- the client paid`),
+      next: (situation) => typed(situation, 'renew', `/domain renew ${NAME} 2 -- client paid`),
     },
     {
       title: 'Approve it',
-      text: 'Bob can approve. The card shows him what will happen. Watch the requests: exactly one is sent.',
+      text: 'Bob can approve. The card shows him what will happen. When he clicks Approve, one more request appears under Requests.',
       isDone(situation) {
         const card = renewal(situation);
         return card !== undefined && !WAITING.includes(stateOf(card));
@@ -99,7 +99,7 @@ export const firstVisit: GuidedPath = {
     },
     {
       title: 'See what expires',
-      text: 'Let a week pass: names that expire soon are listed in the channel, each with a menu to renew it.',
+      text: 'Click +7 days and let a week pass: names that expire soon are listed in the channel, each with a menu to renew it.',
       isDone: ({ snapshot, seen }) => seen.includes(latestDigest(snapshot)?.ts ?? ''),
       next({ snapshot }) {
         const digest = latestDigest(snapshot);
@@ -107,7 +107,7 @@ export const firstVisit: GuidedPath = {
       },
     },
   ],
-  text: 'That’s the whole path. Try a denial, a second window as Bob, or an outage. /domain help lists the commands.',
+  text: 'That’s the whole path. Try to deny a request, or open a second window as Bob. /domain help lists the commands.',
   seenNow(situation) {
     const { snapshot, place } = situation;
     const card = ended(situation);

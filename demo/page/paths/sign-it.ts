@@ -51,7 +51,7 @@ export const signIt: GuidedPath = {
   steps: [
     {
       title: 'Add a passkey',
-      text: 'A click can’t approve orders for menu.example: its rule requires a signature. Press the button, open the link, and let your browser create a passkey for Bob.',
+      text: 'A click can’t approve orders for menu.example: its rule requires a signature. Press Add a passkey, open the link, and let your browser create a passkey for Bob.',
       isDone: (situation) => isOver(situation, 'Added'),
       next: (situation) => keyPage(situation, bob, 'key_add', 'Add a passkey'),
     },

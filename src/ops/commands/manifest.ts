@@ -15,7 +15,7 @@ export const manifestCommand: Command = {
   usage: '--socket | --url https://HOST',
   summary: 'print the manifest of the Slack app, and the link that creates the app',
   details:
-    '--socket: Slack needs no way to the bot (Socket Mode). --url: the public address of the bot. The output is YAML; the link is in a comment.',
+    '--socket: Slack needs no way to the bot (Socket Mode). --url: the public address of the bot. The output is YAML; the link is in the comment at its end.',
   options: { socket: { type: 'boolean', default: false }, url: { type: 'string' } },
   async run({ args, values, print }) {
     if (args.length > 0) throw new UsageError('manifest takes no arguments.');
@@ -41,7 +41,8 @@ function manifestText(text: string, base: string | undefined): string {
     else manifest.setIn(path, `${base}/slack/events`);
   }
   manifest.setIn(['settings', 'socket_mode_enabled'], base === undefined);
-  manifest.commentBefore = ` Open this link to create the app with everything filled in:\n ${createAppLink(manifest)}\n Or paste this text at https://api.slack.com/apps → Create New App → From a manifest → YAML.`;
+  const link = createAppLink(manifest);
+  manifest.comment = ` Paste the text above at https://api.slack.com/apps → Create New App → From a manifest → YAML.\n Or open this link, which creates the app with everything filled in:\n ${link}`;
   return manifest.toString({ lineWidth: 0 });
 }
 

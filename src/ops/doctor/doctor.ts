@@ -10,7 +10,7 @@ import { readServerFacts } from '../../store/server-facts.ts';
 import { withSession } from '../../store/session.ts';
 import { checkDisk, checkKeys, checkServer } from './database-checks.ts';
 import { type Finding, ok, warning, wrong } from './finding.ts';
-import { checkPublicUrl, checkReachable, checkSlackClock } from './network-checks.ts';
+import { checkPublicUrl, checkReachable, checkRegistryList, checkSlackClock } from './network-checks.ts';
 import { checkSlack, type SlackNames } from './slack-checks.ts';
 
 export interface Examined {
@@ -34,6 +34,7 @@ export async function* examine(deps: Examined): AsyncGenerator<Finding> {
     ['Slack', () => examineAppToken(deps.config)],
     ['Slack’s clock', async () => [await checkSlackClock(deps.config.slack.apiUrl ?? SLACK_API, deps.now)]],
     ['Domain service', () => examineService(deps)],
+    ['Registries', async () => [await checkRegistryList(deps.config.rdapBootstrapUrl)]],
     ['PUBLIC_URL', () => examinePublicUrl(deps.config)],
   ];
   for (const [subject, check] of groups) {

@@ -6,7 +6,7 @@ import { checkClock } from './database-checks.ts';
 import { amount, type Finding, ok, warning, wrong } from './finding.ts';
 
 const TIMEOUT_MS = 10_000;
-const MAX_BYTES = 100_000;
+const MAX_BYTES = 2_000_000;
 const MIN_CERTIFICATE_DAYS = 14;
 
 /** Connects and checks the certificate. Sends nothing: the service API documents no harmless request. */
@@ -49,6 +49,18 @@ export async function checkSlackClock(apiUrl: string, now: () => Date): Promise<
     : checkClock('Slack’s clock', said, now());
 }
 
+/** Whether the list of RDAP servers (RFC 9224) can be fetched. Without it, expiry dates can't be looked up. */
+export async function checkRegistryList(address: string): Promise<Finding> {
+  const action = 'Names can be watched only with RDAP: let the bot connect to it and to the registries.';
+  try {
+    const { status } = await get(new URL(address));
+    if (status === 200) return ok('Registries', `the list at ${address} is reachable.`);
+    return warning('Registries', `${address} returned HTTP ${status}.`, action);
+  } catch (error) {
+    return warning('Registries', `${address} can’t be reached: ${networkReason(error)}.`, action);
+  }
+}
+
 /** No calendar has this token; only the bot responds with the expected answer. */
 const NO_CALENDAR = `/calendar/${'0'.repeat(40)}.ics`;
 
@@ -63,15 +75,17 @@ export async function checkPublicUrl(publicUrl: string): Promise<Finding> {
     if (status === 404 && isBot) return ok(name, 'reaches a bot.');
     return warning(name, `something else answers there (${status}).`, action);
   } catch (error) {
-    const reason =
-      error instanceof HttpExchangeError && error.cause instanceof Error
-        ? error.cause.message
-        : String(error);
-    return warning(name, `nothing answers there: ${reason}.`, action);
+    return warning(name, `nothing answers there: ${networkReason(error)}.`, action);
   }
 }
 
-function get({ origin, pathname }: URL) {
-  const request = { origin, path: pathname, method: 'GET', headers: [] } as const;
+function networkReason(error: unknown): string {
+  return error instanceof HttpExchangeError && error.cause instanceof Error
+    ? error.cause.message
+    : String(error);
+}
+
+function get({ origin, pathname, search }: URL) {
+  const request = { origin, path: `${pathname}${search}`, method: 'GET', headers: [] } as const;
   return exchangeOnFreshConnection(request, { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES });
 }

@@ -107,10 +107,8 @@ function resultLines(
   const { timeZone, now } = answer;
   const lastDay = domain.expiry && expiryDay(domain.expiry.at, domain.expiry.source, timeZone);
   const daysLeft = lastDay === undefined ? undefined : daysBetween(calendarDay(now, timeZone), lastDay);
-  const facts = [
-    registrarName(known?.history.registrar?.current?.value ?? []) ?? domain.whois?.registrar,
-    ...findProblems(domain, findings),
-  ];
+  const registrar = registrarName(known?.history.registrar?.current?.value ?? []) ?? domain.whois?.registrar;
+  const problems = findProblems(findings);
   if (!isList) {
     const watched = {
       domain,
@@ -121,24 +119,23 @@ function resultLines(
       now,
     };
     const left = daysLeft !== undefined && capitalized(formatDays(daysLeft));
-    const details = present([left, ...facts]).join(' · ');
+    const details = present([left, registrar, ...problems]).join(' · ');
     return present([watchedText(watched), details !== '' && details]);
   }
   const when =
     lastDay === undefined || daysLeft === undefined || domain.expiry === undefined
       ? `expiry unknown${isDateless(domain) ? `: ${DATELESS_STATE}` : ''}`
       : `${daysLeft < 0 ? 'expired' : 'expires'} ${formatDay(lastDay)} (${formatDays(daysLeft)}), ${domain.expiry.source === 'rdap' ? 'by its registry' : SOURCES[domain.expiry.source]}`;
-  return [present([formatName(domain.name), when, ...facts]).join(' · ')];
+  const doubt =
+    domain.doubt !== undefined && !isDateless(domain) && `:warning: ${quote(formatDoubt(domain.doubt))}`;
+  return [present([formatName(domain.name), when, registrar, ...problems, doubt]).join(' · ')];
 }
 
 /** Worst first, without notes. Unknown dates have a separate sentence. */
-function findProblems(domain: WatchedDomain, findings: readonly Finding[]): string[] {
-  return present([
-    ...findings
-      .filter(({ code: found }) => levelOf(found) !== 'note' && found !== 'undated')
-      .map((finding) => findingText(finding)),
-    domain.doubt !== undefined && !isDateless(domain) && `:warning: ${quote(formatDoubt(domain.doubt))}`,
-  ]);
+function findProblems(findings: readonly Finding[]): string[] {
+  return findings
+    .filter(({ code: found }) => levelOf(found) !== 'note' && found !== 'undated')
+    .map((finding) => findingText(finding));
 }
 
 export function unwatchedText(name: string): string {
