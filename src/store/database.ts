@@ -109,7 +109,7 @@ export function openDatabase({
       server.connected(client, sessionResults.parse(await client.query(SESSION)));
     },
   };
-  const pool = new LivePool(options, checkAfterMs);
+  const pool = new LivePool(options, checkAfterMs, server);
   // The running query fails with the error. Without a listener the error would also end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', broken);
@@ -126,15 +126,8 @@ export function openDatabase({
     log: [],
   });
 
-  /**
-   * A connection to the latest server. Older connections may lead to a server that was replaced, so they are closed.
-   */
   async function connect(trust: Trust): Promise<pg.PoolClient> {
     const client = await pool.connect();
-    if (!server.isLatest(client)) {
-      client.release(true);
-      return connect(trust);
-    }
     if (trust === 'any' || server.isVerified) return client;
     client.release();
     throw new DatabaseUnverifiedError();

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import type { KnownServer } from './known-server.ts';
 
 type Callback = (
   error: Error | undefined,
@@ -7,17 +8,20 @@ type Callback = (
 ) => void;
 
 /**
- * A pool that never hands out a dead connection. The first statement on one would fail although the database is up:
- * right after an outage, or if a firewall drops idle connections.
+ * A pool that never hands out a connection that is dead or leads to another server than the newest one. The first
+ * statement on a dead one would fail although the database is up: right after an outage, or if a firewall drops idle
+ * connections.
  */
 export class LivePool extends pg.Pool {
   readonly #usedAt = new WeakMap<pg.PoolClient, number>();
   readonly #checkAfterMs: number;
+  readonly #server: KnownServer;
 
   /** @param checkAfterMs a connection that was idle for this long is tested before use */
-  constructor(options: pg.PoolConfig, checkAfterMs: number) {
+  constructor(options: pg.PoolConfig, checkAfterMs: number, server: KnownServer) {
     super(options);
     this.#checkAfterMs = checkAfterMs;
+    this.#server = server;
     this.on('release', (_error, client) => this.#usedAt.set(client, performance.now()));
   }
 
@@ -36,14 +40,16 @@ export class LivePool extends pg.Pool {
   async #connectAlive(): Promise<pg.PoolClient> {
     for (;;) {
       const client = await super.connect();
-      const usedAt = this.#usedAt.get(client);
-      if (usedAt === undefined || performance.now() - usedAt < this.#checkAfterMs) return client;
-      try {
-        await client.query('SELECT');
-        return client;
-      } catch {
-        client.release(true);
-      }
+      if ((await this.#isAlive(client)) && this.#server.isLatest(client)) return client;
+      client.release(true);
     }
+  }
+  async #isAlive(client: pg.PoolClient): Promise<boolean> {
+    const usedAt = this.#usedAt.get(client);
+    if (usedAt === undefined || performance.now() - usedAt < this.#checkAfterMs) return true;
+    return client.query('SELECT').then(
+      () => true,
+      () => false,
+    );
   }
 }
