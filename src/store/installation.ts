@@ -1,4 +1,4 @@
-import { type Database, Prisma, storeOf } from './database.ts';
+import { type Database, storeOf } from './database.ts';
 
 /** The workspace of this database's rows. */
 export interface InstallationStore {
@@ -7,12 +7,10 @@ export interface InstallationStore {
 }
 
 /** @throws {StoreError} when the database fails */
-export function createInstallationStore({ run }: Database): InstallationStore {
+export function createInstallationStore({ prisma }: Database): InstallationStore {
   return storeOf('installation', {
     serve: async (teamId) => {
-      await run(Prisma.sql`
-        INSERT INTO installation (id, team_id) VALUES (1, ${teamId})
-        ON CONFLICT (id) DO UPDATE SET team_id = excluded.team_id WHERE installation.team_id <> excluded.team_id`);
+      await prisma.installation.upsert({ where: { id: 1 }, create: { id: 1, teamId }, update: { teamId } });
     },
   });
 }

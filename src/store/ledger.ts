@@ -4,7 +4,7 @@ import type { LedgerKeyStore, LedgerStore, SealedBlock, SealedEvent } from '../l
 import { eventLine, forgottenLine, hashSeal, type Seal } from '../ledger/seal.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
 import { utcDay } from '../zones/calendar-day.ts';
-import { optional, optionalText, row, sealedBytes, storableJson } from './columns.ts';
+import { optional, optionalText, row, storableJson } from './columns.ts';
 import { type Database, Prisma, storeOf, withStoreError } from './database.ts';
 import { announceEvents } from './events.ts';
 import { SIGNING_EVENTS } from './signing-rows.ts';
@@ -350,25 +350,20 @@ export async function teamsWithLedgers({ run }: Database): Promise<readonly stri
     .map(({ teamId }) => teamId);
 }
 
-const keyRows = z.array(
-  z
-    .object({ sealed: sealedBytes, keyId: z.string() })
-    .transform(({ sealed, keyId }) => ({ keyId, bytes: sealed })),
-);
-
 /** The key that the bot generated. */
-export function createLedgerKeyStore({ run }: Database, teamId: string): LedgerKeyStore {
+export function createLedgerKeyStore({ prisma }: Database, teamId: string): LedgerKeyStore {
   return storeOf('ledgerKey', {
-    find: async () =>
-      keyRows.parse(
-        await run(Prisma.sql`SELECT sealed, key_id AS "keyId" FROM ledger_keys WHERE team_id = ${teamId}`),
-      )[0],
-    add: async ({ keyId, bytes: sealed }) =>
-      void (await run(Prisma.sql`
-        INSERT INTO ledger_keys (team_id, sealed, key_id) VALUES (${teamId}, ${Buffer.from(sealed)}, ${keyId})
-        ON CONFLICT DO NOTHING`)),
-    replace: async ({ keyId, bytes: sealed }) =>
-      void (await run(Prisma.sql`
-        UPDATE ledger_keys SET sealed = ${Buffer.from(sealed)}, key_id = ${keyId} WHERE team_id = ${teamId}`)),
+    find: async () => {
+      const found = await prisma.ledgerKey.findUnique({ where: { teamId } });
+      return found === null ? undefined : { keyId: found.keyId, bytes: found.sealed };
+    },
+
+    add: async ({ keyId, bytes: sealed }) => {
+      await prisma.ledgerKey.createMany({ data: [{ teamId, sealed, keyId }], skipDuplicates: true });
+    },
+
+    replace: async ({ keyId, bytes: sealed }) => {
+      await prisma.ledgerKey.updateMany({ where: { teamId }, data: { sealed, keyId } });
+    },
   });
 }

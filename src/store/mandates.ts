@@ -22,6 +22,7 @@ import {
   type TeamLog,
 } from './mandate-reads.ts';
 import { holderOfNames } from './order-changes.ts';
+import { idsOf, UNSENT } from './order-reads.ts';
 import { insertOrder } from './order-save.ts';
 import { fitsBudgets, IS_BOOKED, IS_RELEASED } from './reservations.ts';
 import { idRows } from './rows.ts';
@@ -56,7 +57,7 @@ export function createMandateStore(
   teamId: string,
   witness: Witness | undefined,
 ): MandateStore {
-  const { run } = database;
+  const { run, prisma } = database;
   const log = { teamId, witness };
   const acts = async (rest: Prisma.Sql) =>
     readActs(await run(Prisma.sql`SELECT ${actRow.columns} FROM mandate_acts a ${rest}`));
@@ -123,13 +124,14 @@ export function createMandateStore(
 
     usedBy: (mandateId, without) => readTaken(run, log, mandateId, without),
 
-    latestAccount: async (name) =>
-      idRows.parse(
-        await run(Prisma.sql`
-          SELECT o.account_id AS id FROM order_items i JOIN orders o ON o.id = i.order_id
-          WHERE i.name = ${name} AND i.state = 'SUCCEEDED' AND o.task IN ('create', 'transfer', 'renew')
-          ORDER BY i.answered_at DESC NULLS LAST LIMIT 1`),
-      )[0],
+    latestAccount: async (name) => {
+      const found = await prisma.orderItem.findFirst({
+        where: { name, state: 'SUCCEEDED', order: { task: { in: ['create', 'transfer', 'renew'] } } },
+        orderBy: { answeredAt: { sort: 'desc', nulls: 'last' } },
+        select: { order: { select: { accountId: true } } },
+      });
+      return found?.order.accountId;
+    },
 
     async keepOrder(act, creation) {
       const { order } = creation;
@@ -173,12 +175,8 @@ export function createMandateStore(
         WHERE id = ${actId}`);
     },
 
-    countDelayedOrders: async () =>
-      z.array(z.object({ count: z.number() })).parse(
-        await run(Prisma.sql`
-          SELECT count(*)::int AS count FROM mandate_acts
-          WHERE team_id = ${teamId} AND ask_at IS NOT NULL AND ask_failures > 0`),
-      )[0]?.count ?? 0,
+    countDelayedOrders: () =>
+      prisma.mandateAct.count({ where: { teamId, askAt: { not: null }, askFailures: { gt: 0 } } }),
 
     recordRegularOrder: async (actId, orderId, at) => {
       await database.transaction(async (tx) => {
@@ -214,10 +212,7 @@ export function createMandateStore(
     },
 
     unsentOf: async (mandateId) =>
-      idRows.parse(
-        await run(Prisma.sql`
-          SELECT id FROM orders WHERE mandate_id = ${mandateId} AND state IN ('APPROVED', 'EXECUTING')`),
-      ),
+      idsOf(await prisma.order.findMany({ ...UNSENT, where: { mandateId, ...UNSENT.where } })),
   } satisfies MandateStore);
 }
 

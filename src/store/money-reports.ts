@@ -2,18 +2,19 @@ import { z } from 'zod';
 import type { Decision, MoneyReportStore } from '../money/ports.ts';
 import { type Database, Prisma, storeOf } from './database.ts';
 
-const names = z.array(z.object({ name: z.string() }));
 const decisions = z.array(
   z.object({ by: z.string(), kind: z.enum(['approved', 'denied']), count: z.number(), seconds: z.number() }),
 );
 
-export function createMoneyReportStore({ run }: Database): MoneyReportStore {
+export function createMoneyReportStore({ run, prisma }: Database): MoneyReportStore {
   return storeOf('moneyReports', {
     lapsed: async (from, to) => {
-      const rows = await run(Prisma.sql`
-        SELECT name FROM domains
-        WHERE lapse_confirmed_at >= ${from} AND lapse_confirmed_at < ${to} ORDER BY name`);
-      return names.parse(rows).map(({ name }) => name);
+      const found = await prisma.domain.findMany({
+        where: { lapseConfirmedAt: { gte: from, lt: to } },
+        orderBy: { name: 'asc' },
+        select: { name: true },
+      });
+      return found.map(({ name }) => name);
     },
 
     decisions: async (from, to): Promise<readonly Decision[]> => {

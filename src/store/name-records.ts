@@ -11,7 +11,7 @@ import { DANGERS, DELEGATION_FINDINGS, FINDING_CODES, type FindingCode } from '.
 import { storedHistory, storedImpact, storedValues } from '../names/stored.ts';
 import type { OrderTaskName } from '../orders/order.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
-import { assignments, optional } from './columns.ts';
+import { assignments, optional, row } from './columns.ts';
 import { type Database, Prisma, type Statement, storeOf } from './database.ts';
 import { dateColumns, datesFromRow, lapseFromRow, recordRow } from './domain-rows.ts';
 import { insertObservations, statementsAfter } from './domain-statements.ts';
@@ -25,14 +25,14 @@ const MAX_MENTIONING = 2_000;
 const names = z.array(z.object({ name: z.string() }));
 
 function readRecords(rows: unknown): NameRecord[] {
-  return recordRow.read(rows).map((row) => {
-    const { name, version, history, knownChanges, posture, findings } = row;
-    const { nextDnsAt, nextRegistryAt, registryReserved, urgent } = row;
+  return recordRow.read(rows).map((record) => {
+    const { name, version, history, knownChanges, posture, findings } = record;
+    const { nextDnsAt, nextRegistryAt, registryReserved, urgent } = record;
     return {
       ...{ name, version, history, knownChanges, posture, findings, nextDnsAt, nextRegistryAt },
-      hasOwner: row.ownerId !== undefined && row.ownerLeftAt === undefined,
-      ...datesFromRow(row),
-      lapse: lapseFromRow(row),
+      hasOwner: record.ownerId !== undefined && record.ownerLeftAt === undefined,
+      ...datesFromRow(record),
+      lapse: lapseFromRow(record),
       isRegistryReserved: registryReserved,
       isUrgent: urgent,
     };
@@ -61,7 +61,10 @@ const DUE = Prisma.raw('LEAST(next_dns_at, next_registry_at)');
  * Records of watched names.
  * @throws {StoreError} from every method, when the database fails
  */
-export function createNameRecordStore({ run, transaction }: Database, teamId: string): NameRecordStore {
+export function createNameRecordStore(
+  { run, prisma, transaction }: Database,
+  teamId: string,
+): NameRecordStore {
   const findMany = async (wanted: readonly string[]) =>
     readRecords(
       await run(Prisma.sql`SELECT ${recordRow.columns} FROM domains WHERE name = ANY(${[...wanted]})`),
@@ -73,17 +76,17 @@ export function createNameRecordStore({ run, transaction }: Database, teamId: st
     findMany,
 
     seenAtRegistry: async (name) => {
-      const found = await run(Prisma.sql`
-        SELECT at, data FROM observations WHERE name = ${name} AND origin = 'registry'
-        ORDER BY seq DESC LIMIT ${MAX_SEEN}`);
+      const found = await prisma.observation.findMany({
+        where: { name, origin: 'registry' },
+        orderBy: { seq: 'desc' },
+        take: MAX_SEEN,
+      });
       return seenRows.parse(found).map(({ at, data }) => ({ at, seen: data.seen }));
     },
 
     requestLookup: async (name, now) => {
-      await run(Prisma.sql`
-        UPDATE domains SET version = version + 1, next_dns_at = ${now}::timestamptz,
-          next_registry_at = ${now}::timestamptz, registry_reserved = false, urgent = true
-        WHERE name = ${name}`);
+      const due = { nextDnsAt: now, nextRegistryAt: now, registryReserved: false, urgent: true };
+      await prisma.domain.updateMany({ where: { name }, data: { version: { increment: 1 }, ...due } });
     },
 
     guarded: async () =>
@@ -283,7 +286,7 @@ function dependentName({ name, history }: NameRecord): DependentName {
   };
 }
 
-const impactRows = z.array(
+const impactRow = row(
   z.object({
     asked: storedImpact,
     latest: storedImpact,
@@ -292,12 +295,12 @@ const impactRows = z.array(
     warnedOf: z.array(z.string()),
     isThorough: z.boolean(),
   }),
+  '',
+  { isThorough: Prisma.sql`thorough` },
 );
 
-const nameServerRows = z.array(z.object({ nameServers: z.array(z.string()).nullable() }));
-
 /** @throws {StoreError} from every method, when the database fails */
-export function createImpactStore({ run }: Database, teamId: string): ImpactStore {
+export function createImpactStore({ run, prisma }: Database, teamId: string): ImpactStore {
   /** @param isShown the order is shown again with it. A card that is being rendered finds that it is outdated. */
   const keptAs = (
     orderId: string,
@@ -323,28 +326,32 @@ export function createImpactStore({ run }: Database, teamId: string): ImpactStor
   };
   return storeOf('impacts', {
     assessImpact: async (orderId) => {
-      const rows = await run(
-        Prisma.sql`SELECT asked, latest, warned, warned_told_at AS "warnedToldAt", warned_of AS "warnedOf", thorough AS "isThorough" FROM order_impacts WHERE order_id = ${orderId}`,
+      const found = await run(
+        Prisma.sql`SELECT ${impactRow.columns} FROM order_impacts WHERE order_id = ${orderId}`,
       );
-      return impactRows.parse(rows)[0];
+      return impactRow.read(found)[0];
     },
 
     saveNameServers: async (orderId, nameServers) => {
-      await run(Prisma.sql`
-        UPDATE order_impacts SET name_servers = ${JSON.stringify(nameServers)}::jsonb
-        WHERE order_id = ${orderId} AND name_servers IS NULL`);
+      await prisma.orderImpact.updateMany({
+        where: { orderId, nameServers: { equals: Prisma.DbNull } },
+        data: { nameServers: [...nameServers] },
+      });
     },
 
     nameServersOf: async (orderId) => {
-      const found = await run(
-        Prisma.sql`SELECT name_servers AS "nameServers" FROM order_impacts WHERE order_id = ${orderId}`,
-      );
-      return nameServerRows.parse(found)[0]?.nameServers ?? undefined;
+      const found = await prisma.orderImpact.findUnique({
+        where: { orderId },
+        select: { nameServers: true },
+      });
+      return optional(z.array(z.string())).parse(found?.nameServers ?? null);
     },
 
     recordWarningNotified: async (orderId, at) => {
-      await run(Prisma.sql`
-        UPDATE order_impacts SET warned_told_at = ${at} WHERE order_id = ${orderId} AND warned_told_at IS NULL`);
+      await prisma.orderImpact.updateMany({
+        where: { orderId, warnedToldAt: null },
+        data: { warnedToldAt: at },
+      });
     },
 
     saveImpact: async (orderId, impact, look) => {

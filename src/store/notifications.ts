@@ -9,6 +9,7 @@ import {
   SUBJECT_KINDS,
   type Subject,
 } from '../outbox/notifications.ts';
+import { planOf } from './changes.ts';
 import { optional, optionalText, row } from './columns.ts';
 import { type Database, Prisma, storeOf } from './database.ts';
 import { isLeaseExpired, leaseOf } from './leases.ts';
@@ -16,7 +17,6 @@ import { isLeaseExpired, leaseOf } from './leases.ts';
 const subjectFields = z.object({ kind: z.enum(SUBJECT_KINDS), id: z.string() });
 const subjectExpressions = { kind: Prisma.sql`n.subject_kind`, id: Prisma.sql`n.subject_id` };
 const subjectRow = row(subjectFields, 'n.', subjectExpressions);
-const refusedRows = z.array(z.object({ channelId: z.string(), code: z.string() }));
 const purposeRows = z.array(z.object({ purpose: z.string() }));
 const replacementRows = z.array(subjectFields.extend({ channelId: optionalText, ts: optionalText }));
 
@@ -105,9 +105,34 @@ export function markPlan(teamId: string, { kind, id }: Subject, now: Date): Pris
 }
 
 /** @throws {StoreError} from every method, when the database fails */
-export function createNotificationStore({ run }: Database, teamId: string): NotificationStore {
+export function createNotificationStore({ run, prisma }: Database, teamId: string): NotificationStore {
   const claimed = async (statement: Prisma.Sql) => claimRow.read(await run(statement))[0];
   const change = async (statement: Prisma.Sql) => void (await run(statement));
+  const keyOf = ({ kind, id }: Subject) => ({ teamId, subjectKind: kind, subjectId: id });
+
+  const openPlan = async (
+    { kind, id }: Subject,
+    plan: { dueAt: Date; version?: number; refused?: string },
+  ) => {
+    await prisma.notification.createMany({
+      data: [{ ...planOf(teamId, kind, id), ...plan }],
+      skipDuplicates: true,
+    });
+  };
+
+  const save = async (
+    key: Prisma.NotificationTeamIdSubjectKindSubjectIdPurposeCompoundUniqueInput,
+    {
+      create,
+      update,
+    }: { create: Partial<Prisma.NotificationCreateInput>; update: Prisma.NotificationUpdateInput },
+  ) => {
+    await prisma.notification.upsert({
+      where: { teamId_subjectKind_subjectId_purpose: key },
+      create: { ...key, ...create },
+      update,
+    });
+  };
 
   return storeOf('notifications', {
     claimDue: async (now, leaseMs, limit, isBackground = false) =>
@@ -128,10 +153,12 @@ export function createNotificationStore({ run }: Database, teamId: string): Noti
     release: async (claim, outcome) =>
       subjectRow.read(await run(releaseSubject(teamId, claim, outcome))).length === 1,
 
-    postpone: ({ kind, id }, until) =>
-      change(Prisma.sql`
-        UPDATE notifications SET lease_until = NULL, due_at = ${until}, attempts = attempts + 1
-        WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id} AND purpose = 'plan'`),
+    postpone: async ({ kind, id }, until) => {
+      await prisma.notification.updateMany({
+        where: planOf(teamId, kind, id),
+        data: { leaseUntil: null, dueAt: until, attempts: { increment: 1 } },
+      });
+    },
 
     record: async (subject, notification) =>
       purposeRows.parse(await run(recordMessage(teamId, subject, notification))).length === 1,
@@ -152,39 +179,34 @@ export function createNotificationStore({ run }: Database, teamId: string): Noti
       };
     },
 
-    putOff: ({ kind, id }, purpose, until) =>
-      change(Prisma.sql`
-        INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, due_at, attempts)
-        VALUES (${teamId}, ${kind}, ${id}, ${purpose}, ${until}, 1)
-        ON CONFLICT (team_id, subject_kind, subject_id, purpose)
-          DO UPDATE SET due_at = excluded.due_at, attempts = n.attempts + 1, content_hash = NULL`),
-
-    refuse: ({ kind, id }, { purpose, shows, code }) =>
-      change(Prisma.sql`
-        INSERT INTO notifications (team_id, subject_kind, subject_id, purpose, shows, refused)
-        VALUES (${teamId}, ${kind}, ${id}, ${purpose}, ${shows}, ${code})
-        ON CONFLICT (team_id, subject_kind, subject_id, purpose)
-          DO UPDATE SET shows = excluded.shows, refused = excluded.refused, due_at = NULL, attempts = 0`),
-
-    recordRefusal: ({ kind, id }, code, now) =>
-      change(Prisma.sql`
-        INSERT INTO notifications (team_id, subject_kind, subject_id, purpose, due_at, refused)
-        VALUES (${teamId}, ${kind}, ${id}, 'plan', ${now}, ${code}) ON CONFLICT DO NOTHING`),
-
-    refusedChannels: async () =>
-      refusedRows.parse(
-        await run(Prisma.sql`
-          SELECT subject_id AS "channelId", refused AS code FROM notifications
-          WHERE team_id = ${teamId} AND subject_kind = 'place' AND purpose = 'plan' AND refused IS NOT NULL
-          ORDER BY subject_id`),
+    putOff: (subject, purpose, until) =>
+      save(
+        { ...keyOf(subject), purpose },
+        {
+          create: { dueAt: until, attempts: 1 },
+          update: { dueAt: until, attempts: { increment: 1 }, contentHash: null },
+        },
       ),
 
-    open: ({ kind, id }, now) =>
-      change(
-        insertPlans(
-          Prisma.sql`SELECT ${teamId} AS team_id, ${kind} AS subject_kind, ${id} AS subject_id, ${now}::timestamptz AS due_at`,
-        ),
+    refuse: (subject, { purpose, shows, code: refused }) =>
+      save(
+        { ...keyOf(subject), purpose },
+        { create: { shows, refused }, update: { shows, refused, dueAt: null, attempts: 0 } },
       ),
+
+    recordRefusal: (subject, refused, now) => openPlan(subject, { dueAt: now, refused }),
+
+    refusedChannels: async () => {
+      const found = await prisma.notification.findMany({
+        where: { teamId, subjectKind: 'place', purpose: 'plan', refused: { not: null } },
+        orderBy: { subjectId: 'asc' },
+      });
+      return found.flatMap(({ subjectId: channelId, refused: code }) =>
+        code === null ? [] : { channelId, code },
+      );
+    },
+
+    open: (subject, now) => openPlan(subject, { dueAt: now, version: 1 }),
 
     request: (subject, now) => change(markPlan(teamId, subject, now)),
 

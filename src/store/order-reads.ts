@@ -1,25 +1,37 @@
 import { z } from 'zod';
+import type { Sealed } from '../accounts/vault.ts';
 import type { Order, OrderState } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';
 import { batch } from './batch.ts';
-import { sealedBytes } from './columns.ts';
 import { type Database, Prisma, storeOf } from './database.ts';
 import { historyOf, historyRows, orderWithHistory, readHistory, selectWithHistory } from './events.ts';
 import { openKey } from './order-save.ts';
-import { idRows, readOrders, selectById, selectOrders, selectUnsent, whereFilter } from './rows.ts';
+import { readOrders, selectById, selectOrders, whereFilter } from './rows.ts';
 
-const sealedInputs = z.array(
-  z
-    .object({ n: z.number(), bytes: sealedBytes, keyId: z.string() })
-    .transform(({ n, ...sealed }) => [n, sealed] as const),
-);
 const holders = z.array(
   z.object({ name: z.string(), id: z.string() }).transform(({ name, id }) => [name, id] as const),
 );
-const answers = z.array(z.object({ n: z.number(), at: z.date(), answer: z.unknown() }));
 const histories = z.array(z.object({ history: historyRows }));
 
-export function createOrderReads({ run }: Database) {
+const UNFINISHED: OrderState[] = ['PENDING', 'APPROVED', 'EXECUTING'];
+/** Orders that are approved and haven't ended. */
+export const UNSENT = {
+  where: { state: { in: ['APPROVED', 'EXECUTING'] satisfies OrderState[] } },
+  select: { id: true },
+};
+
+export const idsOf = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
+
+const SEALED = { sealedInput: true, sealedInputKeyId: true } as const;
+
+function sealedInputOf({
+  sealedInput: bytes,
+  sealedInputKeyId: keyId,
+}: Pick<Prisma.OrderModel, keyof typeof SEALED>): Sealed | undefined {
+  return bytes === null || keyId === null ? undefined : { bytes, keyId };
+}
+
+export function createOrderReads({ run, prisma }: Database) {
   const select = async (rest: Prisma.Sql): Promise<Order[]> => readOrders(await run(selectOrders(rest)));
 
   const loadTogether = batch(async (wanted: readonly string[]) => {
@@ -31,17 +43,21 @@ export function createOrderReads({ run }: Database) {
     load: (id) => loadTogether(id),
 
     sealedInput: async (id) => {
-      const rows = await run(Prisma.sql`
-        SELECT 0 AS n, sealed_input AS bytes, sealed_input_key_id AS "keyId" FROM orders
-        WHERE id = ${id} AND sealed_input IS NOT NULL`);
-      return sealedInputs.parse(rows)[0]?.[1];
+      const found = await prisma.order.findUnique({ where: { id }, select: SEALED });
+      return found === null ? undefined : sealedInputOf(found);
     },
 
     sealedItemInputs: async (id) => {
-      const rows = await run(Prisma.sql`
-        SELECT n, sealed_input AS bytes, sealed_input_key_id AS "keyId" FROM order_items
-        WHERE order_id = ${id} AND sealed_input IS NOT NULL`);
-      return new Map(sealedInputs.parse(rows));
+      const found = await prisma.orderItem.findMany({
+        where: { orderId: id },
+        select: { n: true, ...SEALED },
+      });
+      return new Map(
+        found.flatMap(({ n, ...item }) => {
+          const sealed = sealedInputOf(item);
+          return sealed === undefined ? [] : [[n, sealed] as const];
+        }),
+      );
     },
 
     openOrders: async (task, names) => {
@@ -67,12 +83,12 @@ export function createOrderReads({ run }: Database) {
         .parse(await run(Prisma.sql`SELECT ${historyOf()} FROM orders o WHERE o.id = ${orderId}`))
         .flatMap(({ history }) => readHistory(history)),
 
-    answers: async (orderId) =>
-      answers.parse(
-        await run(
-          Prisma.sql`SELECT n, at, answer FROM order_answers WHERE order_id = ${orderId} ORDER BY n, version`,
-        ),
-      ),
+    answers: (orderId) =>
+      prisma.orderAnswer.findMany({
+        where: { orderId },
+        orderBy: [{ n: 'asc' }, { version: 'asc' }],
+        select: { n: true, at: true, answer: true },
+      }),
 
     latest: async (task, requesterId, context) => {
       const found = await select(Prisma.sql`
@@ -82,14 +98,17 @@ export function createOrderReads({ run }: Database) {
       return found[0];
     },
 
-    unsent: async () => idRows.parse(await run(selectUnsent())),
+    unsent: async () => idsOf(await prisma.order.findMany({ ...UNSENT, orderBy: { updatedAt: 'asc' } })),
 
     unfinishedOf: async (accountIds, requesterId) => {
-      const states: readonly OrderState[] = ['PENDING', 'APPROVED', 'EXECUTING'];
-      const rows = await run(Prisma.sql`
-        SELECT id FROM orders WHERE state = ANY(${[...states]})
-          AND (account_id = ANY(${[...accountIds]}) OR requester_id = ${requesterId ?? null}) ORDER BY created_at`);
-      return idRows.parse(rows);
+      const theirs = requesterId === undefined ? [] : [{ requesterId }];
+      return idsOf(
+        await prisma.order.findMany({
+          where: { state: { in: UNFINISHED }, OR: [{ accountId: { in: [...accountIds] } }, ...theirs] },
+          orderBy: { createdAt: 'asc' },
+          select: { id: true },
+        }),
+      );
     },
   } satisfies Partial<OrderStore>);
 }

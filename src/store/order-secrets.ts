@@ -12,21 +12,20 @@ const sealedRows = z.array(
 );
 
 /** Secret results, which are shown once, and drafts. Both are deleted eventually. */
-export function createOrderSecrets({ run }: Database) {
+export function createOrderSecrets({ run, prisma }: Database) {
   return storeOf('orders', {
     takeRevealable: async (orderId, n, now) => {
       const [taken] = sealedRows.parse(await run(takeSecret(orderId, n, now)));
       if (taken !== undefined) return taken;
-      const was = await run(
-        Prisma.sql`SELECT order_id AS id FROM revealable_secrets WHERE order_id = ${orderId} AND n = ${n}`,
-      );
-      return idRows.parse(was).length > 0 ? 'gone' : undefined;
+      const count = await prisma.revealableSecret.count({ where: { orderId, n } });
+      return count > 0 ? 'gone' : undefined;
     },
 
     returnRevealable: async (orderId, n, sealed) => {
-      await run(Prisma.sql`
-        UPDATE revealable_secrets SET sealed = ${sealed.bytes}, key_id = ${sealed.keyId}, revealed_at = NULL
-        WHERE order_id = ${orderId} AND n = ${n} AND sealed IS NULL AND revealed_at IS NOT NULL`);
+      await prisma.revealableSecret.updateMany({
+        where: { orderId, n, sealed: null, revealedAt: { not: null } },
+        data: { sealed: sealed.bytes, keyId: sealed.keyId, revealedAt: null },
+      });
     },
 
     forgetPrivate: async (requesterId) => {

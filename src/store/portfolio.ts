@@ -44,7 +44,7 @@ import {
 
 /** People's settings of watched names. @throws {StoreError} from every method, when the database fails */
 export function createPortfolioStore(database: Database, teamId: string): PortfolioStore {
-  const { run } = database;
+  const { run, prisma } = database;
 
   const findMany = (names: readonly string[]) => detailsOf(run, names);
 
@@ -104,8 +104,10 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
       }),
 
     ownerReturned: async (userId) => {
-      await run(Prisma.sql`
-        UPDATE domains SET owner_left_at = NULL WHERE owner_id = ${userId} AND owner_left_at IS NOT NULL`);
+      await prisma.domain.updateMany({
+        where: { ownerId: userId, ownerLeftAt: { not: null } },
+        data: { ownerLeftAt: null },
+      });
     },
 
     ownRegistrars: async () =>

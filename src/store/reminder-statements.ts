@@ -2,14 +2,13 @@ import { z } from 'zod';
 import type { CandidateRange } from '../expiry/candidates.ts';
 import { DISPUTED_CODE } from '../expiry/marks.ts';
 import { ownerDay, ownerOfDay } from '../expiry/owner-question.ts';
-import {
-  COMMON,
-  type Destination,
-  type NewQuestions,
-  type PlannedReminder,
-  type ReminderClaim,
-  type ReminderKey,
-  type WatchedReminder,
+import type {
+  Destination,
+  NewQuestions,
+  PlannedReminder,
+  ReminderClaim,
+  ReminderKey,
+  WatchedReminder,
 } from '../expiry/ports.ts';
 import { type DateDoubt, SAME_EXPIRY_MS } from '../names/dates.ts';
 import { storedQuestion } from '../names/portfolio.ts';
@@ -163,32 +162,7 @@ export function insertDigest(teamId: string, digestId: string, now: Date): Prism
     ON CONFLICT DO NOTHING`;
 }
 
-/** Whether a digest, or a later one, is complete. Answers with {@link digestRows}. */
-export function selectComplete(teamId: string, digestId: string): Prisma.Sql {
-  return Prisma.sql`
-    SELECT subject_id AS id FROM notifications
-    WHERE team_id = ${teamId} AND subject_kind = 'digest' AND purpose = 'plan' AND subject_id >= ${digestId}
-      AND due_at IS NULL LIMIT 1`;
-}
-
-/** Rows of {@link selectLatestWith}. */
-export const digestRows = z.array(z.object({ id: z.string() }));
-
-/** Answers with {@link digestRows}. */
-export function selectPrevious(teamId: string, digestId: string): Prisma.Sql {
-  return Prisma.sql`
-    SELECT subject_id AS id FROM notifications
-    WHERE team_id = ${teamId} AND subject_kind = 'digest' AND purpose = 'plan' AND subject_id < ${digestId}
-    ORDER BY subject_id DESC LIMIT 1`;
-}
-
-/** The latest digest with a posted notification of a purpose. */
-export function selectLatestWith(teamId: string, purpose: string): Prisma.Sql {
-  return Prisma.sql`
-    SELECT subject_id AS id FROM notifications
-    WHERE team_id = ${teamId} AND subject_kind = 'digest' AND purpose = ${purpose} AND ts IS NOT NULL
-    ORDER BY subject_id DESC LIMIT 1`;
-}
+const digestRows = z.array(z.object({ id: z.string() }));
 
 const claimedRows = z.array(z.object({ name: z.string() }));
 
@@ -237,13 +211,6 @@ function wakeAll(teamId: string, kind: SubjectKind, ids: ReadonlySet<string>, no
   return wakePlans(Prisma.sql`
     SELECT ${teamId} AS team_id, ${kind} AS subject_kind, unnest(${[...ids]}::text[]) AS subject_id,
       ${now}::timestamptz AS due_at`);
-}
-
-/** Rows of {@link selectLastClaimedAt}. */
-export const claimedAtRows = z.array(z.object({ at: optionalMoment }));
-
-export function selectLastClaimedAt(digestId: string): Prisma.Sql {
-  return Prisma.sql`SELECT max(claimed_at) AS at FROM reminders WHERE digest_id = ${digestId}`;
 }
 
 const plannedRow = row(
@@ -371,21 +338,6 @@ export function freeReminders(
          AND (r.name, r.expires_at, r.threshold) NOT IN (SELECT name, expires_at, threshold FROM freed)),
       ${NO_REMINDER})
     FROM freed WHERE d.name = freed.name`;
-}
-
-/** Rows of {@link selectReminders}. */
-export const keyRows = z.array(
-  z
-    .object({ name: z.string(), day: z.date(), threshold: z.number() })
-    .transform(({ name, day, threshold }): ReminderKey => ({ name, expiry: utcDay(day), threshold })),
-);
-
-/** With the copies in the common digest. */
-export function selectReminders(digestId: string, destination: Destination): Prisma.Sql {
-  return Prisma.sql`
-    SELECT name, expires_at AS day, threshold FROM reminders
-    WHERE digest_id = ${digestId}
-      AND (destination = ${destination} OR (${destination} = ${COMMON} AND copy_purpose IS NOT NULL))`;
 }
 
 /** Owned names with an end in a range, without a question about it that was answered or asked of the same owner. */

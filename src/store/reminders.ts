@@ -1,5 +1,6 @@
-import { MONTHS, type ReminderStore } from '../expiry/ports.ts';
-import { type Database, type Statement, storeOf, withStoreError } from './database.ts';
+import { COMMON, MONTHS, type ReminderStore } from '../expiry/ports.ts';
+import { utcDay } from '../zones/calendar-day.ts';
+import { type Database, type Prisma, type Statement, storeOf, withStoreError } from './database.ts';
 import { readDomains } from './domain-rows.ts';
 import {
   askOwner,
@@ -9,33 +10,34 @@ import {
   candidateRow,
   candidateRows,
   candidatesQuery,
-  claimedAtRows,
   claimReminders,
   deletedQuery,
-  digestRows,
   disputedQuery,
   freeReminders,
   insertDigest,
-  keyRows,
   readPlanned,
   redirectOwner,
   redirectReminders,
   reminderOf,
   selectAsked,
-  selectComplete,
-  selectLastClaimedAt,
-  selectLatestWith,
   selectPlanned,
-  selectPrevious,
   selectReminded,
-  selectReminders,
   selectUnasked,
 } from './reminder-statements.ts';
 
 /** @throws {StoreError} from every method, when the database fails */
-export function createReminderStore({ run, transaction }: Database, teamId: string): ReminderStore {
+export function createReminderStore({ run, prisma, transaction }: Database, teamId: string): ReminderStore {
   const ask = (query: Statement): Promise<unknown> =>
     withStoreError('looking for names that are due', () => run(query));
+
+  const digestPlan = { teamId, subjectKind: 'digest', purpose: 'plan' };
+  const latestDigest = async (where: Prisma.NotificationWhereInput): Promise<string | undefined> => {
+    const found = await prisma.notification.findFirst({
+      where: { teamId, subjectKind: 'digest', ...where },
+      orderBy: { subjectId: 'desc' },
+    });
+    return found?.subjectId;
+  };
 
   const change = async (statement: Statement): Promise<void> => {
     await run(statement);
@@ -75,7 +77,13 @@ export function createReminderStore({ run, transaction }: Database, teamId: stri
           ? 0
           : transaction((runInside) => claimReminders(runInside, teamId, digestId, claims, now)),
 
-      lastClaimedAt: async (digestId) => claimedAtRows.parse(await run(selectLastClaimedAt(digestId)))[0]?.at,
+      lastClaimedAt: async (digestId) => {
+        const { _max: latest } = await prisma.reminder.aggregate({
+          where: { digestId },
+          _max: { claimedAt: true },
+        });
+        return latest.claimedAt ?? undefined;
+      },
 
       planned: async (digestId, purpose) => readPlanned(await run(selectPlanned(teamId, digestId, purpose))),
 
@@ -85,20 +93,30 @@ export function createReminderStore({ run, transaction }: Database, teamId: stri
 
       free: (digestId, keys) => change(freeReminders(teamId, digestId, keys)),
 
-      isComplete: async (digestId) =>
-        digestRows.parse(await run(selectComplete(teamId, digestId))).length > 0,
+      isComplete: async (digestId) => {
+        const complete = { subjectId: { gte: digestId }, dueAt: null };
+        return (await prisma.notification.count({ where: { ...digestPlan, ...complete } })) > 0;
+      },
 
       remindedIn: async (subject) => readPlanned(await run(selectReminded(subject))),
 
       redirectOwner: (subject, now) =>
         transaction((runInside) => redirectOwner(runInside, teamId, subject, now)),
 
-      previous: async (digestId) => digestRows.parse(await run(selectPrevious(teamId, digestId)))[0]?.id,
+      previous: (digestId) => latestDigest({ ...digestPlan, subjectId: { lt: digestId } }),
 
-      latestWithMonths: async () => digestRows.parse(await run(selectLatestWith(teamId, MONTHS)))[0]?.id,
+      latestWithMonths: () => latestDigest({ purpose: MONTHS, ts: { not: null } }),
 
-      remindersOf: async (digestId, destination) =>
-        keyRows.parse(await run(selectReminders(digestId, destination))),
+      remindersOf: async (digestId, destination) => {
+        const copied = destination === COMMON ? [{ copyPurpose: { not: null } }] : [];
+        const where = { digestId, OR: [{ destination }, ...copied] };
+        const found = await prisma.reminder.findMany({ where });
+        return found.map(({ name, expiresAt, threshold }) => ({
+          name,
+          expiry: utcDay(expiresAt),
+          threshold,
+        }));
+      },
 
       unasked: async (day, from, until) => readDomains(await run(selectUnasked(teamId, day, from, until))),
 

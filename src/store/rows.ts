@@ -197,8 +197,3 @@ export function whereFilter({
   return Prisma.sql`
     WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY o.created_at DESC, o.id DESC LIMIT ${limit}`;
 }
-
-/** Ids of orders that are approved and haven't ended, oldest change first. */
-export function selectUnsent(): Prisma.Sql {
-  return Prisma.sql`SELECT id FROM orders WHERE state IN ('APPROVED', 'EXECUTING') ORDER BY updated_at`;
-}

@@ -12,8 +12,6 @@ const zoneCount = z.object({ zone: z.string(), count: z.number() });
 const zoneRows = z.array(zoneCount);
 const renewalRows = z.array(zoneCount.extend({ month: z.string() }));
 
-const unknownRows = z.array(z.object({ context: z.number().nullable() }));
-
 const purchaseRows = z.array(
   z.object({
     name: z.string(),
@@ -59,7 +57,7 @@ function selectPurchases(from: Date, to: Date): Statement {
 }
 
 /** Purchases through orders, and upcoming renewals of the watch list. */
-export function createSpendStore({ run }: Database): SpendStore {
+export function createSpendStore({ run, prisma }: Database): SpendStore {
   return storeOf('spend', {
     purchases: async (from, to) => {
       const purchases: Purchase[] = [];
@@ -74,13 +72,15 @@ export function createSpendStore({ run }: Database): SpendStore {
     },
 
     unknownOutcomes: async (from, to) => {
-      const items = unknownRows.parse(
-        await run(Prisma.sql`
-          SELECT o.context FROM order_items i JOIN orders o ON o.id = i.order_id
-          WHERE i.state = 'UNKNOWN' AND i.sent_at >= ${from} AND i.sent_at < ${to}
-            AND o.task = ANY(${[...CHARGED_TASKS]})`),
-      );
-      return items.filter(({ context }) => !isDemoContext(context ?? undefined)).length;
+      const items = await prisma.orderItem.findMany({
+        where: {
+          state: 'UNKNOWN',
+          sentAt: { gte: from, lt: to },
+          order: { task: { in: [...CHARGED_TASKS] } },
+        },
+        select: { order: { select: { context: true } } },
+      });
+      return items.filter(({ order }) => !isDemoContext(order.context ?? undefined)).length;
     },
 
     renewals: async (from, until, timeZone) =>

@@ -8,7 +8,7 @@ const FARTHEST_STEPS = 10;
 const rows = z.array(z.object({ step: z.number() }));
 
 /** Remembers used one-time tokens, for all replicas and across restarts. */
-export function createTokenStepStore({ run }: Database): TokenSteps {
+export function createTokenStepStore({ run, prisma }: Database): TokenSteps {
   return storeOf('tokenSteps', {
     claimStep: async (user, step) => {
       const login = loginOf(user);
@@ -21,16 +21,14 @@ export function createTokenStepStore({ run }: Database): TokenSteps {
             RETURNING step`),
         );
         if (used.length > 0) return undefined;
-        const [last] = rows.parse(await run(Prisma.sql`SELECT step FROM token_steps WHERE login = ${login}`));
+        const last = await prisma.tokenStep.findUnique({ where: { login } });
         // The step may have been released between the two statements.
-        if (last !== undefined && last.step >= step) return last.step;
+        if (last !== null && last.step >= step) return last.step;
       }
     },
 
     giveBack: async (user, step) => {
-      await run(
-        Prisma.sql`UPDATE token_steps SET step = step - 1 WHERE login = ${loginOf(user)} AND step = ${step}`,
-      );
+      await prisma.tokenStep.updateMany({ where: { login: loginOf(user), step }, data: { step: step - 1 } });
     },
   });
 }
