@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type EventLog, NOTIFIED_KINDS, type TeamEvent, teamEvent } from '../ledger/events.ts';
 import { LIMIT_KINDS } from '../orders/log-limits.ts';
 import { DECISION_KINDS, type OrderLogEntry, orderLogEntry } from '../orders/order-events.ts';
-import { insertRows, storableJson } from './columns.ts';
+import { insertRows, row, storableJson } from './columns.ts';
 import { type Database, Prisma, type RunStatement, type Statement, withStoreError } from './database.ts';
 import { orderOf, orderRow, readOrders, selectOrders } from './rows.ts';
 
@@ -83,7 +83,6 @@ export async function publishDraftEvents(run: RunStatement, orderId: string): Pr
   await run(Prisma.sql`UPDATE orders SET draft_events = NULL WHERE id = ${orderId}`);
 }
 
-const data = z.record(z.string(), z.unknown());
 const compiledOrderLogEntry = z.compile(orderLogEntry);
 
 function readEvent<Schema extends z.ZodType>(schema: Schema, seq: string, event: unknown): z.output<Schema> {
@@ -137,23 +136,24 @@ export const orderHistories = z.array(
     .transform(({ id, history }) => [id, readHistory(history)] as const),
 );
 
-const eventRows = z.array(
-  z
-    .object({
-      seq: z.string(),
-      at: z.date(),
-      subject: z.string(),
-      id: z.string(),
-      kind: z.string(),
-      actor: z.string(),
-      data,
-    })
-    .transform(({ data: rest, ...columns }) => ({ ...rest, ...columns })),
+/** Of events `e`. */
+const loggedEvent = row(
+  z.object({
+    seq: z.string(),
+    at: z.date(),
+    subjectKind: z.string(),
+    subjectId: z.string(),
+    kind: z.string(),
+    actor: z.string(),
+    data: z.record(z.string(), z.unknown()),
+  }),
+  'e.',
+  { seq: Prisma.sql`e.seq::text` },
 );
-const EVENT_COLUMNS = Prisma.sql`seq::text, at, subject_kind AS subject, subject_id AS id, kind, actor, data`;
 
-function readTeamEvent({ seq, subject, id, ...event }: z.output<typeof eventRows>[number]): TeamEvent {
-  return readEvent(teamEvent, seq, { ...event, subject: { kind: subject, id } });
+function readTeamEvent(found: z.output<typeof loggedEvent.schema>): TeamEvent {
+  const { seq, subjectKind, subjectId, data, ...event } = found;
+  return readEvent(teamEvent, seq, { ...data, ...event, subject: { kind: subjectKind, id: subjectId } });
 }
 
 /** Rows of {@link selectWithHistory}. */
@@ -180,13 +180,15 @@ export function createEventLog({ run }: Database, teamId: string, batch = BATCH)
     withStoreError('reading the log', async () => {
       const rest =
         last === undefined ? Prisma.empty : Prisma.sql`AND (at, seq) > (${last.at}, ${last.seq}::bigint)`;
-      const rows = eventRows.parse(
+      const rows = loggedEvent.read(
         await run(Prisma.sql`
-          SELECT ${EVENT_COLUMNS} FROM events e
+          SELECT ${loggedEvent.columns} FROM events e
           WHERE team_id = ${teamId} AND subject_kind <> 'forgotten' AND at >= ${last?.at ?? from} AND at < ${to} ${rest}
           ORDER BY e.at, e.seq LIMIT ${batch}`),
       );
-      const ids = [...new Set(rows.flatMap(({ subject, id }) => (subject === 'order' ? id : [])))];
+      const ids = [
+        ...new Set(rows.flatMap(({ subjectKind, subjectId }) => (subjectKind === 'order' ? subjectId : []))),
+      ];
       const orders = readOrders(
         await run(selectOrders(Prisma.sql`WHERE o.id = ANY(${ids}) AND o.state <> 'DRAFT'`)),
       );
@@ -203,25 +205,25 @@ export function createEventLog({ run }: Database, teamId: string, batch = BATCH)
   return {
     find: (seq) =>
       withStoreError('reading an event', async () => {
-        const [row] = eventRows.parse(
+        const [found] = loggedEvent.read(
           await run(Prisma.sql`
-            SELECT ${EVENT_COLUMNS} FROM events
-            WHERE seq = ${seq}::bigint AND team_id = ${teamId} AND subject_kind <> 'order'`),
+            SELECT ${loggedEvent.columns} FROM events e
+            WHERE e.seq = ${seq}::bigint AND e.team_id = ${teamId} AND e.subject_kind <> 'order'`),
         );
-        return row && readTeamEvent(row);
+        return found && readTeamEvent(found);
       }),
 
     async *read(from, to) {
       for (let last: { at: Date; seq: string } | undefined; ; ) {
         const { rows, orders, decisions } = await readPage(from, to, last);
-        for (const row of rows) {
-          const { seq, subject, id, ...event } = row;
-          const order = orders.get(id);
-          if (subject !== 'order') {
-            yield { event: readTeamEvent(row) };
+        for (const found of rows) {
+          const { seq, subjectKind, subjectId, data, ...event } = found;
+          const order = orders.get(subjectId);
+          if (subjectKind !== 'order') {
+            yield { event: readTeamEvent(found) };
           } else if (order !== undefined) {
-            const entry = readEvent(compiledOrderLogEntry, seq, event);
-            yield { order, entry, decisions: decisions.get(id) ?? [] };
+            const entry = readEvent(compiledOrderLogEntry, seq, { ...data, ...event });
+            yield { order, entry, decisions: decisions.get(subjectId) ?? [] };
           }
         }
         last = rows.at(-1);

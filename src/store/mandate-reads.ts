@@ -42,7 +42,7 @@ export const actRow = row(
     expiresAt: z.date(),
     mandateId: z.string(),
     at: z.date(),
-    amountMinor: optional(z.coerce.number()),
+    amountMinor: optional(z.string().transform(Number)),
     currency: optionalText,
     held: optional(heldCode),
     orderId: optionalText,

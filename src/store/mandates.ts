@@ -9,6 +9,8 @@ import type { ActOutcome, MandateStore, NewAct } from '../mandates/ports.ts';
 import type { OrderCreation } from '../orders/ports.ts';
 import { matchesPatterns, sortPatterns } from '../policy/name-patterns.ts';
 import { subjectOf } from '../policy/subject.ts';
+import { utcDay } from '../zones/calendar-day.ts';
+import { insertRows } from './columns.ts';
 import { type Database, isUniqueViolation, Prisma, type RunStatement, storeOf } from './database.ts';
 import { insertEvents } from './events.ts';
 import {
@@ -252,11 +254,10 @@ async function insertAct(
 ): Promise<string> {
   const id = randomUUID();
   const { name, expiresAt, mandateId, at, amount } = act;
-  await run(Prisma.sql`
-    INSERT INTO mandate_acts (id, team_id, name, expires_at, mandate_id, at, day, amount_minor, currency, held, order_id, ask_at)
-    VALUES (${id}, ${teamId}, ${name}, ${expiresAt}, ${mandateId}, ${at}, (${at}::timestamptz AT TIME ZONE 'UTC')::date,
-      ${amount?.minor ?? null}, ${amount?.currency ?? null}, ${held ?? null}, ${orderId ?? null},
-      ${held !== undefined && needsOrder(held) ? at : null})`);
+  const { minor: amountMinor, currency } = amount ?? {};
+  const askAt = held !== undefined && needsOrder(held) ? at : undefined;
+  const about = { id, teamId, name, expiresAt, mandateId, at, day: utcDay(at) };
+  await insertRows(run, 'mandate_acts', [{ ...about, amountMinor, currency, held, orderId, askAt }]);
   if (held === undefined) await run(requestDay(teamId, id, at));
   else await tellHeld(run, teamId, { ...act, id }, held, undefined);
   return id;

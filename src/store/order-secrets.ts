@@ -1,22 +1,17 @@
 import { z } from 'zod';
-import type { Sealed } from '../accounts/vault.ts';
 import type { OrderStore } from '../orders/ports.ts';
-import { sealedBytes } from './columns.ts';
+import { row, sealedBytes } from './columns.ts';
 import { type Database, Prisma, storeOf } from './database.ts';
 import { idRows } from './rows.ts';
 
-const sealedRows = z.array(
-  z
-    .object({ sealed: sealedBytes, key_id: z.string() })
-    .transform(({ sealed: bytes, key_id: keyId }): Sealed => ({ bytes, keyId })),
-);
+const secretRow = row(z.object({ sealed: sealedBytes, keyId: z.string() }), 'kept.');
 
 /** Secret results, which are shown once, and drafts. Both are deleted eventually. */
 export function createOrderSecrets({ run, prisma }: Database) {
   return storeOf('orders', {
     takeRevealable: async (orderId, n, now) => {
-      const [taken] = sealedRows.parse(await run(takeSecret(orderId, n, now)));
-      if (taken !== undefined) return taken;
+      const [taken] = secretRow.read(await run(takeSecret(orderId, n, now)));
+      if (taken !== undefined) return { bytes: taken.sealed, keyId: taken.keyId };
       const count = await prisma.revealableSecret.count({ where: { orderId, n } });
       return count > 0 ? 'gone' : undefined;
     },
@@ -72,7 +67,7 @@ function takeSecret(orderId: string, n: number, now: Date): Prisma.Sql {
     )
     UPDATE revealable_secrets SET sealed = NULL, key_id = NULL, revealed_at = ${now}
     FROM kept WHERE order_id = ${orderId} AND n = ${n}
-    RETURNING kept.sealed, kept.key_id`;
+    RETURNING ${secretRow.columns}`;
 }
 
 /** Wipes secrets that were never shown. Returns a row for each. @param which of them */

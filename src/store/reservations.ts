@@ -9,6 +9,7 @@ import {
   type Reservation,
   sharesOf,
 } from '../money/budget.ts';
+import { row } from './columns.ts';
 import { Prisma, type RunStatement } from './database.ts';
 
 /*
@@ -16,32 +17,41 @@ import { Prisma, type RunStatement } from './database.ts';
  * from the order's item, so booking and releasing need no writes and can't be forgotten.
  */
 
-const statusRows = z.array(
-  z
-    .object({
-      id: z.string(),
-      tag: z.string(),
-      span: z.enum(BUDGET_SPANS),
-      amount: z.string(),
-      currency: z.string(),
-      booked: z.string(),
-      reserved: z.string(),
-    })
-    .transform(({ id, tag, span, amount, currency, booked, reserved }) => ({
-      budget: {
-        id,
-        tag: tag === '' ? undefined : tag,
-        span,
-        amount: { currency, minor: Number(amount) },
-      } satisfies Budget,
-      booked: BigInt(booked),
-      reserved: BigInt(reserved),
-    })),
+/** Of budgets `b`, with the sums of reservations `t`. */
+const statusRow = row(
+  z.object({
+    id: z.string(),
+    tag: z.string(),
+    span: z.enum(BUDGET_SPANS),
+    amountMinor: z.string().transform(Number),
+    currency: z.string(),
+    booked: z.string().transform(BigInt),
+    reserved: z.string().transform(BigInt),
+  }),
+  'b.',
+  {
+    amountMinor: Prisma.sql`b.amount_minor::text`,
+    booked: Prisma.sql`COALESCE(sum(t.booked), 0)::text`,
+    reserved: Prisma.sql`COALESCE(sum(t.reserved), 0)::text`,
+  },
 );
 
 const statusesRead = z.tuple([
-  z.object({ statuses: statusRows, tags: z.record(z.string(), z.array(z.string()).nullable()) }),
+  z.object({
+    statuses: z.array(statusRow.schema),
+    tags: z.record(z.string(), z.array(z.string()).nullable()),
+  }),
 ]);
+
+function budgetOf({
+  id,
+  tag,
+  span,
+  amountMinor: minor,
+  currency,
+}: Omit<z.output<typeof statusRow.schema>, 'booked' | 'reserved'>): Budget {
+  return { id, tag: tag === '' ? undefined : tag, span, amount: { currency, minor } };
+}
 
 /** The outcome of a request that arrived after its item had ended. The money may have been spent. */
 const LATE = Prisma.sql`COALESCE(i.result->>'late', '')`;
@@ -68,8 +78,7 @@ function selectStatuses(teamId: string, { day, without }: StatusesQuery): Prisma
         AND NOT (r.order_id = ${without ?? ''} AND i.state IN ('WAITING', 'SENT'))
       GROUP BY 1, 2, 3
     )
-    SELECT b.id, b.tag, b.span, b.amount_minor::text AS amount, b.currency,
-      COALESCE(sum(t.booked), 0)::text AS booked, COALESCE(sum(t.reserved), 0)::text AS reserved
+    SELECT ${statusRow.columns}
     FROM budgets b LEFT JOIN taken t
       ON t.currency = b.currency AND (b.tag = '' OR b.tag = ANY(t.tags)) AND (b.span = 'year' OR t.is_this_month)
     WHERE b.team_id = ${teamId}
@@ -99,7 +108,9 @@ export async function readBudgetStatuses(
         (SELECT coalesce(json_object_agg(name, tags), '{}') FROM domains WHERE name = ANY(${[...hosts]})) AS tags`),
   );
   return {
-    statuses: statuses.map((row) => ({ ...row, period: periodOf(row.budget.span, day) })),
+    statuses: statuses.map(({ booked, reserved, ...budget }) => ({
+      ...{ budget: budgetOf(budget), booked, reserved, period: periodOf(budget.span, day) },
+    })),
     tags: new Map(hosts.map((host) => [host, tags[host] ?? []])),
   };
 }

@@ -10,6 +10,7 @@ import {
 import { charterSigned, keyAdded } from '../approvals/signing/key-ring.ts';
 import { ORDER_TASK_NAMES } from '../orders/order.ts';
 import type { SigningRows } from '../orders/ports.ts';
+import { row } from './columns.ts';
 import { Prisma, type RunStatement } from './database.ts';
 import type { KnownKeyLog, KnownLog } from './known-key-log.ts';
 import { policyRow } from './policy-rows.ts';
@@ -18,26 +19,6 @@ import { policyRow } from './policy-rows.ts';
  * The rows that signatures are checked against, besides the order: read by one statement, so from one snapshot, in the
  * caller's transaction. A process remembers the log of keys, and reads only newer events unless one was changed.
  */
-
-const loggedEvent = z.object({
-  seq: z.number(),
-  at: z.coerce.date(),
-  kind: z.string(),
-  key: z.string(),
-  actor: z.string(),
-  data: z.record(z.string(), z.json()),
-  stamp: z.string().transform(BigInt),
-});
-type LoggedEvent = z.output<typeof loggedEvent>;
-const rows = z.tuple([
-  z.object({
-    events: z.array(loggedEvent),
-    earlier: z.object({ count: z.number(), stamps: z.string().transform(BigInt) }),
-    policy: policyRow.nullable(),
-    saved: z.record(z.string(), z.unknown()),
-    standIns: z.array(z.object({ away: z.string(), userId: z.string(), until: z.coerce.date() })),
-  }),
-]);
 
 const added = z.object({ ...keyAdded, fingerprint });
 const vouched = z.object({ key: z.string(), signature: vouchAssertion });
@@ -67,8 +48,32 @@ const charterContent = z.object({
 export const SIGNING_EVENTS = Prisma.sql`e.subject_kind IN ('key', 'policy') AND e.data ? 'previous'`;
 /** Differs if a row was rewritten: nobody can choose the transaction id that wrote it. */
 const STAMP = Prisma.sql`hashint8extended(e.xmin::text::bigint, e.seq)`;
-const EVENT = Prisma.sql`json_build_object('seq', e.seq, 'at', e.at, 'kind', e.kind, 'key', e.subject_id,
-  'actor', e.actor, 'data', e.data, 'stamp', ${STAMP}::text)`;
+
+/** Of events `e`. */
+const loggedEvent = row(
+  z.object({
+    seq: z.number(),
+    at: z.coerce.date(),
+    kind: z.string(),
+    key: z.string(),
+    actor: z.string(),
+    data: z.record(z.string(), z.json()),
+    stamp: z.string().transform(BigInt),
+  }),
+  'e.',
+  { key: Prisma.sql`e.subject_id`, stamp: Prisma.sql`${STAMP}::text` },
+);
+type LoggedEvent = z.output<typeof loggedEvent.schema>;
+
+const rows = z.tuple([
+  z.object({
+    events: z.array(loggedEvent.schema),
+    earlier: z.object({ count: z.number(), stamps: z.string().transform(BigInt) }),
+    policy: policyRow.nullable(),
+    saved: z.record(z.string(), z.unknown()),
+    standIns: z.array(z.object({ away: z.string(), userId: z.string(), until: z.coerce.date() })),
+  }),
+]);
 
 /** The hash that the first event names as its predecessor. */
 const NOTHING = hashOf('');
@@ -88,9 +93,9 @@ function linkOf({ kind, key, data }: LoggedEvent): string {
 
 /** The hash that the next key or charter event names as its predecessor. */
 export async function newestLink(run: RunStatement): Promise<string> {
-  const [newest] = z.array(z.object({ event: loggedEvent })).parse(
+  const [newest] = z.array(z.object({ event: loggedEvent.schema })).parse(
     await run(Prisma.sql`
-      SELECT ${EVENT} AS event FROM events e WHERE e.team_id = installation_team() AND ${SIGNING_EVENTS}
+      SELECT ${loggedEvent.json} AS event FROM events e WHERE e.team_id = installation_team() AND ${SIGNING_EVENTS}
       ORDER BY e.seq DESC LIMIT 1`),
   );
   return newest === undefined ? NOTHING : linkOf(newest.event);
@@ -131,7 +136,7 @@ export async function readSigningRows(
 
 const selectAfter = ({ seq }: KnownLog) => Prisma.sql`
   SELECT
-    (SELECT coalesce(json_agg(${EVENT} ORDER BY e.seq), '[]') FROM events e
+    (SELECT coalesce(json_agg(${loggedEvent.json} ORDER BY e.seq), '[]') FROM events e
       WHERE e.team_id = installation_team() AND e.seq > ${seq} AND ${SIGNING_EVENTS}) AS events,
     (SELECT json_build_object('count', count(*), 'stamps', coalesce(sum(${STAMP}), 0)::text) FROM events e
       WHERE e.team_id = installation_team() AND e.seq <= ${seq} AND ${SIGNING_EVENTS}) AS earlier,

@@ -5,14 +5,14 @@ import type { SpendStore } from '../money/ports.ts';
 import { CHARGED_TASKS, PRICED_TASKS } from '../money/prices.ts';
 import type { Purchase } from '../money/spend.ts';
 import { periodOf } from '../orders/order.ts';
-import { optionalText } from './columns.ts';
+import { optionalText, row } from './columns.ts';
 import { type Database, Prisma, type Statement, storeOf } from './database.ts';
 
 const zoneCount = z.object({ zone: z.string(), count: z.number() });
 const zoneRows = z.array(zoneCount);
 const renewalRows = z.array(zoneCount.extend({ month: z.string() }));
 
-const purchaseRows = z.array(
+const purchaseRow = row(
   z.object({
     name: z.string(),
     task: z.enum(PRICED_TASKS),
@@ -25,6 +25,15 @@ const purchaseRows = z.array(
     context: z.number().nullable(),
     mandate: optionalText,
   }),
+  'o.',
+  {
+    name: Prisma.sql`i.name`,
+    input: Prisma.sql`i.input`,
+    orderInput: Prisma.sql`o.input`,
+    at: Prisma.sql`COALESCE(i.answered_at, o.closed_at)`,
+    mandate: Prisma.sql`
+      CASE WHEN NOT EXISTS (SELECT FROM orders m WHERE m.id = o.mandate_id AND m.is_private) THEN o.mandate_id END`,
+  },
 );
 
 const rowsOf = z.array(z.unknown());
@@ -34,22 +43,20 @@ function purchaseOf({
   orderInput,
   earlierRequesters,
   isPrivate,
-  ...row
-}: z.output<typeof purchaseRows>[number]): Purchase {
-  const { name, task, requesterId, at, mandate } = row;
+  ...purchase
+}: z.output<typeof purchaseRow.schema>): Purchase {
+  const { name, task, requesterId, at, mandate } = purchase;
   const privateTo = isPrivate ? [requesterId, ...earlierRequesters] : undefined;
   return { name, task, period: periodOf(input ?? orderInput), requesterId, at, mandate, privateTo };
 }
 
 /**
- * Tasks carried out from `from` until before `to`; returns {@link purchaseRows}. An item that a person settled without
+ * Tasks carried out from `from` until before `to`; returns {@link purchaseRow}. An item that a person settled without
  * a response counts on the day its order ended.
  */
 function selectPurchases(from: Date, to: Date): Statement {
   return Prisma.sql`
-    SELECT i.name, o.task, i.input, o.input AS "orderInput", COALESCE(i.answered_at, o.closed_at) AS at,
-      o.requester_id AS "requesterId", o.earlier_requesters AS "earlierRequesters", o.is_private AS "isPrivate", o.context,
-      CASE WHEN NOT EXISTS (SELECT FROM orders m WHERE m.id = o.mandate_id AND m.is_private) THEN o.mandate_id END AS mandate
+    SELECT ${purchaseRow.columns}
     FROM order_items i JOIN orders o ON o.id = i.order_id
     WHERE i.state = 'SUCCEEDED' AND o.task = ANY(${[...PRICED_TASKS]})
       AND COALESCE(i.answered_at, o.closed_at) >= ${from} AND COALESCE(i.answered_at, o.closed_at) < ${to}
@@ -63,8 +70,8 @@ export function createSpendStore({ run, prisma }: Database): SpendStore {
       const purchases: Purchase[] = [];
       for await (const some of iterateSlices(rowsOf.parse(await run(selectPurchases(from, to)))))
         purchases.push(
-          ...purchaseRows
-            .parse(some)
+          ...purchaseRow
+            .read(some)
             .filter(({ context }) => !isDemoContext(context ?? undefined))
             .map(purchaseOf),
         );
