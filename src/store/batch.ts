@@ -80,10 +80,7 @@ export function batch<Question, Answer>(
     });
 }
 
-/**
- * Concurrent reads share one query that is the same for all of them. Otherwise a burst of clicks reads settings, prices
- * and policies more often than there are connections.
- */
+/** Concurrent calls share one run, which starts after each of them. For reads that take long and are the same for all. */
 export function shareRead<T>(read: () => Promise<T>): () => Promise<T> {
   const ask = batch(async (questions: readonly undefined[]) => {
     const answer = await read();

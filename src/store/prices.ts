@@ -4,7 +4,6 @@ import { loggedPrice } from '../money/money-events.ts';
 import type { ListedPrice, PriceStore } from '../money/ports.ts';
 import { isSamePrice, PRICED_TASKS, type Price, type PriceEdit, priceKey } from '../money/prices.ts';
 import { utcDay } from '../zones/calendar-day.ts';
-import { batch, shareRead } from './batch.ts';
 import { exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
 import { type Database, storeOf, type Transaction } from './database.ts';
 
@@ -136,17 +135,12 @@ export async function rebasedPrices(
 }
 
 export function createPriceStore({ prisma }: Database, teamId: string): PriceStore {
-  const readList = shareRead(() => readPrices(prisma, teamId));
-  const readOf = batch(async (wanted: readonly (readonly string[])[]) => {
-    const found = await readPrices(prisma, teamId, wanted.flat());
-    return wanted.map((zones) => found.filter(({ zone }) => zones.includes(zone)));
-  });
   const exclusively = exclusiveChanges(prisma, lockOf(teamId));
 
   return storeOf('prices', {
-    list: () => readList(),
+    list: () => readPrices(prisma, teamId),
 
-    listOf: (zones) => readOf(zones),
+    listOf: (zones) => readPrices(prisma, teamId, zones),
 
     save: (edits, by, at) => exclusively((tx) => writeEdits(tx, teamId, edits, { by, at })),
   });
