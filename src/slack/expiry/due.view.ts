@@ -63,7 +63,7 @@ export function deadlineText(
   if (isDeletionAssumed) return NO_DELETION_KNOWN;
   switch (phase) {
     case 'registered':
-      if (renewal !== undefined) return `a mandate renews it on ${formatDay(renewal, todayOf(due))}${price}`;
+      if (renewal !== undefined) return renewalText(formatDay(renewal, todayOf(due)), price);
       return `renew ${daysLeft === 0 ? 'now' : until(lastSafeDay)}${price}`;
     case 'auto_renew_grace':
       return `late renewal (not guaranteed) ${until(lastSafeDay)}${price}`;
@@ -80,6 +80,26 @@ export function deadlineText(
     case 'released':
       return 'anyone can register it';
   }
+}
+
+function renewalText(day: string, price: string): string {
+  return `a mandate renews it on ${day}${price}`;
+}
+
+/** For owners. @param price as in {@link priceText} */
+export function askedRenewalText(day: string, price: string): string {
+  return `${renewalText(day, price)}; tell me if you don’t need it anymore`;
+}
+
+/** {@link deadlineText} for owners. */
+export function askedDeadlineText(
+  due: DueFacts,
+  waiting: readonly WaitingStep[],
+  renewal: Day | undefined,
+): string {
+  return due.phase === 'registered' && renewal !== undefined
+    ? askedRenewalText(formatDay(renewal, todayOf(due)), priceText(due, waiting))
+    : deadlineText(due, waiting, renewal);
 }
 
 /** `, about €18.00`: current price of keeping the name; empty without a price list. */

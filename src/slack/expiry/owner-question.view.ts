@@ -14,7 +14,7 @@ import {
   quote,
   section,
 } from '../kit/blocks.ts';
-import { buildDueFacts, deadlineText, lineWithMenu, whenText } from './due.view.ts';
+import { askedDeadlineText, buildDueFacts, lineWithMenu, whenText } from './due.view.ts';
 import type { CostOf } from './expiring.view.ts';
 import { formatName } from './expiry.view.ts';
 
@@ -92,8 +92,8 @@ function questionBlocks(
     present([
       formatName(domain.name),
       due && whenText(due),
-      due && deadlineText(due, costOf(listed), renewal),
-    ]).join(' · ') + (renewal === undefined ? '' : '; tell me if you don’t need it anymore'),
+      due && askedDeadlineText(due, costOf(listed), renewal),
+    ]).join(' · '),
     note !== undefined && `“${quote(note)}”`,
   );
   return lineWithMenu(line, `ask_${index}`, answerButtons(domain.name), 'owner_question');

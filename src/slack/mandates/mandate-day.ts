@@ -39,7 +39,7 @@ async function wantedPart(
     first,
   }: { part: number; isLast: boolean; first: { channelId: string; ts: string } | undefined },
 ): Promise<WantedNotification> {
-  const { reminderChannel } = await context.savedSettings();
+  const { reminderChannel, reminderTimezone: timeZone } = await context.savedSettings();
   const channelId = reminderChannel ?? acts[0]?.order?.channelId;
   return {
     purpose: part === 0 ? 'day' : `day:${part + 1}`,
@@ -55,7 +55,7 @@ async function wantedPart(
     ],
     mustArrive: true,
     alertsAdmins: true,
-    message: () => dayMessage(day, acts, { part, isLast }),
+    message: () => dayMessage(day, acts, { part, isLast, timeZone }),
   };
 }
 

@@ -8,9 +8,10 @@ import type { Amount } from '../../money/amount.ts';
 import { exactNumber } from '../../money/budget.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import type { Order } from '../../orders/order.ts';
-import { utcDay } from '../../zones/calendar-day.ts';
+import { calendarDay, utcDay } from '../../zones/calendar-day.ts';
 import { displayName } from '../../zones/names.ts';
 import { loggedApprovers } from '../approvals/decision.view.ts';
+import { askedRenewalText } from '../expiry/due.view.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import {
   type AnyBlock,
@@ -218,7 +219,7 @@ export const ACTS_PER_MESSAGE = 20;
 export function dayMessage(
   day: string,
   acts: readonly NotifiedAct[],
-  { part, isLast }: { readonly part: number; readonly isLast: boolean },
+  { part, isLast, timeZone }: { readonly part: number; readonly isLast: boolean; readonly timeZone: string },
 ): Message {
   const renewed = acts.filter(({ act }) => act.held === undefined);
   const held = acts.filter(({ act }) => act.held !== undefined);
@@ -233,25 +234,34 @@ export function dayMessage(
   const first = acts[0]?.act.name;
   return message(first === undefined ? text : `${text}, first ${displayName(first)}.`, [
     section(`*${text}*${part === 0 ? '' : ' (more)'}`),
-    ...renewed.map(({ act, order }) => actRow(act, order)),
+    ...renewed.map(({ act, order }) => actRow(act, order, timeZone)),
     ...lines(held.map(({ act }) => `⚠ ${heldLine(act)}`)),
     ...(isLast && renewed.length > 1
       ? actions(`mandate_day:${day}`, [button('mandate_stop_all', 'Stop all', day, { style: 'danger' })])
       : []),
     context(
       present([
-        renewed.length > 0 && 'Owners: press *Stop* if you don’t need a name anymore.',
+        renewed.length > 0 && 'Owners: to tell me, press *Stop*.',
         '`/domain mandates` lists and ends mandates.',
       ]).join(' '),
     ),
   ]);
 }
 
-function actRow({ name, amount: price, expiresAt }: MandateAct, order: Order | undefined): AnyBlock {
-  const cost = price === undefined ? '' : ` · about ${amountsText([price])}`;
-  const ends = ` · expires ${formatDay(utcDay(expiresAt))}`;
-  const state = order === undefined ? '' : ` · ${stateText(order)}`;
-  const block = section(`*${names([name])}*${cost}${ends}${state}`);
+function actRow(
+  { name, amount: price, expiresAt }: MandateAct,
+  order: Order | undefined,
+  timeZone: string,
+): AnyBlock {
+  const cost = price === undefined ? undefined : `about ${amountsText([price])}`;
+  const state = order && (order.state === 'APPROVED' ? aheadText(order, cost, timeZone) : stateText(order));
+  const facts = [
+    `*${names([name])}*`,
+    order?.state === 'APPROVED' ? undefined : cost,
+    `expires ${formatDay(utcDay(expiresAt))}`,
+    state,
+  ];
+  const block = section(present(facts).join(' · '));
   return order?.state === 'APPROVED'
     ? {
         ...block,
@@ -260,10 +270,14 @@ function actRow({ name, amount: price, expiresAt }: MandateAct, order: Order | u
     : block;
 }
 
-function stateText({ state, id, sendAfter }: Order): string {
+/** With the sentence of the question to the owner. */
+function aheadText({ id, sendAfter, createdAt }: Order, cost: string | undefined, timeZone: string): string {
+  const day = formatDay(calendarDay(sendAfter ?? createdAt, timeZone));
+  return `${askedRenewalText(day, cost === undefined ? '' : `, ${cost}`)} · order ${code(id)}`;
+}
+
+function stateText({ state }: Order): string {
   switch (state) {
-    case 'APPROVED':
-      return `will be sent ${sendAfter === undefined ? 'now' : moment(sendAfter)}, order ${code(id)}`;
     case 'CANCELLED':
       return 'stopped';
     case 'SUCCEEDED':
