@@ -1,3 +1,4 @@
+import { SANDBOX_CONTACTS, SANDBOX_NAMESERVERS } from '@domain-steward/sandbox-service';
 import type { Message } from '@domain-steward/slack-workspace';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
@@ -9,10 +10,11 @@ import {
   openForm,
   textOf,
   toldAfter,
+  until,
   useTestDemo,
 } from '../support/demo.ts';
 import { approveWhereItStands, detailsOf } from '../support/looking.ts';
-import { orderAfter, orderOf, type SeenOrder } from '../support/orders.ts';
+import { orderAfter, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
 import { auditLog, closed, ephemeral, fieldsOf } from '../support/people.ts';
 
 /* One task for many names: a file, its plan, one approval, waves, and a file with the result of each row. */
@@ -82,7 +84,7 @@ describe('the form', () => {
   test('has the fields of the contract, the task of the line, and a note about secrets', async () => {
     const form = await openForm(t.workspace, t.alice, '/domain bulk renew -- the season');
     expect(form.callback_id).toBe('bulk');
-    expect(fieldsOf(form)).toEqual(['task', 'file', 'rows', 'reason', 'send_at']);
+    expect(fieldsOf(form)).toEqual(['task', 'file', 'rows', 'owner', 'note', 'reason', 'send_at']);
     expect(JSON.stringify(form.state.values)).toMatch(/"value":"renew".*the season/s);
     expect(textOf(form)).toMatch(/encrypted per row/);
   });
@@ -348,10 +350,32 @@ test('an attached file is read, and an unreadable one is reported', async () => 
   expect(await detailsOf(t.workspace, t.bob, order.card)).toContain('3 years');
 });
 
+test('registered names have the owner and the note of the form, which aren’t sent', async () => {
+  const row = (name: string) =>
+    `${name},${SANDBOX_CONTACTS.slice(0, 3).join(',')},${SANDBOX_NAMESERVERS.join(' ')}`;
+  const header = 'name,ownerc,adminc,techc,nameservers';
+  const form = await openForm(t.workspace, t.alice, '/domain bulk create');
+  expect(form.state.values).toMatchObject({ owner: { owner: { selected_user: 'U0ALICE' } } });
+  const stranger = { rows: csv(header, [row('never.rest')]), owner: 'U0DAVE' };
+  expect(await t.alice.submit(form, stranger)).toMatchObject({
+    errors: { owner: expect.stringContaining('An owner must be a member of this workspace') },
+  });
+  t.alice.close(form);
+  const rows = csv(header, ['kiosk-1.rest', 'kiosk-2.rest'].map(row));
+  const order = await askFor('create', rows, { owner: 'U0CAROL', note: 'the kiosks' });
+  await approveWhereItStands(t.workspace, t.bob, order.card);
+  await order.ends('SUCCEEDED', 20_000);
+  expect(JSON.stringify(requestsOf(t.service, order))).not.toMatch(/U0CAROL|the kiosks/);
+  await until('the names have them', async () => {
+    const told = await answerTo(t.workspace, t.alice, '/domain name kiosk-2.rest');
+    return /\*Owner\* <@U0CAROL>\n\*Note\* the kiosks/.test(told);
+  });
+});
+
 test('if Slack accepts no file in a form, the rows can be pasted', async () => {
   t.workspace.faults.set({ method: 'views.open', kind: 'error', code: 'invalid_arguments', times: 1 });
   const form = await openForm(t.workspace, t.alice, '/domain bulk renew');
-  expect(fieldsOf(form)).toEqual(['task', 'rows', 'reason', 'send_at']);
+  expect(fieldsOf(form)).toEqual(['task', 'rows', 'owner', 'note', 'reason', 'send_at']);
 });
 
 test('auth codes are visible nowhere', async () => {

@@ -5,6 +5,7 @@ import { toImpactTask } from '../../names/name-orders.ts';
 import { bulkInput, planBulk, type RowFacts } from '../../orders/bulk/bulk.ts';
 import type { BulkTask } from '../../orders/bulk/columns.ts';
 import type { BadRow, BulkRow } from '../../orders/bulk/read-csv.ts';
+import type { Ownership } from '../../orders/order.ts';
 import { visibleIds } from '../../orders/visibility.ts';
 import { ruleNames } from '../approvals/decision.view.ts';
 import { type Interaction, toViewer } from '../feature.ts';
@@ -24,6 +25,7 @@ interface RequestedRows {
   readonly bad: readonly BadRow[];
   readonly reason: string | undefined;
   readonly sendAt?: string | undefined;
+  readonly ownership?: Ownership | undefined;
 }
 
 type Placed = { readonly say: Message } | { readonly errors: FieldErrors };
@@ -101,6 +103,7 @@ export async function savePlan(
     bulk: { rows, findings, leftOut: leftOut.length },
     reason: request.reason,
     sendAt: request.sendAt,
+    ...(request.ownership && { ownership: request.ownership }),
   });
   if (outcome.kind !== 'accepted')
     return timeErrors(outcome) ?? { say: await notPlacedMessage(call, outcome) };

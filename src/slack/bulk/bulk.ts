@@ -1,17 +1,19 @@
 import { z } from 'zod';
 import { resumeOrder } from '../../approvals/approve.ts';
-import { BULK_TASKS } from '../../orders/bulk/columns.ts';
+import { BULK_TASKS, type BulkTask } from '../../orders/bulk/columns.ts';
 import { MAX_ROWS, readBulkFile } from '../../orders/bulk/read-csv.ts';
 import { dropDraft } from '../../orders/confirm-draft.ts';
 import { findTask } from '../../orders/tasks.ts';
 import { attachedCsv, csvFields } from '../attached-text.ts';
-import type { ActionCall, CommandCall, Feature, FormFeature, Submitted } from '../feature.ts';
-import { choiceField, fieldsOf, readForm, reasonField, sendAtField } from '../kit/form.ts';
+import type { ActionCall, CommandCall, Feature, FormFeature, Interaction, Submitted } from '../feature.ts';
+import { choiceField, type FormValues, fieldsOf, readForm, reasonField, sendAtField } from '../kit/form.ts';
 import { nearest } from '../kit/parse.ts';
+import { ownerField } from '../names/owner-fields.ts';
 import { openForm } from '../open-form.ts';
 import { changing } from '../orders/order-buttons.ts';
 import { resumedText } from '../orders/order-buttons.view.ts';
 import { requireFullView } from '../orders/order-details.ts';
+import { OWNERSHIP, readOwnership } from '../orders/order-form.ts';
 import { refusalOfAccount } from '../orders/ordering.ts';
 import { refusalText } from '../orders/refusal.view.ts';
 import { AUTH_CODES_NOTE, bulkTasksText, DROPPED, fileIssues } from './bulk.view.ts';
@@ -30,9 +32,20 @@ const planned = z.object({
     placeholder: 'name,period\ncafe.rest,1\nbar.rest,2',
     hint: 'A header and one row per name. Columns besides “name”: “period”, “nameservers”, “ownerc”, “adminc”, “techc”, “auth”. You’ll see the plan before anything is requested.',
   }),
+  owner: ownerField({ label: 'Owner in the team', hint: 'Of registered and transferred names.' }),
+  note: OWNERSHIP.shape.note,
   reason: reasonField('Shown to the approvers.'),
   send_at: sendAtField,
 });
+
+function isOwned(task: BulkTask): boolean {
+  return task === 'create' || task === 'transfer';
+}
+
+/** The requester owns the names, unless they choose another person. */
+function withOwner({ person }: Interaction, values: FormValues): FormValues {
+  return { owner: person.id, ...values };
+}
 
 const bulkForm: FormFeature<'bulk'> = {
   form: {
@@ -41,7 +54,10 @@ const bulkForm: FormFeature<'bulk'> = {
     submit: 'Check',
     fields: fieldsOf(planned),
   },
-  render: () => ({ intro: [AUTH_CODES_NOTE] }),
+  render: (call, _origin, values) => ({
+    intro: [AUTH_CODES_NOTE],
+    values: withOwner(call, values),
+  }),
 
   async submit(call): Promise<Submitted> {
     const form = readForm(planned, call.values);
@@ -54,7 +70,9 @@ const bulkForm: FormFeature<'bulk'> = {
     if (refusal !== undefined) return { say: refusal };
     const read = await readBulkFile(task, text);
     if (!read.ok) return { errors: { [field]: fileIssues(read.issues, task, nearest) } };
-    return savePlan(call, call.origin, { task, ...read, reason, sendAt });
+    const owned = await readOwnership(isOwned(task), call, withOwner(call, call.values));
+    if ('errors' in owned) return owned;
+    return savePlan(call, call.origin, { task, ...read, ...owned, reason, sendAt });
   },
 };
 

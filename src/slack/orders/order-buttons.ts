@@ -256,7 +256,10 @@ async function retryRows(call: ActionCall, order: Order, rows: readonly BulkRow[
   const task = BULK_TASKS.find((each) => each === order.task);
   if (task === undefined) throw new Error(`order ${order.id} has rows, and ${order.task} takes none`);
   const origin = { channelId: order.channelId, threadTs: order.threadTs, retryOf: order.id };
-  const placed = await savePlan(call, origin, { task, rows, bad: [], reason: order.reason });
+  const placed = await savePlan(call, origin, {
+    ...{ task, rows, bad: [], reason: order.reason },
+    ownership: order.ownership,
+  });
   if ('say' in placed) await call.respond(placed.say);
 }
 

@@ -80,7 +80,7 @@ export function readSecret(typed: string): SecretRead {
 }
 
 /** Kept with the order, never sent. */
-const OWNERSHIP = z.object({
+export const OWNERSHIP = z.object({
   owner: ownerField({
     label: 'Owner in the team',
     hint: 'Asked before the name expires whether you still need it.',
@@ -255,7 +255,7 @@ async function requestTyped(
   }
   const reasoned = readForm(TIMED, values);
   if ('errors' in reasoned) return reasoned;
-  const owned = await readOwnership(options, call, values);
+  const owned = await readOwnership(options.needsOwnerQuestion === true, call, values);
   if ('errors' in owned) return owned;
   const outcome = await requestFromForm(call, call.origin, {
     task: options.task,
@@ -274,12 +274,13 @@ async function requestTyped(
   return { say: message };
 }
 
-async function readOwnership(
-  { needsOwnerQuestion }: OrderFormDeclaration,
+/** The fields of {@link OWNERSHIP}, if the task has them. */
+export async function readOwnership(
+  isAsked: boolean,
   { context }: Interaction,
   values: FormValues,
 ): Promise<{ readonly ownership?: Ownership } | { readonly errors: FieldErrors }> {
-  if (needsOwnerQuestion === undefined) return {};
+  if (!isAsked) return {};
   const read = readForm(OWNERSHIP, values);
   if ('errors' in read) return read;
   const { owner, note } = read.value;
