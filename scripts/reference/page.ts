@@ -26,6 +26,7 @@ const NEEDS: Readonly<Record<NamedCommand['needs'], string>> = {
   admin: 'admins',
   service: 'members, with a domain service',
   linked_if_service: 'members',
+  linked_or_owner: 'members',
 };
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -2,9 +2,18 @@
 
 /**
  * `service`: a domain service is connected. `linked`: the person has also linked an account. `account`: their own
- * account or the team's. `linked_if_service`: their own account, if a domain service is connected.
+ * account or the team's. `linked_if_service`: their own account, if a domain service is connected. `linked_or_owner`: the
+ * same, unless they own the name of the button.
  */
-export type Needs = 'nothing' | 'member' | 'admin' | 'service' | 'linked' | 'account' | 'linked_if_service';
+export type Needs =
+  | 'nothing'
+  | 'member'
+  | 'admin'
+  | 'service'
+  | 'linked'
+  | 'account'
+  | 'linked_if_service'
+  | 'linked_or_owner';
 
 /** Whether a domain service is connected. Without one, the bot only watches. */
 export interface Capability {

@@ -278,7 +278,7 @@ const SUBJECTS: readonly Subject[] = [
       reminder_renew_many: 'account',
       reminder_all: 'member',
       reminder_snooze: 'linked_if_service',
-      reminder_lapse: 'linked_if_service',
+      reminder_lapse: 'linked_or_owner',
       lapse_confirm: 'member',
     },
   }),

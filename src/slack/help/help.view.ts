@@ -146,6 +146,7 @@ const NEEDS: Readonly<Record<NamedCommand['needs'], string>> = {
   admin: 'For admins only.',
   service: '',
   linked_if_service: '',
+  linked_or_owner: '',
 };
 
 const TIMED = 'To send it later, end the line with a time: `at 2026-12-06 02:00`.';

@@ -139,14 +139,17 @@ async function withinTrigger<T>(arrivedAt: number, call: () => Promise<T>): Prom
   }
 }
 
-async function refusal(call: Interaction, needs: Needs): Promise<Message | undefined> {
+async function refusal(call: Interaction, { needs, name }: Precondition): Promise<Message | undefined> {
   const { context, person } = call;
   if (!person.isMember) return context.orgId === undefined ? NOT_A_MEMBER : NOT_OF_THE_ORGANISATION;
   if (needs === 'admin' && !isAdmin(context, person))
     return person.isConfirmed ? NOT_AN_ADMIN : ADMIN_UNKNOWN;
   if (!isOffered({ needs }, context)) return NO_SERVICE;
-  const isPersonal = needs === 'linked' || (needs === 'linked_if_service' && context.hasService);
-  if (isPersonal && (await call.account()) === undefined) return notLinked(call);
+  const isIfService = needs === 'linked_if_service' || needs === 'linked_or_owner';
+  const isPersonal = needs === 'linked' || (isIfService && context.hasService);
+  const isOwner = async () =>
+    needs === 'linked_or_owner' && (await context.expiry.find(name ?? ''))?.owner === person.id;
+  if (isPersonal && (await call.account()) === undefined && !(await isOwner())) return notLinked(call);
   if (needs === 'account' && (await call.orderAccount()) === undefined) return notLinked(call);
   return undefined;
 }
@@ -156,16 +159,22 @@ async function notLinked({ context, person, orderAccount }: Interaction): Promis
   return isAdmin(context, person) ? NOT_LINKED_ADMIN : NOT_LINKED;
 }
 
+interface Precondition {
+  readonly needs: Needs;
+  /** The name that a button is about. */
+  readonly name?: string | undefined;
+}
+
 /** Identifies a person and checks preconditions; returns the refusal otherwise. */
 export async function authorize(
   context: SlackContext,
   delivery: Delivery,
-  needs: Needs,
+  precondition: Precondition,
 ): Promise<{ readonly call: Interaction } | { readonly refused: Message }> {
-  if (needs === 'nothing') return { call: interaction(context, delivery) };
+  if (precondition.needs === 'nothing') return { call: interaction(context, delivery) };
   const person = await context.directory.person(delivery.userId, delivery.homeTeamId);
   const call = interaction(context, delivery, person);
-  const refused = await refusal(call, needs);
+  const refused = await refusal(call, precondition);
   return refused === undefined ? { call } : { refused };
 }
 
@@ -176,7 +185,7 @@ export async function authorize(
 export async function handle(
   context: SlackContext,
   delivery: Delivery,
-  { needs, activity }: { readonly needs: Needs; readonly activity: string },
+  { activity, ...precondition }: Precondition & { readonly activity: string },
   run: (call: Interaction) => Promise<void>,
 ): Promise<void> {
   const answer = interaction(context, delivery);
@@ -193,7 +202,7 @@ export async function handle(
       void respond(context, { ...delivery, person: answer.person }, SLOW).catch(() => undefined);
   }, SLOW_MS);
   try {
-    const admission = await authorize(context, delivery, needs);
+    const admission = await authorize(context, delivery, precondition);
     if ('refused' in admission) return await answer.respond(admission.refused);
     const { call } = admission;
     await run({

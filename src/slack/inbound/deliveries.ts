@@ -115,7 +115,7 @@ async function answerForRetired(
 
 type HandleLimited = (
   delivery: Delivery,
-  what: { readonly needs: Needs; readonly activity: string },
+  what: { readonly needs: Needs; readonly activity: string; readonly name?: string },
   run: (call: Interaction) => Promise<void>,
 ) => Promise<void>;
 
@@ -191,14 +191,14 @@ const runAction: Runner<string | undefined> = async (handleLimited, body, acknow
     deliveryId: `action:${payload.user.id}:${action.id}:${clicked.action_ts}`,
     acknowledgement,
   };
-  // Owners of names answer without an account.
-  const needs = clicked.action_id === 'owner_question' ? 'member' : action.needs;
-  await handleLimited(delivery, { needs, activity: action.id }, async (call) => {
+  const value = chosen?.value ?? clicked.value ?? option;
+  const what = { needs: action.needs, activity: action.id, name: value };
+  await handleLimited(delivery, what, async (call) => {
     const retired = await answerForRetired(call, payload);
     if (retired !== undefined) return call.respond(retired);
     await action.run({
       ...call,
-      value: chosen?.value ?? clicked.value ?? option,
+      value,
       blockId: clicked.block_id,
       clickedAt: clicked.action_ts,
       messageTs: payload.message?.ts,

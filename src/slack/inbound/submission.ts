@@ -84,7 +84,7 @@ async function submitted(
   origin: FormOrigin,
 ): Promise<Submitted> {
   try {
-    const admission = await authorize(context, delivery, feature.needs);
+    const admission = await authorize(context, delivery, feature);
     if ('refused' in admission) {
       return { view: noticeView(feature.form.title, toSections(admission.refused)) };
     }

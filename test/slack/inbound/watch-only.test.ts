@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
 import type { Needs } from '../../../src/slack/capability.ts';
 import { NO_SERVICE } from '../../../src/slack/help/help.view.ts';
 import { authorize } from '../../../src/slack/inbound/authorize.ts';
@@ -67,10 +68,29 @@ async function isRefused(needs: Needs, hasService: boolean): Promise<boolean> {
     ...{ hasService, admins: [], orgId: undefined },
     accounts: { active: async () => undefined, forOrders: async () => undefined },
     directory: { person: async (id) => ({ id, isMember: true, isAdmin: true, isConfirmed: true }) },
+    expiry: { find: async () => undefined },
   });
-  const admission = await authorize(context, delivery, needs);
+  const admission = await authorize(context, delivery, { needs });
   return 'refused' in admission && admission.refused === NO_SERVICE;
 }
+
+test.each([
+  ['U0CAROL', true, true],
+  ['U0BOB', true, false],
+  ['U0BOB', false, true],
+])(
+  'a button for owners, pressed by %s without an account, with a service %s: allowed %s',
+  async (userId, hasService, isAllowed) => {
+    const context = slackContextWith({
+      ...{ hasService, admins: [], orgId: undefined },
+      accounts: { active: async () => undefined, forOrders: async () => undefined },
+      directory: { person: async (id) => ({ id, isMember: true, isAdmin: true, isConfirmed: true }) },
+      expiry: { find: async (name) => ({ ...newlyWatched(name, 'U0ADA', new Date()), owner: 'U0CAROL' }) },
+    });
+    const precondition = { needs: 'linked_or_owner', name: 'cafe.rest' } as const;
+    expect('call' in (await authorize(context, { ...delivery, userId }, precondition))).toBe(isAllowed);
+  },
+);
 
 async function refusedAmong(
   all: ReadonlyMap<string, { readonly needs: Needs }>,
