@@ -52,6 +52,7 @@ export interface ListCounts {
   readonly undated: number;
 }
 
+/** Names that lapse need no owner. */
 export interface OwnerlessCounts {
   readonly none: number;
   /** With an owner who has left. */

@@ -71,8 +71,9 @@ function conditionsOf(query: Conditions): Prisma.Sql[] {
     ]),
     ...any([
       owners.length > 0 && Prisma.sql`d.owner_id = ANY (${owners}::text[])`,
-      query.owners.some(isNone) && Prisma.sql`d.owner_id IS NULL`,
-      query.owners.some(isLeft) && Prisma.sql`d.owner_left_at IS NOT NULL`,
+      // A name that lapses needs no owner.
+      query.owners.some(isNone) && Prisma.sql`d.owner_id IS NULL AND d.lapse_confirmed_at IS NULL`,
+      query.owners.some(isLeft) && Prisma.sql`d.owner_left_at IS NOT NULL AND d.lapse_confirmed_at IS NULL`,
     ]),
     ...any(filter.zones.map((zone) => Prisma.sql`d.name LIKE ${`%.${like(zone)}`}`)),
     ...any(filter.registrars.map((part) => Prisma.sql`d.registrar ILIKE ${`%${like(part)}%`}`)),

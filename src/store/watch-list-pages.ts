@@ -38,8 +38,8 @@ export function createWatchListPages(prisma: Database['prisma']) {
 
     countOwnerless: async () => {
       const [none, left] = await Promise.all([
-        prisma.domain.count({ where: { ownerId: null } }),
-        prisma.domain.count({ where: { ownerLeftAt: { not: null } } }),
+        prisma.domain.count({ where: { ownerId: null, lapseConfirmedAt: null } }),
+        prisma.domain.count({ where: { ownerLeftAt: { not: null }, lapseConfirmedAt: null } }),
       ]);
       return { none, left };
     },
