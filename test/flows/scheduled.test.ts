@@ -1,10 +1,28 @@
 import { describe, expect, test } from 'vitest';
+import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import { answerTo, openedAfter, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
-import { ask } from '../support/orders.ts';
+import { ask, chargesFor, type SeenOrder } from '../support/orders.ts';
+import { giveReason } from '../support/people.ts';
 
 /* An order that is approved now and sent at a chosen time. */
 
-const t = useTestDemo({ settings: { REMINDER_CRON: '0 9 * * *', REMINDER_TIMEZONE: 'UTC' } });
+/** One admin may approve a renewal of locked.rest alone. */
+const EMERGENCY: PolicyRule = {
+  ...{ name: 'emergency', tasks: ['renew'], names: ['locked.rest'], by: [], over: undefined },
+  ...{ decision: 'approve', approvers: ['U0BOB', 'U0CAROL'], silent: [], needed: 2, signed: false },
+  ...{
+    ttlMs: undefined,
+    remindAfterMs: undefined,
+    escalateAfterMs: undefined,
+    escalateTo: [],
+    breakGlass: true,
+  },
+};
+const POLICY: Policy = { version: 1, rules: [EMERGENCY] };
+const t = useTestDemo({
+  policy: { current: async () => ({ ...POLICY, signsSettings: false, tags: [], lapsed: undefined }) },
+  settings: { REMINDER_CRON: '0 9 * * *', REMINDER_TIMEZONE: 'UTC' },
+});
 
 const HOUR_MS = 3_600_000;
 let passedMs = 0;
@@ -61,6 +79,37 @@ describe('an order with a time', () => {
     });
     await t.alice.click(order.card, 'order_stop');
     await order.ends('CANCELLED');
+  });
+
+  test('is asked about, approved by one admin alone, or denied like any other, and sent at its time', async () => {
+    const { typed, at } = ahead(HOUR_MS);
+    const renewal = (name: string) => ask(t.workspace, t.alice, `/domain renew ${name} at ${typed}`);
+    const [asked, emergency, denied] = [
+      await renewal('deli.rest'),
+      await renewal('locked.rest'),
+      await renewal('cafe.rest'),
+    ];
+    const waits = (order: SeenOrder) =>
+      t.workspace.waitFor(() => textOf(order.card).includes('Will be sent <') || undefined, {
+        what: 'the time on the card',
+      });
+    const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(asked.card, 'order_ask'));
+    expect(await t.bob.submit(form, { question: 'Why then?' })).toEqual({ outcome: 'closed' });
+    await t.workspace.waitFor(() => textOf(asked.card).includes('Why then?') || undefined, {
+      what: 'the question on the card',
+    });
+    await t.bob.click(asked.card, 'order_approve');
+    await giveReason(t.workspace, t.ada, emergency.card, 'order_break_glass', 'Everybody is away then');
+    await giveReason(t.workspace, t.bob, denied.card, 'order_deny', 'Not at night');
+    await denied.ends('DENIED');
+    for (const order of [asked, emergency]) await waits(order);
+
+    await pass(at.getTime() - Date.now() - passedMs - 60_000);
+    const charges = () => ['deli.rest', 'locked.rest', 'cafe.rest'].map((name) => chargesFor(t.service, name));
+    expect(charges()).toEqual([0, 0, 0]);
+    await pass(60_000);
+    for (const order of [asked, emergency]) await order.ends('SUCCEEDED');
+    expect(charges()).toEqual([1, 1, 0]);
   });
 
   test('needs approval again when the bot was down at its time', async () => {
