@@ -31,13 +31,17 @@ const LATEST_MS = 90 * DAY_MS;
 /** Longer than any change of local clocks. */
 const CLOCK_CHANGE_MS = 4 * HOUR_MS;
 
+/** An auth code is shown for an hour, and a mandate sends nothing itself. */
+export function isSchedulable(task: OrderTaskName): boolean {
+  return task !== 'authcode' && task !== 'mandate';
+}
+
 export function readSchedule(
   { text, timeZone }: WantedTime,
   task: OrderTaskName,
   now: Date,
 ): Schedule | ScheduleIssue {
-  // An auth code is shown for an hour, and a mandate sends nothing itself.
-  if (task === 'authcode' || task === 'mandate') return 'not_for_task';
+  if (!isSchedulable(task)) return 'not_for_task';
   const local = readLocalTime(text);
   if (local === undefined) return 'unreadable';
   if (timeZone === undefined) return 'time_zone_unknown';

@@ -92,8 +92,8 @@ export interface Command {
   /** Starts with a verb, no full stop. */
   readonly summary: string;
   readonly example: string;
-  /** Takes `at TIME` at its end. */
-  readonly takesTime?: true;
+  /** Whether `at TIME` may end its line; undefined: `at` is a word like any other. */
+  readonly time?: 'taken' | 'refused';
   run(call: CommandCall): Promise<void>;
 }
 

@@ -125,6 +125,18 @@ describe('help', () => {
     expect(help.text).toContain(command.example);
   });
 
+  const timedForms = [...FORMS.values()].filter(({ form }) =>
+    form.fields.some(({ name }) => name === 'send_at'),
+  );
+  const timedTasks = timedForms.map(({ form }) => form.name).filter((name) => name !== 'renew_many');
+
+  it('offers a time for exactly the subcommands whose form takes one', () => {
+    const offering = commands.filter((command) => helpFor(command).text.includes('end the line with a time'));
+    expect(offering.map(({ name }) => name).toSorted()).toEqual(timedTasks.toSorted());
+    expect(timedTasks).toEqual(expect.arrayContaining(['renew', 'bulk', 'redirect', 'ssl-contact', 'user']));
+    for (const name of ['authcode', 'mandates']) expect(timedTasks).not.toContain(name);
+  });
+
   it('answers a typo with the nearest subcommand', () => {
     expect(unknownCommand('<!channel>`', 'renew').text).toBe(
       '/domain &lt;!channel&gt;ˋ doesn’t exist. Did you mean /domain renew? /domain help lists everything.',

@@ -103,7 +103,7 @@ export const bulk = {
       usage: 'bulk [TASK]',
       summary: 'One task for up to 2,000 names, from a CSV',
       example: '/domain bulk renew',
-      takesTime: true,
+      time: 'taken',
       run: runBulk,
     },
   ],

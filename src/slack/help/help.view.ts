@@ -15,7 +15,7 @@ import { NOT_STATED } from '../names/rules.view.ts';
 
 /* Help, and the answer to an unknown subcommand. */
 
-type Described = Pick<NamedCommand, 'name' | 'usage' | 'summary' | 'example' | 'needs' | 'takesTime'>;
+type Described = Pick<NamedCommand, 'name' | 'usage' | 'summary' | 'example' | 'needs' | 'time'>;
 
 /** Decides which subcommands the reader can use. */
 export interface HelpReader extends Capability {
@@ -151,11 +151,11 @@ const NEEDS: Readonly<Record<NamedCommand['needs'], string>> = {
 
 const TIMED = 'To send it later, end the line with a time: `at 2026-12-06 02:00`.';
 
-export function helpFor({ usage, summary, example, needs, takesTime }: Described): Message {
+export function helpFor({ usage, summary, example, needs, time }: Described): Message {
   return textMessage(
     [
       ...[`*\`/domain ${usage}\`*`, `${summary}.`, `For example: \`${example}\``],
-      takesTime === true ? TIMED : '',
+      time === 'taken' ? TIMED : '',
       NEEDS[needs],
     ]
       .filter((line) => line !== '')

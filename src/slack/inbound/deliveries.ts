@@ -167,7 +167,7 @@ const runCommand: Runner<void> = async (handleLimited, body, acknowledgement) =>
       const names = offered.map(({ name }) => name);
       await call.respond(unknownCommand(line.subcommand, likelyLine(line, names)));
     } else {
-      const timed = command.takesTime === true ? splitTime(line.words) : { words: line.words };
+      const timed = command.time === undefined ? { words: line.words } : splitTime(line.words);
       await command.run({ ...call, channelId: delivery.channelId, reason: line.reason, ...timed });
     }
   });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { OrderTaskName } from '../../orders/order.ts';
 import type { OrderTask } from '../../orders/order-task.ts';
+import { isSchedulable } from '../../orders/schedule.ts';
 import { findTask, ORDER_TASKS } from '../../orders/tasks.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import type { Command, CommandCall, Feature, FormFeature } from '../feature.ts';
@@ -257,10 +258,13 @@ const OWN_FORMS: Readonly<Partial<Record<OrderTaskName, DomainTask>>> = {
 /** Every domain task. Without its own form, it takes one name. */
 const TASKS: readonly DomainTask[] = Object.values(ORDER_TASKS)
   .filter(({ zoneTask }) => zoneTask !== undefined)
-  .map((task) => OWN_FORMS[task.name] ?? oneName(task));
+  .map((task) => {
+    const { command, form } = OWN_FORMS[task.name] ?? oneName(task);
+    return { command: { ...command, time: isSchedulable(task.name) ? 'taken' : 'refused' }, form };
+  });
 
 export const domains = {
-  commands: TASKS.map(({ command }) => ({ ...command, takesTime: true as const })),
+  commands: TASKS.map(({ command }) => command),
   forms: TASKS.map(({ form }) => form),
 } as const satisfies Feature;
 

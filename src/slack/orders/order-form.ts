@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Account } from '../../accounts/account.ts';
 import type { PresetKind } from '../../names/presets.ts';
 import type { OrderTaskName, Ownership } from '../../orders/order.ts';
+import { isSchedulable } from '../../orders/schedule.ts';
 import { findTask } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import { Secret } from '../../service/secret.ts';
@@ -92,8 +93,7 @@ export const OWNERSHIP = z.object({
 const REASON_FIELD = z.object({ reason: reasonField('Shown to the approvers.') });
 const TIMED = REASON_FIELD.extend({ send_at: sendAtField });
 
-/** An auth code can't be scheduled. */
-const extraFields = (task: OrderTaskName) => (task === 'authcode' ? REASON_FIELD : TIMED);
+const extraFields = (task: OrderTaskName) => (isSchedulable(task) ? TIMED : REASON_FIELD);
 
 /** Shown if the account supports both interfaces and no other field decides. */
 function interfaceField(hint: string) {

@@ -91,7 +91,7 @@ export const redirects = {
       usage: 'redirect [SOURCE]',
       summary: findTask('redirect').words.summary,
       example: '/domain redirect www.cafe.rest',
-      takesTime: true,
+      time: 'taken',
       run: (call) => {
         const [word] = call.words;
         const values = word === undefined ? {} : { source: word };

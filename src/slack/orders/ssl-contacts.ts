@@ -58,7 +58,7 @@ export const sslContacts = {
       usage: 'ssl-contact [ID]',
       summary: findTask('ssl-contact').words.summary,
       example: '/domain ssl-contact 501',
-      takesTime: true,
+      time: 'taken',
       run: (call) => {
         const [id, ...more] = call.words;
         if (more.length > 0) return call.respond(noContactIdText(call.words.join(' ')));

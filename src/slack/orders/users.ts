@@ -76,7 +76,7 @@ export const users = {
       usage: 'user',
       summary: findTask('user').words.summary,
       example: '/domain user',
-      takesTime: true,
+      time: 'taken',
       run: (call) => openFromLine(call, userForm, {}, { words: call.words, used: 0 }),
     },
   ],
