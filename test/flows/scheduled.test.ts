@@ -105,7 +105,8 @@ describe('an order with a time', () => {
     for (const order of [asked, emergency]) await waits(order);
 
     await pass(at.getTime() - Date.now() - passedMs - 60_000);
-    const charges = () => ['deli.rest', 'locked.rest', 'cafe.rest'].map((name) => chargesFor(t.service, name));
+    const charges = () =>
+      ['deli.rest', 'locked.rest', 'cafe.rest'].map((name) => chargesFor(t.service, name));
     expect(charges()).toEqual([0, 0, 0]);
     await pass(60_000);
     for (const order of [asked, emergency]) await order.ends('SUCCEEDED');
