@@ -11,7 +11,7 @@ import type { OrderImpact } from '../names/ports.ts';
 import { isPaused } from '../orders/bulk/waves.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import { FOLLOWED_TASKS, type Order } from '../orders/order.ts';
-import { budgetedItems, budgetsFor } from '../orders/order-budget.ts';
+import { budgetedItems, budgetsFor, currentCost } from '../orders/order-budget.ts';
 import type { OrderLogEntry } from '../orders/order-events.ts';
 import { readStatement } from '../orders/statement.ts';
 import type { Statement } from '../orders/statement-shape.ts';
@@ -83,12 +83,6 @@ export async function loadBriefing(
     ...{ history: log, decision, cost, budgets, term, impact, incidents, preview },
     approvers: decision === undefined ? [] : notifiedApprovers(decision),
   };
-}
-
-/** The cost of an order, or of the unsent part of a paused one, by the current price list. */
-export function currentCost({ priceOf }: OrdersContext, order: Order): Promise<OrderCost | undefined> {
-  const { task, input, sendAfter } = order;
-  return priceOf({ task, names: budgetedItems(order).items.map(({ name }) => name), input, sendAfter });
 }
 
 function notifiedApprovers({ demand, standIns }: PendingDecision): readonly string[] {

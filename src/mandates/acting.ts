@@ -101,7 +101,7 @@ export function planSending(
   taken: UsedAmounts,
   now: Date,
 ): SendPlan | HeldCode {
-  let sendAfter = new Date(now.getTime() + ANNOUNCED_MS + spreadDelay(end.name));
+  let sendAfter = earliestSending(end.name, now);
   if (sendAfter >= end.renewableUntil) return 'too_late';
   for (;;) {
     const day = utcDay(sendAfter);
@@ -113,6 +113,11 @@ export function planSending(
     // The last day is reserved for people.
     if (sendAfter.getTime() + DAY_MS >= end.renewableUntil.getTime()) return 'day_full';
   }
+}
+
+/** After a day's notice, spread over some hours. */
+export function earliestSending(name: string, now: Date): Date {
+  return new Date(now.getTime() + ANNOUNCED_MS + spreadDelay(name));
 }
 
 /** Constant for a name, different between names. */

@@ -9,7 +9,7 @@ import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
 import { needsSignatures } from '../policy/policy.ts';
 import { zoneFor } from '../zones/rules.ts';
-import type { ActingFacts, NameEnd } from './acting.ts';
+import { type ActingFacts, earliestSending, type NameEnd } from './acting.ts';
 import type { MandateName } from './ports.ts';
 
 /** Loads the facts that a mandate's renewal depends on: all that an approval checks, read each time. */
@@ -48,9 +48,10 @@ export async function loadName(
   without?: string,
 ): Promise<KnownName | undefined> {
   const renewal = buildRenewal(mandate, name.name);
+  const sendAfter = without === undefined ? earliestSending(name.name, deps.now()) : undefined;
   const [evaluated, cost, account, latest, incident, owner, open] = await Promise.all([
     evaluateOrder(deps, renewal),
-    deps.priceOf(renewal),
+    deps.priceOf({ ...renewal, sendAfter }),
     deps.findAccount(mandate.account.id),
     deps.mandates.latestAccount(name.name),
     deps.hasOpenIncident(name.name),

@@ -12,6 +12,11 @@ export interface PricedOrder {
   readonly sendAfter?: Date | undefined;
 }
 
+/** The day (UTC) on which an order is sent at the earliest. Its prices and budgets count. */
+export function sendingDay({ sendAfter }: Pick<PricedOrder, 'sendAfter'>, now: Date): string {
+  return utcDay(sendAfter !== undefined && sendAfter > now ? sendAfter : now);
+}
+
 /** One period for all names, or one per name. */
 const periodOf = z
   .object({ period: z.number().exactOptional(), periods: z.record(z.string(), z.number()).exactOptional() })
@@ -35,9 +40,7 @@ export function createOrderPricer({
     const { period, periods } = periodOf.parse(input);
     const list = await prices.listOf([...new Set(names.map(zoneOf))]);
     const order = { task, names, period, ...(periods === undefined ? {} : { periods }) };
-    const at = now();
-    const day = utcDay(sendAfter !== undefined && sendAfter > at ? sendAfter : at);
-    const cost = costOf(list, order, day);
+    const cost = costOf(list, order, sendingDay({ sendAfter }, now()));
     return isCharged(task) || cost.sums.length > 0 ? cost : undefined;
   };
 }

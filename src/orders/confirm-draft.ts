@@ -4,7 +4,7 @@ import type { OrdersContext } from './context.ts';
 import { pendingDeadlines } from './deadlines.ts';
 import { decisionOf } from './decide-request.ts';
 import { chosenTime, type Order } from './order.ts';
-import { type BudgetUse, budgetedItems, checkBudgets } from './order-budget.ts';
+import { type BudgetUse, budgetedItems, checkBudgets, currentCost } from './order-budget.ts';
 import type { Refusal } from './refusal.ts';
 
 const FORGOTTEN: Refusal = { code: 'draft_forgotten' };
@@ -36,14 +36,12 @@ interface DraftTerms {
 }
 
 async function loadTerms(context: OrdersContext, order: Order): Promise<DraftTerms> {
-  const { task, input, sendAfter } = order;
   const names = order.items.map(({ name }) => name);
   const [evaluated, firstExpiry] = await Promise.all([
     evaluateOrder(context, decidedOrder(order)),
     context.firstExpiry(names),
   ]);
-  const cost =
-    evaluated.demand.outcome === 'free' ? context.priceOf({ task, names, input, sendAfter }) : undefined;
+  const cost = evaluated.demand.outcome === 'free' ? currentCost(context, order) : undefined;
   const budgets = await checkBudgets(context, order, budgetedItems(order), cost);
   return { evaluated, budgets, firstExpiry };
 }

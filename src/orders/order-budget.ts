@@ -1,18 +1,12 @@
 import { isDemoContext } from '../accounts/account.ts';
 import { isExcessApproved, type MissingAmount, type Reservation } from '../money/budget.ts';
 import type { BudgetedItems, CompareBudgets } from '../money/budget-comparison.ts';
+import { sendingDay } from '../money/order-cost.ts';
 import type { OrderCost } from '../money/prices.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { isPaused } from './bulk/waves.ts';
 import type { OrdersContext } from './context.ts';
-import {
-  type Approval,
-  chosenTime,
-  isRequester,
-  type Order,
-  pendingItems,
-  waitsForScheduledTime,
-} from './order.ts';
+import { type Approval, isRequester, type Order, pendingItems, waitsForScheduledTime } from './order.ts';
 
 /**
  * Checks an order against the team's budgets. An order that exceeds one needs an admin's approval, in addition to all
@@ -34,24 +28,25 @@ export function budgetedItems(order: Order): BudgetedItems {
     : { items: order.items, resumed: undefined };
 }
 
-export function lookUpBudgets(context: OrdersContext, order: Order): Promise<BudgetUse> {
-  const taken = budgetedItems(order);
-  const names = taken.items.map(({ name }) => name);
+/** The cost of those items on the day on which the order is sent, by the current price list. */
+export function currentCost({ priceOf }: OrdersContext, order: Order): Promise<OrderCost | undefined> {
   const { task, input, sendAfter } = order;
-  const price = context.priceOf({ task, names, input, sendAfter });
-  return checkBudgets(context, order, taken, price);
+  return priceOf({ task, names: budgetedItems(order).items.map(({ name }) => name), input, sendAfter });
 }
 
-type Budgeted = Pick<Order, 'sendAfter' | 'mandated'> & {
+export function lookUpBudgets(context: OrdersContext, order: Order): Promise<BudgetUse> {
+  return checkBudgets(context, order, budgetedItems(order), currentCost(context, order));
+}
+
+type Budgeted = Pick<Order, 'sendAfter'> & {
   readonly account: Pick<Order['account'], 'context'>;
 };
 
 /** The budgets of the day on which an order is sent. */
 export function budgetsFor(context: OrdersContext, order: Budgeted): CompareBudgets {
-  const time = chosenTime(order);
-  return time === undefined || time <= context.now()
-    ? context.compareBudgets
-    : context.budgetsOn(utcDay(time));
+  const now = context.now();
+  const day = sendingDay(order, now);
+  return day === utcDay(now) ? context.compareBudgets : context.budgetsOn(day);
 }
 
 /** @param cost of these items; the budgets are read meanwhile. Demo systems cost nothing. */

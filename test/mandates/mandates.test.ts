@@ -11,6 +11,9 @@ import {
 } from '../../src/mandates/overview.ts';
 import { runMandates } from '../../src/mandates/run.ts';
 import { checkClearance } from '../../src/mandates/sending.ts';
+import { sendingDay } from '../../src/money/order-cost.ts';
+import type { OrdersContext } from '../../src/orders/context.ts';
+import { lookUpBudgets } from '../../src/orders/order-budget.ts';
 import type { OrderStore } from '../../src/orders/ports.ts';
 import { markUnsentUnknown } from '../../src/orders/restore-guard.ts';
 import { buildStatement } from '../../src/orders/statement.ts';
@@ -44,6 +47,31 @@ async function asAnotherTask(id: string): Promise<void> {
   await rig.sql(`UPDATE orders SET task = 'delete' WHERE id = $1`, id);
   await rig.askedWith(id, `jsonb_build_object('name', 'cafe.rest')`);
 }
+
+test('its renewal is priced and budgeted by the day on which it is sent', async () => {
+  await on.watch('cafe.rest', 10);
+  await on.inForce();
+  const priced = new Set<string>();
+  const budgeted: string[] = [];
+  const context: OrdersContext = {
+    ...rig.mandates,
+    priceOf: (order) => {
+      priced.add(sendingDay(order, rig.now));
+      return rig.mandates.priceOf(order);
+    },
+    budgetsOn: (day) => {
+      budgeted.push(day);
+      return rig.mandates.budgetsOn(day);
+    },
+  };
+  await runMandates(context);
+  const order = await orderOf('cafe.rest');
+  const day = utcDay(order.sendAfter ?? rig.now);
+  expect(day > utcDay(rig.now)).toBe(true);
+  budgeted.length = 0;
+  await lookUpBudgets(context, order);
+  expect([[...priced], budgeted]).toEqual([[day], [day]]);
+});
 
 describe('a mandate', () => {
   test('is an order with its patterns as names, and states its terms', async () => {

@@ -8,7 +8,6 @@ import {
   refusalToBreakGlass,
   signOff,
 } from '../../approvals/approve.ts';
-import { currentCost } from '../../approvals/briefing.ts';
 import { denyOrder, refusalToDeny } from '../../approvals/deny.ts';
 import { askRequester, cancelOrder, refusalToAsk } from '../../approvals/pending.ts';
 import { needsTypedName } from '../../names/impact.ts';
@@ -20,6 +19,7 @@ import type { ChangeOutcome } from '../../orders/change-order.ts';
 import { type ConfirmOutcome, confirmOrder } from '../../orders/confirm-draft.ts';
 import type { OrdersContext } from '../../orders/context.ts';
 import { LOOKED_UP_TASKS, type Order } from '../../orders/order.ts';
+import { currentCost } from '../../orders/order-budget.ts';
 import type { Refusal } from '../../orders/refusal.ts';
 import { refusalToResolve, resolveOrder } from '../../orders/resolve.ts';
 import { retryOrder } from '../../orders/retry-button.ts';
