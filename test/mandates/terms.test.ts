@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { DAY_MS } from '../../src/lib/duration.ts';
-import { MAX_SENT_A_DAY, planSending, type UsedAmounts } from '../../src/mandates/acting.ts';
+import {
+  MAX_SENT_A_DAY,
+  planSending,
+  refusalToSend,
+  type SendingFacts,
+  type UsedAmounts,
+} from '../../src/mandates/acting.ts';
 import { mandateFor, readMandate } from '../../src/mandates/mandate.ts';
 import { type MandateTerms, readTerms, type TypedTerms } from '../../src/mandates/terms.ts';
 import { newOrder } from '../orders/sample.ts';
@@ -112,5 +118,44 @@ describe('the plan of sending', () => {
     });
     expect(planSending(mandate, endIn(2), price, taken(['2026-03-02']), NOW)).toBe('day_full');
     expect(planSending(mandate, endIn(1), price, taken([]), NOW)).toBe('too_late');
+  });
+});
+
+describe('right before sending', () => {
+  const END = new Date(NOW.getTime() + 14 * DAY_MS);
+  const mandate = given('a', ['*.rest']);
+  const facts: SendingFacts = {
+    mandate,
+    isUnchanged: true,
+    name: 'cafe.rest',
+    touched: [],
+    actedFor: END,
+    expiresAt: END,
+    isLapsing: false,
+    announcedAt: new Date(NOW.getTime() - DAY_MS),
+    amount: { currency: 'EUR', minor: 2_000 },
+    taken: { byDay: [], countOn: () => 0 },
+  };
+
+  test('a name that was announced a day ago, to the millisecond, is sent', () => {
+    expect(refusalToSend(facts, NOW)).toBeUndefined();
+    expect(refusalToSend(facts, new Date(NOW.getTime() - 1))).toBe('not_announced');
+  });
+
+  test.each<[string, Partial<SendingFacts>]>([
+    ['mandate_ended', { mandate: undefined }],
+    ['mandate_ended', { isUnchanged: false }],
+    ['mandate_ended', { mandate: { ...mandate, endsAt: NOW } }],
+    ['moved_out', { expiresAt: undefined }],
+    ['moved_out', { name: 'cafe.example' }],
+    ['renewed_meanwhile', { expiresAt: new Date(END.getTime() + 365 * DAY_MS) }],
+    ['let_go', { isLapsing: true }],
+    ['not_announced', { announcedAt: undefined }],
+    ['price_unknown', { amount: undefined }],
+    ['price_unknown', { amount: { currency: 'USD', minor: 1 } }],
+    ['price_above', { amount: { currency: 'EUR', minor: 2_001 } }],
+    ['day_full', { taken: { byDay: [], countOn: () => MAX_SENT_A_DAY } }],
+  ])('%s: %j isn’t sent', (code, change) => {
+    expect(refusalToSend({ ...facts, ...change }, NOW)).toBe(code);
   });
 });

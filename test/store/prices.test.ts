@@ -118,7 +118,7 @@ test('another admin’s confirmation is applied with both people in the log, if 
   });
   expect(await confirmProposal(proposals, second.id, 'U0BOB', LATER)).toMatchObject({
     kind: 'changed',
-    again: { proposedAt: LATER, payload: [{ before: undefined, after: price({ zone: 'example' }) }] },
+    current: { proposedAt: LATER, payload: [{ before: undefined, after: price({ zone: 'example' }) }] },
   });
   expect(await store.list()).toEqual([{ id: expect.any(String), ...price() }]);
 });

@@ -77,7 +77,7 @@ test('a proposal of something that changed is superseded, and its remaining chan
   const again = { state: 'proposed', payload: [{ ...ttlTo('48h')[0], before: '24h' }], proposer: 'U0ADA' };
   expect(await confirmProposal(store(), proposal.id, 'U0BOB', NOON)).toMatchObject({
     kind: 'changed',
-    again,
+    current: again,
   });
   expect(await store().read(proposal.id, NOON)).toMatchObject({ state: 'superseded' });
   const [left] = await open();
@@ -86,7 +86,7 @@ test('a proposal of something that changed is superseded, and its remaining chan
   ttl = '48h';
   expect(await confirmProposal(store(), left?.id ?? '', 'U0BOB', NOON)).toEqual({
     kind: 'changed',
-    again: undefined,
+    current: undefined,
   });
   expect(await saved()).toBe(0);
 });

@@ -113,7 +113,7 @@ test('another admin’s confirmation is saved with both people in the log, if th
   expect(await store.all()).toEqual({ approvals_required: '1' });
   expect(await confirmProposal(proposals, both.id, 'U0BOB', at(3))).toMatchObject({
     kind: 'changed',
-    again: { payload: [change('approval_tasks', 'renew', '')] },
+    current: { payload: [change('approval_tasks', 'renew', '')] },
   });
   expect(await store.all()).toEqual({ approvals_required: '1' });
   expect(await logged(at(0), at(10))).toEqual([
