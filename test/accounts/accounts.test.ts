@@ -10,21 +10,21 @@ import { createServiceClient } from '../../src/service/client.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { domainRenew } from '../../src/service/tasks/domain.ts';
 import { createAccountStore } from '../../src/store/accounts.ts';
-import { type Database, openDatabase } from '../../src/store/database.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import type { Database } from '../../src/store/database.ts';
+import { useTestDatabase } from '../support/database.ts';
 
 const FIRST = { id: 'first', key: randomBytes(32) };
 const SECOND = { id: 'second', key: randomBytes(32) };
 
 let service: SandboxService;
-let testDatabase: TestDatabase;
 let database: Database;
+useTestDatabase((opened) => {
+  database = opened;
+});
 const open: Accounts[] = [];
 
 beforeAll(async () => {
   service = await startSandboxService();
-  testDatabase = await createTestDatabase();
-  database = openDatabase({ url: testDatabase.url });
 });
 afterEach(async () => {
   await Promise.all(open.splice(0).map((accounts) => accounts.close()));
@@ -33,8 +33,6 @@ afterEach(async () => {
 });
 afterAll(async () => {
   await service.close();
-  await database.close();
-  await testDatabase.drop();
 });
 
 /** A team's accounts in one process of the bot. */

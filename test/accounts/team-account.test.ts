@@ -8,8 +8,8 @@ import { createServiceClient } from '../../src/service/client.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { domainRenew } from '../../src/service/tasks/domain.ts';
 import { createAccountStore } from '../../src/store/accounts.ts';
-import { type Database, openDatabase } from '../../src/store/database.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import type { Database } from '../../src/store/database.ts';
+import { useTestDatabase } from '../support/database.ts';
 import { clearLog, teamEvents } from '../support/log.ts';
 
 /* The account of the whole team, on the real database. */
@@ -22,14 +22,14 @@ const NOW = new Date('2026-03-01T09:00:00.123Z');
 const TO = new Date('2027-01-01T00:00:00Z');
 
 let service: SandboxService;
-let testDatabase: TestDatabase;
 let database: Database;
+useTestDatabase((opened) => {
+  database = opened;
+});
 const open: Accounts[] = [];
 
 beforeAll(async () => {
   service = await startSandboxService();
-  testDatabase = await createTestDatabase();
-  database = openDatabase({ url: testDatabase.url });
 });
 afterEach(async () => {
   await Promise.all(open.splice(0).map((accounts) => accounts.close()));
@@ -38,8 +38,6 @@ afterEach(async () => {
 });
 afterAll(async () => {
   await service.close();
-  await database.close();
-  await testDatabase.drop();
 });
 
 function accountsOf(

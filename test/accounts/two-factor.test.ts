@@ -1,7 +1,7 @@
 import { SANDBOX_ACCOUNTS, type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
 import { TOTP, Secret as TotpSecret } from 'otpauth';
 import { pino } from 'pino';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Accounts, createAccounts } from '../../src/accounts/accounts.ts';
 import type { LinkOutcome } from '../../src/accounts/check.ts';
 import { createVault } from '../../src/accounts/vault.ts';
@@ -11,9 +11,9 @@ import { Secret } from '../../src/service/secret.ts';
 import { preregSearch } from '../../src/service/tasks/prereg.ts';
 import { formatLinkRefusal } from '../../src/slack/accounts/link.view.ts';
 import { createAccountStore } from '../../src/store/accounts.ts';
-import { type Database, openDatabase } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/database.ts';
 import { createTokenStepStore } from '../../src/store/token-steps.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useTestDatabase } from '../support/database.ts';
 
 /*
  * A two-factor account with tokens made by the bot, at a service that accepts each token once (RFC 6238, section 5.2).
@@ -29,14 +29,11 @@ const { user, context, password, totpSecret } = SANDBOX_ACCOUNTS.tina;
 let now = START;
 let waits: number[] = [];
 let service: SandboxService;
-let testDatabase: TestDatabase;
 let database: Database;
-const open: Accounts[] = [];
-
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = openDatabase({ url: testDatabase.url });
+useTestDatabase((opened) => {
+  database = opened;
 });
+const open: Accounts[] = [];
 beforeEach(async () => {
   now = START;
   waits = [];
@@ -50,10 +47,6 @@ afterEach(async () => {
   await service.close();
   await database.prisma.account.deleteMany();
   await database.prisma.tokenStep.deleteMany();
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
 });
 
 /** The accounts of a newly started process. */

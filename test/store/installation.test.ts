@@ -1,21 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { type Database, openDatabase, Prisma } from '../../src/store/database.ts';
+import { type Database, Prisma } from '../../src/store/database.ts';
 import { createInstallationStore } from '../../src/store/installation.ts';
 import { createSettingsStore } from '../../src/store/settings.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useTestDatabase } from '../support/database.ts';
 
 const NOW = new Date('2027-06-14T12:00:00Z');
-let testDatabase: TestDatabase;
 let database: Database;
-
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = openDatabase({ url: testDatabase.url });
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
+useTestDatabase((opened) => {
+  database = opened;
 });
 
 const rows = z.array(z.object({ name: z.string(), team: z.string() }));

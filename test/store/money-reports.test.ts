@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Database, openDatabase } from '../../src/store/database.ts';
+import { expect, test } from 'vitest';
+import type { Database } from '../../src/store/database.ts';
 import { createMoneyReportStore } from '../../src/store/money-reports.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useTestDatabase } from '../support/database.ts';
 
-let testDatabase: TestDatabase;
 let database: Database;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = openDatabase({ url: testDatabase.url });
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
+useTestDatabase((opened) => {
+  database = opened;
 });
 
 test('a lapsed name counts in its month, and by its decision', async () => {

@@ -1,13 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { decodeFile } from '../../src/lib/csv.ts';
 import { readImport } from '../../src/names/details-import.ts';
 import type { PortfolioStore } from '../../src/names/ports.ts';
 import { changesFile } from '../../src/slack/names/fact-changes.ts';
 import { importPlan } from '../../src/slack/names/names-import.view.ts';
-import { type Database, openDatabase, Prisma } from '../../src/store/database.ts';
+import { type Database, Prisma } from '../../src/store/database.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useTestDatabase } from '../support/database.ts';
 import { confirmProposal, proposalsOf } from '../support/proposals.ts';
 import { applyPlan } from '../support/unprotected.ts';
 
@@ -15,22 +15,18 @@ import { applyPlan } from '../support/unprotected.ts';
 
 const NOW = new Date('2027-06-15T09:00:00Z');
 const NAMES = 20_000;
-let testDatabase: TestDatabase;
 let database: Database;
+useTestDatabase((opened) => {
+  database = opened;
+});
 let store: PortfolioStore;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = openDatabase({ url: testDatabase.url });
   store = createPortfolioStore(database, 'T0TEAM');
   await database.run(Prisma.sql`
     INSERT INTO domains (name, added_by, added_at, next_dns_at, next_registry_at, tags, team_id)
     SELECT 'name' || n || '.rest', 'U0ALICE', ${NOW}, ${NOW}, ${NOW}, ARRAY['old'], 'T0TEAM' FROM generate_series(1, ${NAMES}) n`);
 }, 60_000);
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
-});
 
 /** The duration of some work, and the times for which it blocked the event loop, longest first; in milliseconds. */
 async function turnsOf<T>(work: () => Promise<T>) {

@@ -1,20 +1,20 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { draftBase } from '../../src/policy/drafts.ts';
 import type { PolicyRule } from '../../src/policy/policy.ts';
 import type { PolicyDraft, PolicyStore } from '../../src/policy/ports.ts';
-import { type Database, openDatabase } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/database.ts';
 import { createPolicyStore } from '../../src/store/policies.ts';
 import { rule } from '../policy/sample.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useTestDatabase } from '../support/database.ts';
 import { clearLog, teamEvents } from '../support/log.ts';
 import { confirmPolicy } from '../support/proposals.ts';
 
-let testDatabase: TestDatabase;
 let database: Database;
+useTestDatabase((opened) => {
+  database = opened;
+});
 let store: PolicyStore;
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = openDatabase({ url: testDatabase.url });
   store = createPolicyStore(database, 'T1', true);
 });
 beforeEach(async () => {
@@ -22,10 +22,6 @@ beforeEach(async () => {
   await database.prisma.policyDraft.deleteMany();
   await database.prisma.proposal.deleteMany();
   await clearLog(database);
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
 });
 
 const AT = new Date('2026-11-22T08:00:00Z');

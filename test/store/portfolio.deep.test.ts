@@ -1,19 +1,19 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { readFilter } from '../../src/names/filter.ts';
 import type { NameCursor, NameQuery } from '../../src/names/ports.ts';
-import { type Database, openDatabase, Prisma } from '../../src/store/database.ts';
+import { type Database, Prisma } from '../../src/store/database.ts';
 import { namesPage, zonesOfNames } from '../../src/store/portfolio-statements.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useTestDatabase } from '../support/database.ts';
 
 /* A portfolio of 100,000 names: no page scans the whole table, not even the last one. */
 
 const NOW = new Date('2027-06-15T09:00:00Z');
-let testDatabase: TestDatabase;
 let database: Database;
+useTestDatabase((opened) => {
+  database = opened;
+});
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = openDatabase({ url: testDatabase.url });
   await database.run(Prisma.sql`
     INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_at, next_registry_at, tags, owner_id, team_id)
     SELECT 'name' || n || '.rest', ${NOW}::timestamptz + interval '5 minutes' * n, 'rdap', 'U0ALICE', ${NOW}, ${NOW}, ${NOW},
@@ -21,10 +21,6 @@ beforeAll(async () => {
     FROM generate_series(1, 100000) n`);
   await database.run(Prisma.sql`VACUUM ANALYZE domains`);
 }, 60_000);
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
-});
 
 const LIMIT = 51;
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { ProposalStore } from '../../src/approvals/proposals/ports.ts';
 import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import { readImport } from '../../src/names/details-import.ts';
@@ -6,29 +6,25 @@ import { readFilter } from '../../src/names/filter.ts';
 import type { DetailsChange } from '../../src/names/portfolio.ts';
 import type { FoundName, NameCursor, PortfolioStore } from '../../src/names/ports.ts';
 import type { FindingCode } from '../../src/names/posture.ts';
-import { type Database, openDatabase } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/database.ts';
 import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useTestDatabase } from '../support/database.ts';
 import { teamEvents } from '../support/log.ts';
 import { confirmProposal, proposalsOf } from '../support/proposals.ts';
 import { applyPlan, arrangedList, edit } from '../support/unprotected.ts';
 
 const NOW = new Date('2027-06-14T12:00:00Z');
-let testDatabase: TestDatabase;
 let database: Database;
+useTestDatabase((opened) => {
+  database = opened;
+});
 let store: PortfolioStore;
 let proposals: ProposalStore;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = openDatabase({ url: testDatabase.url });
   store = createPortfolioStore(database, 'T0TEAM');
   proposals = proposalsOf(database, 'T0TEAM');
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
 });
 
 async function watch(...names: string[]): Promise<void> {

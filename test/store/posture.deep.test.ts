@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { EVERY_NAME } from '../../src/names/filter.ts';
 import { summarize } from '../../src/names/posture.ts';
-import { type Database, openDatabase, Prisma } from '../../src/store/database.ts';
+import { type Database, Prisma } from '../../src/store/database.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useTestDatabase } from '../support/database.ts';
 
 /*
  * 20,000 names with what lookups showed of them are judged within a second.
@@ -12,12 +12,12 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 const NOW = new Date('2027-06-15T09:00:00Z');
 const NAMES = 20_000;
 const RUNS = 5;
-let testDatabase: TestDatabase;
 let database: Database;
+useTestDatabase((opened) => {
+  database = opened;
+});
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = openDatabase({ url: testDatabase.url });
   const codes = ['unlocked', 'unsigned', 'no_caa', 'no_spf'];
   const posture = {
     findings: codes.map((code) => ({ code, since: Date.parse('2027-01-01') })),
@@ -32,10 +32,6 @@ beforeAll(async () => {
       ${JSON.stringify(posture)}::jsonb, 'T0TEAM'
     FROM generate_series(1, ${NAMES}::int) n`);
 }, 60_000);
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
-});
 
 test('takes less than a second', async () => {
   const portfolio = createPortfolioStore(database, 'T0TEAM');

@@ -1,27 +1,23 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import type { PriceStore } from '../../src/money/ports.ts';
 import { type Price, type PriceEdit, priceEdits } from '../../src/money/prices.ts';
-import { type Database, openDatabase } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/database.ts';
 import { createPriceStore } from '../../src/store/prices.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useTestDatabase } from '../support/database.ts';
 import { clearLog, teamEvents } from '../support/log.ts';
 import { confirmProposal, proposalsOf } from '../support/proposals.ts';
 
-let testDatabase: TestDatabase;
 let database: Database;
+useTestDatabase((opened) => {
+  database = opened;
+});
 let store: PriceStore;
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = openDatabase({ url: testDatabase.url });
   store = createPriceStore(database, 'T1');
 });
 beforeEach(async () => {
   await database.prisma.price.deleteMany();
   await clearLog(database);
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
 });
 
 const AT = new Date('2026-11-22T08:00:00Z');

@@ -1,19 +1,13 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { ProposalStore } from '../../src/approvals/proposals/ports.ts';
-import { type Database, openDatabase } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/database.ts';
 import { createProposalStore, purgeProposals } from '../../src/store/proposals.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useTestDatabase } from '../support/database.ts';
 import { confirmProposal } from '../support/proposals.ts';
 
-let testDatabase: TestDatabase;
 let database: Database;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = openDatabase({ url: testDatabase.url });
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
+useTestDatabase((opened) => {
+  database = opened;
 });
 
 const NOON = new Date('2026-11-23T12:00:00Z');

@@ -1,28 +1,24 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { SettingChange, SettingsStore } from '../../src/config/settings.ts';
-import { type Database, openDatabase } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/database.ts';
 import { createProposalStore } from '../../src/store/proposals.ts';
 import { createSettingsStore } from '../../src/store/settings.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useTestDatabase } from '../support/database.ts';
 import { clearLog, teamEvents } from '../support/log.ts';
 import { confirmProposal } from '../support/proposals.ts';
 
-let testDatabase: TestDatabase;
 let database: Database;
+useTestDatabase((opened) => {
+  database = opened;
+});
 let store: SettingsStore;
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = openDatabase({ url: testDatabase.url });
   store = createSettingsStore(database);
 });
 beforeEach(async () => {
   await database.prisma.setting.deleteMany();
   await clearLog(database);
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
 });
 
 const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + seconds * 1_000);

@@ -1,28 +1,22 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { formatDecimal } from '../../src/money/amount.ts';
 import { priceEdits } from '../../src/money/prices.ts';
 import { readPrices } from '../../src/money/read-prices.ts';
 import { calculateSpend } from '../../src/money/spend.ts';
 import { spendRows } from '../../src/slack/money/spend.view.ts';
-import { type Database, openDatabase } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/database.ts';
 import { createPriceStore } from '../../src/store/prices.ts';
 import { createSpendStore } from '../../src/store/spend.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useTestDatabase } from '../support/database.ts';
 
 /*
  * A year of orders against an independent spreadsheet: the sheet below uses no product code, has its own table of
  * prices and counts in cents, line by line.
  */
 
-let testDatabase: TestDatabase;
 let database: Database;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = openDatabase({ url: testDatabase.url });
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
+useTestDatabase((opened) => {
+  database = opened;
 });
 
 const PRICES = `zone,task,period,amount,valid_from,source

@@ -1,11 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { SpendStore } from '../../src/money/ports.ts';
-import { type Database, openDatabase } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/database.ts';
 import { createSpendStore } from '../../src/store/spend.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useTestDatabase } from '../support/database.ts';
 
-let testDatabase: TestDatabase;
 let database: Database;
+useTestDatabase((opened) => {
+  database = opened;
+});
 let store: SpendStore;
 
 const LIVE = 4;
@@ -68,8 +70,6 @@ async function order(
 }
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = openDatabase({ url: testDatabase.url });
   store = createSpendStore(database);
   await order('renew', LIVE, [
     { name: 'done.rest', state: 'SUCCEEDED' },
@@ -89,10 +89,6 @@ beforeAll(async () => {
     { name: 'demo-unknown.rest', state: 'UNKNOWN' },
   ]);
   await order('delete', LIVE, [{ name: 'free.rest', state: 'SUCCEEDED' }]);
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
 });
 
 test('purchases are exactly the names that succeeded on a live system in the period', async () => {

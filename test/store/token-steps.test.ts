@@ -1,26 +1,22 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import type { TokenSteps } from '../../src/accounts/account.ts';
-import { type Database, openDatabase } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/database.ts';
 import { createTokenStepStore } from '../../src/store/token-steps.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useTestDatabase } from '../support/database.ts';
 
 const STEP = 58_000_000;
 
-let testDatabase: TestDatabase;
 let database: Database;
+useTestDatabase((opened) => {
+  database = opened;
+});
 let steps: TokenSteps;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = openDatabase({ url: testDatabase.url });
   steps = createTokenStepStore(database);
 });
 beforeEach(async () => {
   await database.prisma.tokenStep.deleteMany();
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
 });
 
 test('one of several concurrent users of a step has it; the others learn which one was used', async () => {

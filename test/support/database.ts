@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { inject } from 'vitest';
+import { afterAll, beforeAll, inject } from 'vitest';
+import { type Database, openDatabase } from '../../src/store/database.ts';
 
 /** Created by the global setup: all migrations applied, no rows. */
 export const TEMPLATE_DATABASE = 'domain_steward_template';
@@ -26,6 +27,21 @@ export async function createTestDatabase(template: 'migrated' | 'empty' = 'migra
     url: url.href,
     drop: () => asAdmin(adminUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
   };
+}
+
+/** A migrated database for all tests of a file. */
+export function useTestDatabase(opened: (database: Database) => void): void {
+  let testDatabase: TestDatabase;
+  let database: Database;
+  beforeAll(async () => {
+    testDatabase = await createTestDatabase();
+    database = openDatabase({ url: testDatabase.url });
+    opened(database);
+  });
+  afterAll(async () => {
+    await database.close();
+    await testDatabase.drop();
+  });
 }
 
 async function asAdmin(url: string, sql: string): Promise<void> {
