@@ -103,7 +103,7 @@ describe('linking', () => {
     const wrong = password({ ...SANDBOX_ACCOUNTS.alice, password: 'wrong' });
     expect(await accounts.link('U0ALICE', wrong)).toMatchObject({
       kind: 'refused',
-      refusal: { code: 'not_accepted', said: { words: expect.stringMatching(/^E/) } },
+      refusal: { code: 'not_accepted', statement: { words: expect.stringMatching(/^E/) } },
     });
     for (const [kind, code] of [
       ['drop_before', 'no_clear_answer'],
