@@ -1,5 +1,5 @@
 import { DAY_MS } from '../lib/duration.ts';
-import { lookUpAtRegistry } from '../names/lookup.ts';
+import { lookUpAtRegistry, lookUpDnsFirst } from '../names/lookup.ts';
 import { timeLimit } from '../names/time-limit.ts';
 import type { Order } from '../orders/order.ts';
 import { calendarDay } from '../zones/calendar-day.ts';
@@ -46,7 +46,10 @@ export function createExpiry(context: ExpiryContext) {
   return {
     add: (...given: Tail<typeof list.addName>) => list.addName(context, ...given),
     async lookUp(added: list.AddedName, timeoutMs: number): Promise<list.WatchedOutcome> {
-      await lookUpRegistry(context, added.name, timeoutMs);
+      await Promise.all([
+        lookUpWatched(context, added.name, timeoutMs),
+        lookUpWatched(context, added.name, timeoutMs, lookUpDnsFirst),
+      ]);
       return list.readAdded(context, added);
     },
     /** @param names parsed, or a text known to be readable */
@@ -99,7 +102,7 @@ export function createExpiry(context: ExpiryContext) {
     async follow(order: Order, n: number): Promise<void> {
       const name = await followOrder(context, order, n);
       // Immediately, not after the many names of an earlier import.
-      if (name !== undefined) await lookUpRegistry(context, name);
+      if (name !== undefined) await lookUpWatched(context, name);
     },
   };
 }
@@ -112,11 +115,16 @@ async function timeZone({ settings }: ExpiryContext): Promise<string> {
 }
 
 /** Failures are logged: the name stays due. @param timeoutMs undefined: until the bot stops */
-async function lookUpRegistry(context: ExpiryContext, name: string, timeoutMs?: number): Promise<void> {
+async function lookUpWatched(
+  context: ExpiryContext,
+  name: string,
+  timeoutMs?: number,
+  lookUp: (...given: Parameters<typeof lookUpAtRegistry>) => Promise<unknown> = lookUpAtRegistry,
+): Promise<void> {
   const { signal, log } = context;
   const until = timeoutMs === undefined ? signal : timeLimit(signal, timeoutMs);
-  await lookUpAtRegistry(context, name, until).catch((err: unknown) => {
-    if (!until.aborted) log.error({ err, name }, 'looking up a name at its registry');
+  await lookUp(context, name, until).catch((err: unknown) => {
+    if (!until.aborted) log.error({ err, name }, 'looking up a watched name');
   });
 }
 

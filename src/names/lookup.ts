@@ -102,6 +102,18 @@ export async function lookUpAtRegistry(
   return results.registry;
 }
 
+/** Only if nothing is known of its DNS yet. Stored if the name is watched. @throws as {@link lookUpName} */
+export async function lookUpDnsFirst(
+  context: NamesContext,
+  name: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const known = await context.records.find(name);
+  if (known === undefined || known.history.a !== undefined) return;
+  const dns = await lookUpDns(context, known, context.now(), signal);
+  await saveLookups(context, known, { ...NO_RESULTS, dns });
+}
+
 async function askRegistry(
   context: NamesContext,
   known: NameRecord,
