@@ -16,6 +16,7 @@ import { type Bot, startBot } from '#src/app/bot.ts';
 import { PACE, type Seams } from '#src/app/seams.ts';
 import { readConfig } from '#src/config/environment.ts';
 import { createLog, type Log } from '#src/lib/log.ts';
+import { isOffered } from '#src/slack/capability.ts';
 import { COMMANDS } from '#src/slack/index.ts';
 import { BOT_SCOPES } from '#src/slack/outbound/scopes.ts';
 import { type DemoDns, startDemoDns } from './dns.ts';
@@ -40,6 +41,8 @@ export interface DemoOptions {
   readonly databaseUrl?: string;
   /** Whether to start like `npm run demo`: in a workspace with a history, with its own root and a webhook receiver. */
   readonly lived?: boolean;
+  /** Whether to start with Slack's tokens alone: without a domain service, approvers and reminder channel. */
+  readonly watchOnly?: boolean;
   /** A seed for sandbox responses in undocumented forms. */
   readonly rude?: number | undefined;
   /** Whether to use Socket Mode instead of HTTP. */
@@ -79,12 +82,15 @@ const ROOT_OWNER = 'U0ADA';
 /** Where the demo receives the bot's webhooks. */
 const WEBHOOK_PATH = '/webhooks';
 
+/** An empty setting isn't set. */
+const WATCH_ONLY = { SERVICE_JSON_URL: '', SERVICE_XML_URL: '', APPROVERS: '', REMINDER_CHANNEL: '' };
+
 /** The name of the guide's second path, which is in use. */
 const STOLEN = 'cafe.rest';
 
 /** Starts the demo. It connects only to this machine. */
 export async function startDemo(options: DemoOptions): Promise<Demo> {
-  const { lived = false, log = createLog('warn') } = options;
+  const { lived = false, watchOnly = false, log = createLog('warn') } = options;
   const stateFile = join(options.dataDir, 'workspace.json');
   const isNew = lived && !existsSync(stateFile);
   let aheadMs = isNew ? -HISTORY_DAYS * DAY_MS : 0;
@@ -95,7 +101,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
   });
   service.clock.setOffset(aheadMs);
   if (isNew) addHolidayNames(service);
-  if (lived) showRecords(service);
+  if (lived || watchOnly) showRecords(service);
   if (lived) showRecord(service, STOLEN);
   const dns = await startDemoDns(service, [SANDBOX_ACCOUNTS.alice.context], options.rude);
   let demo: Demo | undefined;
@@ -134,11 +140,9 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       ...options.seed,
     },
     stateFile,
-    commands: [...COMMANDS.values()].map(({ usage, summary }) => ({
-      command: '/domain',
-      usage_hint: usage,
-      description: summary,
-    })),
+    commands: [...COMMANDS.values()]
+      .filter((command) => isOffered(command, { hasService: !watchOnly }))
+      .map(({ usage, summary }) => ({ command: '/domain', usage_hint: usage, description: summary })),
     shortcuts: [{ name: 'Domain task…', callback_id: 'domain_here' }],
     ...(options.pageDir === undefined ? {} : { pageDir: options.pageDir }),
     // A command would be lost before the bot is ready.
@@ -241,6 +245,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
             ADMINS: 'U0ADA,U0BOB',
           }
         : {}),
+      ...(watchOnly ? WATCH_ONLY : {}),
       ...options.settings,
     });
     const started = await startBot(config, {

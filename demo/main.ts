@@ -9,7 +9,7 @@ import { pageDir } from './page-files.ts';
 
 /*
  * `npm run demo`: the bot with a sandbox of the domain service and a local workspace, in one process. No settings are
- * needed; `PORT`, `DATA_DIR` and `LOG_LEVEL` are used when set.
+ * needed; `PORT`, `DATA_DIR` and `LOG_LEVEL` are used when set. With `--watch` there is no domain service.
  */
 
 const environment = z.object({
@@ -29,14 +29,16 @@ async function main(): Promise<void> {
   const log = createLog(LOG_LEVEL);
   // A library's error must not end a running demo.
   process.on('unhandledRejection', (err) => log.error({ err }, 'unhandled rejection'));
+  const watchOnly = process.argv.includes('--watch');
   const stopRequested = new AbortController();
   const starting = start({
     signal: stopRequested.signal,
     port: PORT,
-    dataDir: join(resolve(DATA_DIR), 'demo'),
+    dataDir: join(resolve(DATA_DIR), watchOnly ? 'demo-watch' : 'demo'),
     log,
     pageDir,
-    lived: true,
+    lived: !watchOnly,
+    watchOnly,
   });
   // Installed before the start is complete, so that everything started until then is stopped.
   for (const name of ['SIGTERM', 'SIGINT'] as const) {
@@ -58,9 +60,13 @@ async function main(): Promise<void> {
     throw error;
   });
   process.stdout.write(
-    `\nDomain Steward, to try: open ${demo.url}\n\n  You are Alice. Type /domain link, then /domain renew cafe.rest 2 -- client paid.\n  Switch to Bob to approve. The page shows the way. Ctrl+C ends the demo and keeps what you did.\n  To start over, delete the folder demo in DATA_DIR (./data).\n\n`,
+    `\nDomain Steward, to try: open ${demo.url}${watchOnly ? '#as=U0ADA' : ''}\n\n${watchOnly ? WATCH_ONLY : WITH_SERVICE} The page shows the way. Ctrl+C ends the demo and keeps what you did.\n  To start over, delete the folder ${watchOnly ? 'demo-watch' : 'demo'} in DATA_DIR (./data).\n\n`,
   );
 }
+
+const WITH_SERVICE =
+  '  You are Alice. Type /domain link, then /domain renew cafe.rest 2 -- client paid.\n  Switch to Bob to approve.';
+const WATCH_ONLY = '  You are Ada. Type /domain watch cafe.rest olive.rest pantry.rest.\n ';
 
 /** Starts the demo. The database is created while everything else is loaded. */
 async function start(options: DemoOptions & { readonly log: Log }): Promise<Pick<Demo, 'url' | 'stop'>> {

@@ -2,10 +2,10 @@ import { CloseIcon, type FormHelp, postJson, useChat } from '@domain-steward/sla
 import { useState } from 'preact/hooks';
 import type { Hints } from '../host.ts';
 import { hintsFor } from './form-hints.ts';
-import { PATHS } from './paths/all.ts';
 import type { Deed, GuidedPath, Progress } from './paths/path.ts';
 
 interface GuideProps {
+  paths: readonly GuidedPath[];
   path: GuidedPath;
   progress: Progress;
   /** Switches to another path. */
@@ -14,12 +14,12 @@ interface GuideProps {
 }
 
 /** The guided paths: the next step of the current one, and the choice of another. */
-export function Guide({ path, progress, choose, close }: GuideProps) {
+export function Guide({ paths, path, progress, choose, close }: GuideProps) {
   const { users, channels, target } = useChat();
   const { steps, current } = progress;
   const person = target?.kind === 'person' ? users.get(target.user)?.real_name : undefined;
   const channel = target?.kind === 'channel' ? channels.get(target.channel)?.name : undefined;
-  const following = PATHS[PATHS.indexOf(path) + 1];
+  const following = paths[paths.indexOf(path) + 1];
   return (
     <section class="guide" aria-label="Guided path">
       <select
@@ -27,7 +27,7 @@ export function Guide({ path, progress, choose, close }: GuideProps) {
         value={path.title}
         onChange={({ currentTarget }) => choose(currentTarget.value)}
       >
-        {PATHS.map(({ title }) => (
+        {paths.map(({ title }) => (
           <option key={title} value={title} selected={title === path.title}>
             {title}
           </option>

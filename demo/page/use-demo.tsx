@@ -16,8 +16,7 @@ import type {
   WebhooksAnswer,
 } from '../host.ts';
 import { Guide, SandboxHints } from './guide.tsx';
-import { PATHS } from './paths/all.ts';
-import { firstVisit } from './paths/first-visit.ts';
+import { pathsOf } from './paths/all.ts';
 import { type PanelName, progressOf } from './paths/path.ts';
 import { mergeRequests, requestsReadFrom } from './requests.ts';
 import { isLookup, RequestsPanel } from './requests-panel.tsx';
@@ -41,7 +40,8 @@ export function useDemo({ snapshot, place, listen }: Situation): HostParts {
   const [guide, changeGuide] = useStored('demo.guide', NEW_GUIDE);
   const closeGuide = (closed: boolean): void => changeGuide((before) => ({ ...before, closed }));
 
-  const path = PATHS.find(({ title }) => title === guide.path) ?? firstVisit;
+  const paths = pathsOf(snapshot);
+  const path = paths.find(({ title }) => title === guide.path) ?? paths[0];
   const situation = { snapshot, place, requests, ceremonies, panel, seen: guide.seen };
   const progress = progressOf(path, situation);
   const news = path.seenNow(situation).filter((seen) => seen !== undefined && !guide.seen.includes(seen));
@@ -85,6 +85,7 @@ export function useDemo({ snapshot, place, listen }: Situation): HostParts {
     ),
     notice: !guide.closed && (
       <Guide
+        paths={paths}
         path={path}
         progress={progress}
         choose={(title) => changeGuide((before) => ({ ...before, path: title }))}

@@ -16,7 +16,7 @@ export interface PageDemo extends Demo {
  * @param options `settings` override those of the demo; `lived` starts with the history of `npm run demo`
  */
 export async function startPageDemo(
-  options: Pick<DemoOptions, 'settings' | 'lived'> = {},
+  options: Pick<DemoOptions, 'settings' | 'lived' | 'watchOnly'> = {},
 ): Promise<PageDemo> {
   const database = await createTestDatabase();
   const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-page-'));

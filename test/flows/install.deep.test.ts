@@ -46,6 +46,7 @@ const SHOWN: Readonly<Record<string, 'the walk' | 'CI' | ((command: string) => u
   // .ci/run begins with it on a clean clone; the demo's start has its own test.
   'npm ci': 'CI',
   'npm ci && npm run demo': 'CI',
+  'npm run demo -- --watch': 'CI',
   'npm test': 'CI',
   'npm run manifest -- --socket': (command) => expect(sh(command)).toContain('socket_mode_enabled: true'),
   'npm run manifest -- --url https://steward.example.com': (command) =>

@@ -1,14 +1,12 @@
-import type { Message, Snapshot } from '@domain-steward/slack-workspace/protocol';
+import type { Message } from '@domain-steward/slack-workspace/protocol';
 import {
   as,
   at,
   ENDED,
   type GuidedPath,
-  hasAction,
+  latestDigest,
   latestOrder,
-  messagesOf,
   type NextTarget,
-  newest,
   PEOPLE,
   type Situation,
   stateOf,
@@ -24,18 +22,6 @@ const NAME = 'cafe.rest';
 
 /** The card of the renewal, unless it was denied, cancelled or expired. */
 const renewal = ({ snapshot }: Situation) => latestOrder(snapshot, 'renew', NAME);
-
-/** The newest message with buttons of the expiry reminders. */
-function latestDigest(snapshot: Snapshot): Message | undefined {
-  return newest(
-    messagesOf(snapshot).filter(
-      (message) =>
-        message.thread_ts === undefined &&
-        message.ephemeral_to === undefined &&
-        hasAction(message, 'reminder_'),
-    ),
-  );
-}
 
 function isLinked({ requests }: Situation): boolean {
   return requests.some(

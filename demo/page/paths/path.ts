@@ -138,3 +138,15 @@ export function hasAction({ blocks }: Pick<Message, 'blocks'>, actionId: string)
     elements(block).some((element) => textOf(element, 'action_id')?.startsWith(actionId) === true),
   );
 }
+
+/** The newest message with buttons of the expiry reminders. */
+export function latestDigest(snapshot: Snapshot): Message | undefined {
+  return newest(
+    messagesOf(snapshot).filter(
+      (message) =>
+        message.thread_ts === undefined &&
+        message.ephemeral_to === undefined &&
+        hasAction(message, 'reminder_'),
+    ),
+  );
+}
