@@ -30,7 +30,8 @@ export async function answeredAfter(
   const before = person.ephemerals().length;
   await act();
   // The response to an earlier action may come only now, if its card takes long.
-  const isLate = ({ text }: Message) => /Its card follows\.$|Looking up \d+ names?\./.test(text ?? '');
+  const isLate = ({ text }: Message) =>
+    /Its card follows\.$|Looking up \d+ names?\.|^This takes longer than usual\./.test(text ?? '');
   return workspace.waitFor(
     () =>
       person
