@@ -158,7 +158,7 @@ function readLines(text: string): readonly Line[] {
 const BRACKETED = /^(?:[a-z]\.? +)?\[(?<label>[^[\]]{1,60})\]\s*(?<value>.*)$/i;
 const SEPARATED = /^(?:\*\* *)?(?<label>[^:\t]{1,80}?)[\s.]*[:\t][\s.]*(?<value>.*)$/;
 const LOOSE_LABEL =
-  /^(?<label>record (?:expires|created)(?: on)?|expires on|valid-date|domain (?:expires|registered))[ .]+(?<value>(?!on\b)[^\s.:].*)$/i;
+  /^(?<label>record (?:expires|created)(?: on)?|expires +on|valid-date|domain (?:expires|registered))[ .]+(?<value>(?!on\b)[^\s.:].*)$/i;
 
 function readLine(line: string): Line | undefined {
   const loose = LOOSE_LABEL.exec(line)?.groups;

@@ -15,9 +15,9 @@ export interface WhoisZone {
 /** Numeric dates are day first. A zone in doubt is left out: a wrong day is worse than none. */
 const DAY_FIRST = [
   // Registries that run FRED: 03.01.2027.
-  ...['cz', 'fo', 'tz', 'cr', 'mk'],
+  ...['cz', 'fo', 'tz', 'cr', 'mk', 'ao', 'ls', 'mw'],
   ...['fr', 're', 'pm', 'tf', 'wf', 'yt'],
-  ...['hk', 'xn--j6w193g', 'rs', 'xn--90a3ac', 'fi', 'ax', 'im', 'bg', 'xn--90ae'],
+  ...['pt', 'tn', 'hk', 'xn--j6w193g', 'rs', 'xn--90a3ac', 'fi', 'ax', 'im', 'bg', 'xn--90ae'],
 ];
 const ENDS_AT_RENEWAL: WhoisZone = { expiryLabels: ['renewal', 'renewal date'] };
 const CONNECTED_UNTIL = { label: 'state', pattern: /^connected \(([^()]+)\)$/i };
@@ -29,6 +29,9 @@ const ZONES: Readonly<Record<string, WhoisZone>> = {
   il: { order: 'day_first', expiryLabels: ['validity'] },
   pl: ENDS_AT_RENEWAL,
   ie: ENDS_AT_RENEWAL,
+  za: ENDS_AT_RENEWAL,
+  'ac.uk': ENDS_AT_RENEWAL,
+  'gov.uk': ENDS_AT_RENEWAL,
   ca: { expiryLabels: ['date renewal'] },
   bo: { expiryLabels: ['fecha de corte'] },
   sk: { expiryLabels: ['valid date'] },

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
+import { z } from 'zod';
 import { createWhoisClient } from '../../../src/registry/whois/client.ts';
 import { type RunningWhois, startWhois } from '../../support/whois-server.ts';
 
@@ -43,6 +46,24 @@ test.each([
   ['answers for another name', () => 'Domain: other.hk\nExpiry Date: 03-04-2027', 'other_name'],
 ])('a server that %s gives no date', async (_, answer, kind) => {
   expect((await ask(answer)).answer).toEqual({ kind });
+});
+
+test.each([
+  ['refuses the connection', undefined],
+  ['resets it', (socket: Socket) => socket.resetAndDestroy()],
+])('a server that %s is unreachable', async (_, accept) => {
+  const server = createServer(accept);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = z.object({ port: z.number() }).parse(server.address());
+  if (accept === undefined) server.close();
+  const client = createWhoisClient({
+    servers: new Map([['hk', { host: '127.0.0.1', port }]]),
+    now: () => new Date('2026-11-27T12:00:00Z'),
+    spacingMs: 0,
+  });
+  expect(await client.fetchRecord('cafe.hk', NEVER)).toEqual({ kind: 'unreachable' });
+  server.close();
 });
 
 test('a long notice after the record is cut off, and Latin-1 is read', async () => {
