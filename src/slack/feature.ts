@@ -98,7 +98,7 @@ export interface Command {
 }
 
 /** Overrides of the declared form. */
-type Rendered = Partial<Pick<FormView, 'form' | 'origin' | 'values' | 'intro'>>;
+export type Rendered = Partial<Pick<FormView, 'form' | 'origin' | 'values' | 'intro'>>;
 
 export interface FormFeature<Name extends string = string> {
   readonly form: Form<Name>;

@@ -480,6 +480,20 @@ describe('several places', () => {
       expect(rig.poster.questions).toHaveLength(1);
     });
 
+    test('get more than 20 names in its thread', async () => {
+      for (let index = 0; index < 43; index += 1) {
+        await rig.watch(`many${index}.rest`, 20);
+        await rig.set(`many${index}.rest`, { owner: 'U0ADA' });
+      }
+      await rig.digest();
+      expect(places()).toHaveLength(45);
+      const sizes = rig.poster.questions.map(
+        ({ questions, reminders }) => questions.length + reminders.length,
+      );
+      expect(sizes).toEqual([20, 20, 5]);
+      expect(rig.poster.questions.map(({ open }) => open)).toEqual([44, 44, 44]);
+    });
+
     test.each([0, 1])('get it once if the process dies %i posts later', async (dies) => {
       await rig.watch('last.rest', 1);
       await rig.set('last.rest', { owner: 'U0ADA' });

@@ -163,6 +163,17 @@ describe('the question to an owner', () => {
     expect((await auditLog(t.workspace)).csv).toContain('you run the shop');
   });
 
+  test('isn’t answered by a person who has left, and stays open when they come back', async () => {
+    const question = await asked('D0CAROL');
+    await t.workspace.changePerson('U0CAROL', { is_restricted: true });
+    await until('the mark is there', async () => (await told('name silent.rest')).includes('has left'));
+    expect(await said(t.carol, question, 'owner_keep', 'silent.rest')).not.toContain('you keep');
+    await t.workspace.changePerson('U0CAROL', { is_restricted: false });
+    await until('the mark is gone', async () =>
+      (await told('name silent.rest')).includes('<@U0CAROL>: no answer yet'),
+    );
+  });
+
   test('is repeated in the reminder channel at the next threshold, and not to the owner', async () => {
     await t.demo.moveTime(4 * DAY_MS);
     const digest = await t.workspace.waitFor(

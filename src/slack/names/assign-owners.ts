@@ -3,7 +3,7 @@ import { EVERY_NAME } from '../../names/filter.ts';
 import { countNames, NONE } from '../../names/portfolio.ts';
 import { displayName } from '../../zones/names.ts';
 import type { SlackContext } from '../context.ts';
-import { type ActionCall, type Feature, type FormFeature, formOrigin } from '../feature.ts';
+import { type ActionCall, type Feature, type FormFeature, formOrigin, type Rendered } from '../feature.ts';
 import { LIMITS, section, textMessage } from '../kit/blocks.ts';
 import { field, fieldsOf, readForm } from '../kit/form.ts';
 import { openForm } from '../open-form.ts';
@@ -18,6 +18,11 @@ import { onlyFirstText, ownersIssueText } from './portfolio.view.ts';
 /** All names without an owner. */
 const ALL = 'all';
 
+interface OwnerlessNames {
+  readonly names: readonly string[];
+  readonly total: number;
+}
+
 /**
  * Names that need an owner, soonest to expire first, as many as a menu takes. @param subject the person who left, or
  * all
@@ -25,7 +30,7 @@ const ALL = 'all';
 export async function ownerlessNames(
   { portfolio, now }: SlackContext,
   subject: string,
-): Promise<{ readonly names: readonly string[]; readonly total: number }> {
+): Promise<OwnerlessNames> {
   const owners = subject === ALL ? [NONE, 'left'] : [subject];
   const query = { filter: EVERY_NAME, owners, now: now(), cursor: undefined, isBackward: false };
   const [rows, zones] = await Promise.all([
@@ -44,20 +49,21 @@ const assigning = z.object({
 const [namesField, ...fields] = fieldsOf(assigning);
 const declared = { name: 'owners', title: 'Assign an owner', submit: 'Save', fields } as const;
 
+function rendered({ names, total }: OwnerlessNames): Rendered {
+  const options = names
+    .filter((name) => name.length <= LIMITS.optionValue)
+    .map((name) => ({ value: name, text: displayName(name) }));
+  const intro = total > options.length ? [section(onlyFirstText(options.length, total))] : [];
+  return {
+    form: { ...declared, fields: [...(namesField ? [{ ...namesField, options }] : []), ...fields] },
+    intro,
+  };
+}
+
 const ownersForm: FormFeature<'owners'> = {
   form: declared,
 
-  async render(call, { subject = ALL }) {
-    const { names, total } = await ownerlessNames(call.context, subject);
-    const options = names
-      .filter((name) => name.length <= LIMITS.optionValue)
-      .map((name) => ({ value: name, text: displayName(name) }));
-    const intro = total > options.length ? [section(onlyFirstText(options.length, total))] : [];
-    return {
-      form: { ...declared, fields: [...(namesField ? [{ ...namesField, options }] : []), ...fields] },
-      intro,
-    };
-  },
+  render: async ({ context }, { subject = ALL }) => rendered(await ownerlessNames(context, subject)),
 
   async submit(call) {
     const read = readForm(assigning, call.values);
@@ -76,9 +82,10 @@ const ownersForm: FormFeature<'owners'> = {
 };
 
 async function openOwners(call: ActionCall): Promise<void> {
-  const { names } = await ownerlessNames(call.context, call.value);
-  if (names.length === 0) return call.respond(EVERY_NAME_OWNED);
-  await openForm(call, ownersForm, formOrigin(call, call.value));
+  const found = await ownerlessNames(call.context, call.value);
+  if (found.names.length === 0) return call.respond(EVERY_NAME_OWNED);
+  const form = { ...ownersForm, render: () => rendered(found) };
+  await openForm(call, form, formOrigin(call, call.value));
 }
 
 export const assignOwners = {
