@@ -1,5 +1,5 @@
 import { DAY_MS } from '../lib/duration.ts';
-import { isTransferLock } from '../registry/rdap/status.ts';
+import { isTransferLock, registryLocksIn } from '../registry/rdap/status.ts';
 import { type DelegationFaultCode, findFaults, HEALTH_FACTS } from './delegation-health.ts';
 import { type FactName, type FactValue, partOf } from './facts.ts';
 import type { KnownFact, NameHistory } from './history.ts';
@@ -287,6 +287,11 @@ function delegationFindings(history: NameHistory): Found[] {
   // Implied by `all_lame`.
   if (found.has('all_lame')) found.delete('lame');
   return [...found].map(([code, about]) => ({ code, about }));
+}
+
+/** Operations that the registry itself has locked. */
+export function registryLocks(history: NameHistory): readonly string[] {
+  return registryLocksIn(currentOf(history, 'statuses') ?? []);
 }
 
 function lockFindings(history: NameHistory): Found[] {

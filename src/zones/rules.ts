@@ -53,6 +53,16 @@ export function checkRegistrable(name: DomainName): ZoneIssue[] {
   return [{ code: 'below_registered_name', name: name.unicode, registered }, ...issues];
 }
 
+/** These aren't bound by ICANN's rules for registrants. */
+const OTHER_ZONES: ReadonlySet<string> = new Set(['arpa', 'edu', 'gov', 'int', 'mil']);
+
+/** Country codes have two letters. A zone in another script counts as a country's. */
+export function isGenericZone(name: string): boolean {
+  const { publicSuffix, isIcann } = parse(name, { allowPrivateDomains: true });
+  const zone = publicSuffix?.split('.').at(-1) ?? '';
+  return isIcann === true && zone.length > 2 && !zone.startsWith('xn--') && !OTHER_ZONES.has(zone);
+}
+
 /** @param hosts host names as typed or in ASCII. */
 export function checkNameServers(zone: ZoneProfile, hosts: readonly string[]): ZoneIssue[] {
   const issues: ZoneIssue[] = [];

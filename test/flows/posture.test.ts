@@ -39,6 +39,12 @@ beforeAll(async () => {
   });
 }, 40_000);
 
+test('locks set by the registry are shown', async () => {
+  const statuses = ['server transfer prohibited', 'server update prohibited', 'server delete prohibited'];
+  t.service.registry.show('bar.rest', { statuses });
+  expect(await told('name bar.rest')).toContain('*Registry lock* transfers, changes, deletion\n');
+});
+
 test('each name that lacks something has a line with what to do', async () => {
   const text = await told('posture');
   expect(text).toContain('0 of 2 names are fine');

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { isSameValue } from '../../src/names/facts.ts';
 import { readRegistryAnswer } from '../../src/names/registry-record.ts';
-import { isLock, isStillLocked, isTransferLock, statusOf } from '../../src/registry/rdap/status.ts';
+import {
+  isLock,
+  isStillLocked,
+  isTransferLock,
+  registryLocksIn,
+  statusOf,
+} from '../../src/registry/rdap/status.ts';
 import { REGISTRY_SHAPES } from '../support/registry-shapes.ts';
 
 const AT = new Date('2026-11-22T00:00:00Z');
@@ -52,6 +58,14 @@ describe('a lock', () => {
     ...['REGISTRAR_LOCK', 'registry lock', 'https://icann.org/epp#serverTransferProhibited'],
   ])('%s prevents a transfer', (status) => {
     expect(isTransferLock(statusOf(status))).toBe(true);
+  });
+
+  test('locks of the registry aren’t those of the registrar', () => {
+    const statuses = ['serverDeleteProhibited', 'clientTransferProhibited', 'server update prohibited'];
+    expect(registryLocksIn([...statuses, 'server hold', 'server renew prohibited'].map(statusOf))).toEqual([
+      'delete',
+      'update',
+    ]);
   });
 
   test.each(['update prohibited', 'server delete prohibited', 'clientUpdateProhibited'])(

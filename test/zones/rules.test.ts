@@ -9,6 +9,7 @@ import {
   checkPeriod,
   checkRegistrable,
   documentedZones,
+  isGenericZone,
   zoneFor,
 } from '../../src/zones/rules.ts';
 import fc from '../support/properties.ts';
@@ -160,4 +161,17 @@ test('any list of servers gets sentences as an answer', () => {
         expect(zoneIssueText(issue)).toMatch(/\. [A-Z].*\.$|^(Nameserver: )?Enter/);
     }),
   );
+});
+
+test.each([
+  ['cafe.rest', true],
+  ['cafe.com', true],
+  ['cafe.co.uk', false],
+  ['cafe.de', false],
+  ['cafe.uk.com', false],
+  ['agency.gov', false],
+  ['cafe.xn--p1ai', false],
+  ['cafe.unheard-of', false],
+])('%s is in a generic zone: %s', (name, isGeneric) => {
+  expect(isGenericZone(name)).toBe(isGeneric);
 });

@@ -49,6 +49,13 @@ export function isTransferLock(status: string): boolean {
   return ['transfer', 'all'].includes(lockedBy(status) ?? '');
 }
 
+/** Operations locked by the registry: `transfer`, `update` or `delete`. */
+export function registryLocksIn(statuses: readonly string[]): string[] {
+  return statuses
+    .filter((status) => status.startsWith('server '))
+    .flatMap((status) => lockedBy(status) ?? []);
+}
+
 /** Also when spelled without the side that set it. */
 export function isStillLocked(lock: string, statuses: readonly string[]): boolean {
   const hasSide = (status: string) => /^(?:client|server) /.test(status);

@@ -16,7 +16,7 @@ import { type ListedIncident, rulesOutRenewal } from '../../names/incident.ts';
 import type { KnownName } from '../../names/names.ts';
 import type { NameDetails } from '../../names/portfolio.ts';
 import { endOf, ownerAnswer } from '../../names/portfolio.ts';
-import type { Judgement } from '../../names/posture.ts';
+import { type Judgement, registryLocks } from '../../names/posture.ts';
 import { type PastChange, pastChanges } from '../../names/timeline.ts';
 import { isIncidentOrderId, REQUESTED_BY_ZONE } from '../../names/unexplained-changes.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
@@ -256,11 +256,20 @@ function registryPairs(known: KnownName, whois: WhoisSighting | undefined): Fact
   return [
     addWhois(pair('registrar'), whois?.registrar && quote(whois.registrar)),
     pair('statuses'),
+    ['Registry lock', registryLockText(known)],
     ['Nameservers', nameserversText(known)],
     ['DNSSEC', dnssecText(known)],
     addWhois(pair('registered_at'), whois?.registeredAt && day(whois.registeredAt)),
     pair('deleted_at', 'Deleted'),
   ];
+}
+
+/** `transfers, changes, deletion` */
+function registryLockText(known: KnownName): string | undefined {
+  const locked = registryLocks(known.history);
+  const words = { transfer: 'transfers', update: 'changes', delete: 'deletion' };
+  const shown = Object.entries(words).flatMap(([what, word]) => (locked.includes(what) ? [word] : []));
+  return shown.length === 0 ? undefined : shown.join(', ');
 }
 
 /** WHOIS fills gaps of the record. */
@@ -341,9 +350,9 @@ function unseenLines(known: KnownName): string[] {
   );
 }
 
-/** Changes seen in only one lookup. The next lookup must confirm them. */
+/** Changes seen in only one lookup. The next lookup must confirm them. Signatures change daily. */
 function suspectedLines(known: KnownName): string[] {
-  const suspected = FACT_NAMES.flatMap((fact) => {
+  const suspected = FACT_NAMES.filter((fact) => fact !== 'signatures').flatMap((fact) => {
     const { current, candidate } = known.history[fact] ?? {};
     if (current === undefined || candidate === undefined) return [];
     return [`• ${moment(candidate.firstSeen)}: ${formatChange(fact, current.value, candidate.value)}`];

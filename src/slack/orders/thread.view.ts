@@ -4,6 +4,7 @@ import { groupBy, present } from '../../lib/collections.ts';
 import { accountOwner, EVIDENCE, type Order, type OrderItem } from '../../orders/order.ts';
 import type { AnyOrderLogEntry, OrderLogEntry } from '../../orders/order-events.ts';
 import { findTask } from '../../orders/tasks.ts';
+import { isGenericZone } from '../../zones/rules.ts';
 import {
   approverName,
   countedApprovers,
@@ -491,6 +492,18 @@ function isLost({ result }: OrderItem): boolean {
   return result?.summary.code === 'sending_lost';
 }
 
+const REGISTRANT_TASKS: ReadonlySet<Order['task']> = new Set(['create', 'transfer', 'owner-change']);
+
+/** Generic zones verify their registrants (ICANN, Registrar Accreditation Agreement, Whois Accuracy Program). */
+function registrantNote({ task, items }: Order): string | false {
+  const isAsked = ({ name, state }: OrderItem) => state === 'SUCCEEDED' && isGenericZone(name);
+  return (
+    REGISTRANT_TASKS.has(task) &&
+    items.some(isAsked) &&
+    'The registrant may get a confirmation email. Many registries suspend a name that isn’t confirmed within 15 days.'
+  );
+}
+
 /** Key facts of a result, most important first. */
 function keyFacts(order: Order, approvers: readonly string[]): string[] {
   const [item, ...others] = order.items;
@@ -498,13 +511,16 @@ function keyFacts(order: Order, approvers: readonly string[]): string[] {
     const file = order.bulk === undefined ? [] : [`${tallyText(order)}: see each row in the file`];
     const most = order.items.some(isLost) ? MOST_LINES.alarm : FOLLOWING_LINES;
     const groups = groupLines(order, SHOWN_NAMES).map((line) => cutToLines(line, most));
-    return order.state === 'UNKNOWN' ? [settleText(order, approvers), ...groups] : [...groups, ...file];
+    return order.state === 'UNKNOWN'
+      ? [settleText(order, approvers), ...groups]
+      : present([registrantNote(order), ...groups, ...file]);
   }
   const [first, ...more] = resultText(item);
   const isUnknown = order.state === 'UNKNOWN';
   const rest = [...more, ...otherObjectLines(item)].map((line) => cutToLines(line, FOLLOWING_LINES));
   return present([
     ...nextSteps(order, item).map(capitalized),
+    registrantNote(order),
     // The bot's own sentence stays whole, since it says what to do. The card has all facts of an unknown outcome.
     (isUnknown && item.result && doubtText(item.result.summary)) || first,
     ...(isLost(item) ? rest : []),

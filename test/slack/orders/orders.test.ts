@@ -219,6 +219,19 @@ describe('a reply', () => {
     expect(rendered(reply)).toMatchSnapshot();
   });
 
+  it.each([
+    ['create', 'cafe.rest', true],
+    ['transfer', 'cafe.com', true],
+    ['owner-change', 'cafe.com', true],
+    ['create', 'cafe.de', false],
+    ['renew', 'cafe.com', false],
+  ] as const)('of %s for %s mentions the registrant’s confirmation: %s', (task, name, isSaid) => {
+    const done = sampleOrder('SUCCEEDED', { task, input: { names: [name] } }, [name]);
+    const reply = orderReply(done, happening('finished', 'SUCCEEDED'), APPROVERS);
+    if (reply === undefined) throw new Error('nothing is said');
+    expect(rendered(reply).includes('isn’t confirmed within 15 days.')).toBe(isSaid);
+  });
+
   it('doesn’t repeat the outcome of an order that a person settled', () => {
     const [item] = sampleOrder('SUCCEEDED').items;
     if (item === undefined) throw new Error('the sample has no item');
