@@ -11,7 +11,7 @@ import { useTestDatabase } from '../support/database.ts';
 
 const NOW = new Date('2027-06-15T09:00:00Z');
 const NAMES = 20_000;
-const RUNS = 5;
+const RUNS = 20;
 let database: Database;
 useTestDatabase((opened) => {
   database = opened;
@@ -33,15 +33,44 @@ beforeAll(async () => {
     FROM generate_series(1, ${NAMES}::int) n`);
 }, 60_000);
 
-test('takes less than a second', async () => {
+/** Expected findings, worst first. */
+function findingsOf(n: number): string[] {
+  const isSoon = 5 * n <= 30 * 24 * 60;
+  return [...(isSoon ? ['expires_soon'] : []), 'unlocked', 'no_owner', 'unsigned', 'no_caa', 'no_spf'];
+}
+
+function p95(all: readonly number[]): number {
+  return all.toSorted((a, b) => a - b)[Math.ceil(all.length * 0.95) - 1] ?? Number.POSITIVE_INFINITY;
+}
+
+/** How long a fixed calculation takes. */
+function calculation(): number {
+  const begin = performance.now();
+  for (let n = 0; n < 20; n += 1)
+    JSON.parse(JSON.stringify(Array.from({ length: 5_000 }, (_, i) => ({ i }))));
+  return performance.now() - begin;
+}
+
+test('takes less than a second (p95)', async () => {
   const portfolio = createPortfolioStore(database, 'T0TEAM');
-  const took: number[] = [];
+  const [took, calculations]: [number[], number[]] = [[], []];
   for (let run = 0; run < RUNS; run += 1) {
+    calculations.push(calculation());
     const begin = performance.now();
     const names = await portfolio.judged({ filter: EVERY_NAME, owners: [], now: NOW });
-    expect(summarize(names, NOW).counts).toMatchObject({ warning: NAMES });
+    const summary = summarize(names, NOW);
     took.push(performance.now() - begin);
+    expect(summary.counts).toEqual({ danger: 0, warning: NAMES, unchecked: 0, fine: 0 });
+    if (run === 0) {
+      const wrong = summary.names.filter(
+        ({ name, findings }) =>
+          findings.map(({ code }) => code).join() !== findingsOf(Number(/\d+/.exec(name))).join(),
+      );
+      expect(wrong).toEqual([]);
+    }
   }
-  // Other work on the machine only makes it slower.
-  expect(Math.min(...took), took.map(Math.round).join(' ')).toBeLessThan(1_000);
+  // On a busy machine, a fixed calculation is slower too: the limit grows by the same ratio.
+  const slowdown = p95(calculations) / Math.min(...calculations);
+  const said = `slowdown ${slowdown.toFixed(1)}, ms: ${took.map(Math.round).join(' ')}`;
+  expect(p95(took), said).toBeLessThan(1_000 * slowdown);
 });
