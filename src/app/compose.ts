@@ -51,6 +51,7 @@ import type { Connected, Contexts, Site } from './site.ts';
 
 /** Builds the contexts from top to bottom. Nothing runs yet. */
 
+/** Each reads up to two certificates. */
 const OBSERVED_AT_ONCE = 8;
 const USER_AGENT = 'domain-steward (expiry watch list)';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
-import { createServer } from 'node:tls';
+import { createServer, type TlsOptions } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
 import { factValue, seen } from '../../src/names/facts.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
@@ -237,6 +237,37 @@ describe('a certificate', () => {
     expect(fact).toEqual(
       seen(['2120-01-01T00:00:00.000Z', 'issuer:Test authority of the client tests', 'mismatch:localhost']),
     );
+  });
+
+  async function seenAt(name: string, options: TlsOptions) {
+    const server = createServer(options, (socket) => socket.on('error', () => socket.destroy()));
+    const port = await listen(server);
+    return readCertificate(name, ['127.0.0.1'], { mayConnect: () => true, port });
+  }
+
+  test.each([
+    ['for 2,000 names', 'many-names', 'n1999.example', ['2120-01-01T00:00:00.000Z', 'issuer:n1.example']],
+    [
+      'for 2,000 other names',
+      'many-names',
+      'cafe.rest',
+      ['2120-01-01T00:00:00.000Z', 'issuer:n1.example', 'mismatch:n1.example n2.example n3.example'],
+    ],
+    ['that ended in 1970', 'ended-1970', 'cafe.rest', ['1970-01-01T00:00:00.000Z', 'issuer:cafe.rest']],
+    ['that ends in 9999', 'ends-9999', 'cafe.rest', ['9999-12-31T23:59:59.000Z', 'issuer:cafe.rest']],
+    [
+      'of a server whose clock is a day ahead',
+      'begins-2026-11-23',
+      'cafe.rest',
+      ['2027-01-23T00:00:00.000Z', 'issuer:cafe.rest'],
+    ],
+  ])('%s is read', async (_case, file, name, value) => {
+    const options = { key: read('tls-test-key.pem'), cert: read(`tls-test-${file}.pem`) };
+    expect(await seenAt(name, options)).toEqual(seen(value));
+  });
+
+  test('is unseen if the server offers none', async () => {
+    expect(await seenAt('cafe.rest', {})).toEqual({ state: 'unseen', reason: 'no_tls' });
   });
 
   test('is unseen without TLS, and without a response', async () => {
