@@ -201,7 +201,7 @@ describe('a mandate', () => {
     const day = await dayOf('guest-a.rest');
     expect(textOf(day)).toMatch(/3 names will be renewed by mandate/);
     expect(textOf(day)).toMatch(
-      /\*guest-a\.rest\* · expires .* · a mandate renews it on \d+ \w+ \d+, about 18\.00 EUR; tell me if you don’t need it anymore/,
+      /\*guest-a\.rest\* · expires .* · a mandate renews it on \d+ \w+ \d+, about €18\.00; tell me if you don’t need it anymore/,
     );
     expect(buttonsOf(day).filter((button) => button === 'order_stop')).toHaveLength(3);
     expect(buttonsOf(day)).toContain('mandate_stop_all');
