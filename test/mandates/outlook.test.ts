@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { DAY_MS } from '../../src/lib/duration.ts';
 import { loadOutlook } from '../../src/mandates/overview.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
 import { type Rig, startRig } from '../orders/rig.ts';
@@ -35,6 +36,9 @@ test('a mandate renews the names it has acted or will act for, on the announced 
   const after = await outlook('soon.rest', 'later.rest', 'other.example');
   expect(after).toEqual(before);
   expect(after.renewals.get('soon.rest')).toEqual(order.sendAfter);
+  rig.pass(3 * DAY_MS);
+  const late = await outlook('soon.rest');
+  expect(late.renewals.get('soon.rest'), 'an order that is past its time is sent next').toEqual(rig.now);
 });
 
 test('blocked or stopped names are left to people', async () => {

@@ -187,7 +187,9 @@ describe('what an order costs', () => {
 describe('an order that exceeds a budget', () => {
   test('waits after its approval, shows the excess, and is sent when an admin who is no approver agrees', async () => {
     await m.addBudget(1_500);
-    const { id } = await renewal('cafe.rest', 'bar.rest');
+    const { id, approvalsRequired } = await renewal('cafe.rest', 'bar.rest');
+    expect(approvalsRequired, 'the excess replaces no approval').toBe(1);
+    expect(await lastExcess(id)).toBeUndefined();
     expect((await approve(id)).ok).toBe(true);
     expect(await stateOf(id)).toBe('PENDING');
     expect(await lastExcess(id)).toEqual({

@@ -83,6 +83,7 @@ describe('after a registry lookup', () => {
       afterLookup(dates, expiresAt, more).expiry?.at;
     const ended = new Date('2027-06-01T10:00:00Z');
     expect(end(known, addYears(ended, 1), grace)).toEqual(ended);
+    expect(end(known, addYears(NOW, 1), grace), 'at the moment of the expiry').toEqual(NOW);
     expect(end(known, addYears(ended, 1), { zone }), 'without the status').toEqual(addYears(ended, 1));
     expect(end(known, ended, grace), 'a registry that adds nothing').toEqual(ended);
     const longAgo = new Date('2027-04-01T10:00:00Z');

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import type { Incident, IncidentChange } from '../../src/names/incident.ts';
+import { createOrderIncidents } from '../../src/names/order-incidents.ts';
+import type { IncidentWarning } from '../../src/names/ports.ts';
+import { newOrder } from '../orders/sample.ts';
+import { namesContextWith } from '../support/names-context.ts';
+
+/* Who has seen the open incidents of an order's names, and since when. */
+
+const at = (hour: number) => new Date(Date.UTC(2026, 10, 22, hour));
+const change: IncidentChange = {
+  ...{ kind: 'lock', fact: 'statuses', before: ['client transfer prohibited'], after: [], expiry: undefined },
+  ...{ lastSeenBefore: at(0), firstSeenAfter: at(1), noticedAt: at(2), orders: [] },
+};
+const incident = (id: string, changes: number): Incident => ({
+  ...{ id, name: 'cafe.rest', version: 1, state: 'open', openedAt: at(2) },
+  ...{
+    proposed: undefined,
+    explained: undefined,
+    raisedBy: undefined,
+    overAt: undefined,
+    channelId: undefined,
+  },
+  changes: Array.from({ length: changes }, () => change),
+});
+const warned = (incidentId: string, changes: number, hour: number, userId = 'U0BOB'): IncidentWarning => ({
+  ...{ incidentId, changes, userId },
+  at: at(hour),
+});
+
+async function informedSince(open: readonly Incident[], warnings: readonly IncidentWarning[]) {
+  const incidents = { openOf: async () => open, warningsOf: async () => warnings };
+  const known = await createOrderIncidents(namesContextWith({ incidents, now: () => at(9) })).known(
+    newOrder(['cafe.rest']),
+  );
+  return known && [...known.informedSince];
+}
+
+test('a person who was shown every change is informed from then on', async () => {
+  expect(await informedSince([incident('a', 2)], [warned('a', 2, 3)])).toEqual([['U0BOB', at(3)]]);
+});
+
+test('a change since then must be shown again', async () => {
+  expect(await informedSince([incident('a', 3)], [warned('a', 2, 3)])).toEqual([]);
+});
+
+test('of two incidents both must be shown, and the later time counts', async () => {
+  const both = [incident('a', 1), incident('b', 1)];
+  expect(await informedSince(both, [warned('a', 1, 3)])).toEqual([]);
+  expect(await informedSince(both, [warned('a', 1, 3), warned('b', 1, 5)])).toEqual([['U0BOB', at(5)]]);
+});
+
+test('what one person was shown informs no other one', async () => {
+  const warnings = [warned('a', 1, 3), warned('a', 0, 4, 'U0CAROL')];
+  expect(await informedSince([incident('a', 1)], warnings)).toEqual([['U0BOB', at(3)]]);
+});
+
+test('without an open incident nobody must be shown anything', async () => {
+  expect(await informedSince([], [])).toBeUndefined();
+});
