@@ -14,7 +14,7 @@ import {
   challengeText,
   type RelyingParty,
 } from '#src/approvals/signing/assertion.ts';
-import { coseOfSpki, type Fingerprint, fingerprintOf } from '#src/approvals/signing/public-key.ts';
+import { computeFingerprint, coseOfSpki, type Fingerprint } from '#src/approvals/signing/public-key.ts';
 
 /** The flags of an authenticator's data (WebAuthn, 6.1). */
 const FLAGS = { present: 0x01, verified: 0x04, attested: 0x40 } as const;
@@ -48,7 +48,7 @@ export class Authenticator {
         ? generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
         : createPrivateKey({ key: privateKey, format: 'der', type: 'pkcs8' });
     this.publicKey = text(createPublicKey(this.#key).export({ format: 'der', type: 'spki' }));
-    this.fingerprint = fingerprintOf(this.publicKey);
+    this.fingerprint = computeFingerprint(this.publicKey);
     this.credential = text(sha256(this.publicKey).subarray(0, 16));
   }
 

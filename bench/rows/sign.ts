@@ -1,6 +1,6 @@
 import { request } from 'undici';
 import { z } from 'zod';
-import { relyingPartyOf } from '../../src/approvals/signing/assertion.ts';
+import { parseRelyingParty } from '../../src/approvals/signing/assertion.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createKeyStore, createLinkStore } from '../../src/store/signing.ts';
 import { createLinks } from '../../src/web/links.ts';
@@ -31,7 +31,7 @@ export const sign: Row = {
   id: 'sign',
   seconds: 90,
   measure(bench) {
-    const relyingParty = relyingPartyOf(PUBLIC_URL);
+    const relyingParty = parseRelyingParty(PUBLIC_URL);
     if (relyingParty === undefined) throw new Error(`browsers sign nothing at ${PUBLIC_URL}`);
     const passkey = new Authenticator(relyingParty);
     const settings = { PUBLIC_URL, SIGNING_ROOTS: passkey.fingerprint };

@@ -1,6 +1,6 @@
 import { VARIABLES } from '../../src/config/environment.ts';
 import type { NamedCommand } from '../../src/slack/feature.ts';
-import { groupOf, HELP_GROUPS } from '../../src/slack/help/help.view.ts';
+import { findGroup, HELP_GROUPS } from '../../src/slack/help/help.view.ts';
 import { COMMANDS } from '../../src/slack/index.ts';
 import { SETTINGS } from './settings.ts';
 
@@ -39,7 +39,7 @@ function commandTables(): readonly string[] {
   const all = [...COMMANDS.values()];
   return HELP_GROUPS.flatMap(({ title, names }) => {
     const listed = all
-      .filter((command) => groupOf(command) === title)
+      .filter((command) => findGroup(command) === title)
       .sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name));
     const rows = listed.map(({ usage, summary, example, needs }) => [
       `\`${usage}\``,

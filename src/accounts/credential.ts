@@ -35,14 +35,14 @@ export function credentialToText(credential: Credential): Secret {
 
 /** @throws {VaultError} when the decrypted text isn't a credential: another version has written it */
 export function credentialFromText(text: Secret): Credential {
-  const parsed = stored.safeParse(jsonOf(text));
+  const parsed = stored.safeParse(parseJson(text));
   // The error's details would quote the credential.
   if (!parsed.success) throw new VaultError('reading a linked credential: unknown format');
   return parsed.data;
 }
 
 /** The parser's own error would quote the text. */
-function jsonOf(text: Secret): unknown {
+function parseJson(text: Secret): unknown {
   try {
     return JSON.parse(text.reveal());
   } catch {

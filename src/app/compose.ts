@@ -12,7 +12,7 @@ import { MAX_CSV_BYTES } from '../lib/csv.ts';
 import { findMandatesInTime } from '../mandates/overview.ts';
 import { createBudgetComparison } from '../money/budget-comparison.ts';
 import { amountsByName, createOrderPricer } from '../money/order-cost.ts';
-import { costOf, zoneOf } from '../money/prices.ts';
+import { calculateCost, zoneOf } from '../money/prices.ts';
 import type { NamesContext } from '../names/context.ts';
 import { completeNames, createNames, type Names } from '../names/names.ts';
 import { createObservers } from '../names/observers.ts';
@@ -136,7 +136,7 @@ export function compose(site: Site, connected: Connected): Contexts {
   const slackContext = composeSlack(site, connected, {
     ...{ accounts, ledger, names, orders, expiry, webhooks, links, savedSettings },
     facts,
-    proposals: createProposals({ orders, store: stores.proposals, confirmersOfNames: facts.confirmersOf }),
+    proposals: createProposals({ orders, store: stores.proposals, confirmersOfNames: facts.findConfirmers }),
     offboard: (userId) => offboard(offboarding, userId),
     notifyDue: reconciler.notifyDue,
   });
@@ -275,7 +275,7 @@ function composeOrders(
     standIns: signing.standIns,
     priceOf,
     costOn: async (names, day) =>
-      costOf(await prices.listOf([...new Set(names.map(zoneOf))]), { task: 'renew', names }, day),
+      calculateCost(await prices.listOf([...new Set(names.map(zoneOf))]), { task: 'renew', names }, day),
     compareBudgets: createBudgetComparison({ ...budgetSources, now }),
     budgetsOn: (day) => createBudgetComparison({ ...budgetSources, now: () => new Date(day) }),
     isAdmin: (userId) => isAdminNow({ admins: config.admins, directory, log }, userId),

@@ -20,8 +20,8 @@ export function createReadiness(parts: readonly string[]): Readiness {
   const checks = new Map(parts.map((part) => [part, async (): Promise<string | undefined> => NOT_YET]));
   const details = new Map<string, () => Promise<string | undefined>>();
   return {
-    missing: () => answersOf(checks),
-    details: () => answersOf(details),
+    missing: () => runChecks(checks),
+    details: () => runChecks(details),
     watchDetail(part, check) {
       // A detail that can't be read in time is omitted, so that the response isn't delayed.
       details.set(part, () =>
@@ -34,7 +34,7 @@ export function createReadiness(parts: readonly string[]): Readiness {
   };
 }
 
-async function answersOf(checks: ReadonlyMap<string, () => Promise<string | undefined>>): Promise<Missing> {
+async function runChecks(checks: ReadonlyMap<string, () => Promise<string | undefined>>): Promise<Missing> {
   const found = await Promise.all([...checks].map(async ([part, check]) => [part, await check()] as const));
   return Object.fromEntries(found.flatMap(([part, why]) => (why === undefined ? [] : [[part, why]])));
 }

@@ -107,7 +107,7 @@ export function startMetricsServer(
   options: ListenOptions & { readonly metrics: ServedMetrics },
 ): Promise<MetricsServer> {
   return listen(options, async (request, response) =>
-    pathOf(request) === '/metrics' && isRead(request)
+    readPath(request) === '/metrics' && isRead(request)
       ? answerMetrics(options.metrics, response)
       : answer(response, 404, { error: 'not found' }),
   );
@@ -185,7 +185,7 @@ function close(server: Server): Promise<void> {
   });
 }
 
-function pathOf(request: IncomingMessage): string | undefined {
+function readPath(request: IncomingMessage): string | undefined {
   return request.url?.split('?')[0];
 }
 
@@ -199,7 +199,7 @@ async function route(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const path = pathOf(request);
+  const path = readPath(request);
   const reads = isRead(request);
   if (path === '/slack/events') return takeFromSlack(routes, request, response);
   if (path === '/healthz' && reads) return answer(response, 200, { status: 'alive' });

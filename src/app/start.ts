@@ -3,7 +3,7 @@ import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import { z } from 'zod';
 import { createMissingKeyLog } from '../accounts/missing-keys.ts';
 import { createVault, type Vault, VaultError } from '../accounts/vault.ts';
-import { relyingPartyOf } from '../approvals/signing/assertion.ts';
+import { parseRelyingParty } from '../approvals/signing/assertion.ts';
 import { activeKeys } from '../approvals/signing/key-ring.ts';
 import { credentialsKeyFile, loadCredentialsKeys } from '../config/credentials-key.ts';
 import type { Config, NamedSettings } from '../config/environment.ts';
@@ -293,7 +293,7 @@ export async function connect(site: Site): Promise<Connected> {
   const servers = await startServers(site);
   const { database, ...opened } = await connectDatabase(site);
   const publicUrl = config.publicUrl ?? `http://localhost:${servers.server.port}`;
-  const relyingParty = relyingPartyOf(publicUrl);
+  const relyingParty = parseRelyingParty(publicUrl);
   const vault = openVault(site);
   const canSign = config.signingRoots.length > 0 && relyingParty !== undefined;
   const connected = await connectSlack(site, database, vault, canSign);

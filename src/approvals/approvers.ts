@@ -15,7 +15,7 @@ import {
   defaultRequirement,
   readRequirements,
   requestedRequirements,
-  settingsFor,
+  taskSettings,
 } from './requirements.ts';
 
 /**
@@ -351,7 +351,7 @@ export async function waitingFor(
   const toDecide = found.filter(
     (order) =>
       order.state === 'PENDING' &&
-      (settingsFor(order, settings).allowSelfApproval || !isRequester(order, userId)) &&
+      (taskSettings(order, settings).allowSelfApproval || !isRequester(order, userId)) &&
       order.approvals.every((approval) => approval.userId !== userId),
   );
   return {

@@ -1,7 +1,7 @@
 import { isDemoContext } from '../accounts/account.ts';
 import type { Expiry } from '../expiry/expiry.ts';
 import { readTerm, type Term } from '../expiry/term.ts';
-import { type MandatePreview, previewOf } from '../mandates/overview.ts';
+import { loadPreview, type MandatePreview } from '../mandates/overview.ts';
 import { mandateTerms } from '../mandates/terms.ts';
 import type { BudgetComparison } from '../money/budget-comparison.ts';
 import type { OrderCost } from '../money/prices.ts';
@@ -11,7 +11,7 @@ import type { OrderImpact } from '../names/ports.ts';
 import { isPaused } from '../orders/bulk/waves.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import { FOLLOWED_TASKS, type Order } from '../orders/order.ts';
-import { budgetedItems, budgetsFor, currentCost } from '../orders/order-budget.ts';
+import { budgetedItems, budgetsOnSendDay, currentCost } from '../orders/order-budget.ts';
 import type { OrderLogEntry } from '../orders/order-events.ts';
 import { readStatement } from '../orders/statement.ts';
 import type { Statement } from '../orders/statement-shape.ts';
@@ -70,7 +70,7 @@ export async function loadBriefing(
     isWaiting ? pendingDecision(orders, order) : undefined,
     isWaiting ? pricing : undefined,
     pricing && !isDemoContext(order.account.context)
-      ? budgetsFor(orders, order)(budgetedItems(order), pricing)
+      ? budgetsOnSendDay(orders, order)(budgetedItems(order), pricing)
       : undefined,
     readTerm(expiry.findListed, order),
     isWaiting ? names.impacts.forCard(order) : ('none' as const),
@@ -119,5 +119,5 @@ export async function loadDraftBriefing(
 async function readPreview(orders: OrdersContext, order: Order): Promise<MandatePreview | undefined> {
   if (order.task !== 'mandate') return undefined;
   const terms = mandateTerms.safeParse(order.input).data;
-  return terms && previewOf(orders, order, terms);
+  return terms && loadPreview(orders, order, terms);
 }

@@ -40,7 +40,7 @@ export function countClick(
   if (unaware.includes(userId) && (refusal !== undefined || isRepeated))
     return { refusal: { code: 'excess_unseen', over } };
   if (refusal !== undefined && !admins.includes(userId)) return { refusal };
-  const counted = countApprovals(loaded, given, userId, signersWith(loaded));
+  const counted = countApprovals(loaded, given, userId, addSigner(loaded));
   // A click is enough where no signature is needed, and never replaces one.
   const isMissing = !('refusal' in counted || counted.validApprovers.includes(userId));
   if (signed === undefined && needsSignatures(requirements.demand) && isMissing)
@@ -60,7 +60,7 @@ function namesUnloggedRules({ order, history, requirements }: ApprovalContext): 
   return order.state === 'PENDING' && known.length < rules.length;
 }
 
-function signersWith({ click: { userId }, signers, isSigned }: ApprovalContext): ReadonlySet<string> {
+function addSigner({ click: { userId }, signers, isSigned }: ApprovalContext): ReadonlySet<string> {
   const others = [...signers].filter((signer) => signer !== userId);
   return new Set(isSigned ? [...others, userId] : others);
 }

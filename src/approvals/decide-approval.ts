@@ -32,7 +32,7 @@ export function decideApproval(loaded: ApprovalContext): ClickDecision {
   // A paused order has another button.
   if (isPaused(order)) return { refusal: { code: 'wrong_state', wanted: 'approved', state: order.state } };
   const approvals = dropStaleApproval(loaded, dropUnwarnedApprovals(loaded, order.approvals));
-  const mayNot = refusalToDecide(order, userId, 'approve', rightsWith(loaded, approvals));
+  const mayNot = refusalToDecide(order, userId, 'approve', rightsAfterClick(loaded, approvals));
   const counted = countClick(loaded, approvals, mayNot);
   if (!('weight' in counted)) return counted;
   const { weight, reservation } = counted;
@@ -57,7 +57,7 @@ export function decideResumption(loaded: ApprovalContext): ClickDecision {
   const { userId } = click;
   if (!isPaused(order)) return { refusal: { code: 'not_paused' } };
   const approvals = dropStaleApproval(loaded, order.approvals);
-  const rights = rightsWith(loaded, approvals);
+  const rights = rightsAfterClick(loaded, approvals);
   const mayNot = order.requesterId === userId ? undefined : refusalOfNonApprover(rights, userId, 'resume');
   const counted = countClick(loaded, approvals, mayNot);
   if (!('weight' in counted)) return counted;
@@ -122,7 +122,7 @@ export function refusalOfEmergency(
   return breakGlass ? undefined : { code: 'break_glass_not_allowed' };
 }
 
-function rightsWith(loaded: ApprovalContext, approvals: Order['approvals']) {
+function rightsAfterClick(loaded: ApprovalContext, approvals: Order['approvals']) {
   const others = approvals.map(({ userId }) => userId).filter((userId) => userId !== loaded.click.userId);
   return evaluateRights(loaded, [...others, loaded.click.userId]);
 }

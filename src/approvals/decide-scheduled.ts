@@ -8,7 +8,7 @@ import type { ImpactAtApproval, KnownIncidents } from '../orders/ports.ts';
 import type { ReopenReason } from '../orders/summary.ts';
 import type { DecisionContext } from './approvers.ts';
 import { countApprovals, dropUnwarnedApprovals } from './count-approvals.ts';
-import { approvalsRequiredBy } from './requirements.ts';
+import { minimumApprovals } from './requirements.ts';
 
 /** Decides whether a scheduled order is sent at its time. Pure. */
 
@@ -52,7 +52,7 @@ export function decideRecheck(loaded: RecheckContext): RecheckDecision {
     return isApproved === 'unclear'
       ? { kind: 'unclear', until: new Date(now.getTime() + UNCLEAR_MS) }
       : { kind: 'unchanged' };
-  const approvalsRequired = budgets.over.length > 0 ? 0 : approvalsRequiredBy(demand, settings);
+  const approvalsRequired = budgets.over.length > 0 ? 0 : minimumApprovals(demand, settings);
   return {
     kind: 'changed',
     event: {

@@ -80,7 +80,7 @@ export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
     use === undefined ? new Set() : (await verifyAll(approvals, subject, ring, use.verifier)).counting;
   const findSigners: OrderSigning['findSigners'] = async (approvals, subject) => {
     if (use === undefined || approvals.every(({ signed }) => signed === undefined)) return new Set();
-    return signersIn(await filterValid(approvals, subject, (await readKeys(context)).ring));
+    return findSignersIn(await filterValid(approvals, subject, (await readKeys(context)).ring));
   };
   return {
     use,
@@ -103,7 +103,7 @@ export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
   };
 }
 
-function ringOf({ use, rings }: SigningContext, log: KeyLog, left: ReadonlySet<string>): Promise<KeyRing> {
+function loadRing({ use, rings }: SigningContext, log: KeyLog, left: ReadonlySet<string>): Promise<KeyRing> {
   const known = rings.get(log) ?? new Map<string, Promise<KeyRing>>();
   const who = [...left].sort().join();
   const ring =
@@ -121,7 +121,7 @@ function ringOf({ use, rings }: SigningContext, log: KeyLog, left: ReadonlySet<s
 async function readKeys(context: SigningContext) {
   const { log } = await context.readRows();
   const { left, unknown } = await loadOwners(context.directory, log.keys);
-  return { ...log, log: log.keys, left, unknown, ring: await ringOf(context, log.keys, left) };
+  return { ...log, log: log.keys, left, unknown, ring: await loadRing(context, log.keys, left) };
 }
 
 /** The current settings and policy. */
@@ -190,7 +190,7 @@ async function verifySignatures(
 ): Promise<SendingObstacle | undefined> {
   if (!isSameRequest(rows.order, order)) return { kind: 'not_signed', differs: ['statement'] };
   if ((await effectiveRulesBy(context, use, rows)).mark !== deciding.mark) return { kind: 'changed' };
-  const ring = await ringOf(context, rows.log.keys, left);
+  const ring = await loadRing(context, rows.log.keys, left);
   if (demand.outcome === 'refuse') return { kind: 'not_signed', differs: ['refused'] };
   if (requirements.length === 0) return undefined;
   const { approvals } = rows.order;
@@ -201,7 +201,7 @@ async function verifySignatures(
     {
       requesters: requestersOf(rows.order),
       approvals: approvals.map(({ userId }) => userId),
-      signers: signersIn(counting),
+      signers: findSignersIn(counting),
       people,
       allowSelfApproval: deciding.settings.allowSelfApproval,
       now: at,
@@ -237,6 +237,6 @@ async function verifyAll<Each extends SignedBy>(
   return { counting, differs: [...differs] };
 }
 
-function signersIn(approvals: Iterable<SignedBy>): ReadonlySet<string> {
+function findSignersIn(approvals: Iterable<SignedBy>): ReadonlySet<string> {
   return new Set([...approvals].map(({ userId }) => userId));
 }

@@ -81,7 +81,7 @@ export async function evaluateOrder(deps: RequirementSources, order: DecidedOrde
     deps.settings(),
     deps.policy.current(),
   ]);
-  const settings = settingsFor(order, saved);
+  const settings = taskSettings(order, saved);
   const evaluations = await Promise.all(
     questions.map(async (requested) =>
       evaluateUnder(policy, settings, requested, await gatherFacts(deps, policy.rules, requested)),
@@ -100,7 +100,7 @@ export async function evaluateOrder(deps: RequirementSources, order: DecidedOrde
 }
 
 /** Mandates can't be approved by their requester, whatever the settings allow. */
-export function settingsFor(
+export function taskSettings(
   { task }: { readonly task: Order['task'] },
   settings: TeamSettings,
 ): TeamSettings {
@@ -112,10 +112,10 @@ async function policyQueries(
   { ruleFacts }: RequirementSources,
   order: DecidedOrder,
 ): Promise<readonly FactOrder<OrderTaskName>[]> {
-  if (order.task !== 'mandate') return [factOrderOf(order)];
+  if (order.task !== 'mandate') return [toFactOrder(order)];
   const names = await ruleFacts.namesFitting(order.names);
   const renewal = { ...order, names, task: 'renew', input: { names, period: 1 } } as const;
-  return [factOrderOf(renewal), factOrderOf({ ...order, names })];
+  return [toFactOrder(renewal), toFactOrder({ ...order, names })];
 }
 
 /**
@@ -214,7 +214,7 @@ export async function refusedNames(
   order: DecidedOrder,
 ): Promise<ReadonlyMap<string, readonly RuleReference[]>> {
   const [settings, policy] = await Promise.all([deps.settings(), deps.policy.current()]);
-  const requested = factOrderOf(order);
+  const requested = toFactOrder(order);
   const facts = await gatherFacts(deps, policy.rules, requested);
   const { demand, names } = evaluateUnder(policy, settings, requested, facts);
   const refusing = new Set(demand.refusedBy.map((rule) => JSON.stringify(rule)));
@@ -234,13 +234,13 @@ export async function rulesRefusing(
   deps: RequirementSources,
   order: DecidedOrder & { readonly names: readonly [string] },
 ): Promise<readonly RuleReference[]> {
-  const { facts } = factOrderOf(order);
+  const { facts } = toFactOrder(order);
   const { rules } = await deps.policy.current();
   const mayRefuse = rules.some((rule) => rule.decision === 'refuse' && matchesTask(rule, order.task, facts));
   return mayRefuse ? (await evaluateOrder(deps, order)).demand.refusedBy : [];
 }
 
-export function factOrderOf(order: DecidedOrder): FactOrder<OrderTaskName> {
+export function toFactOrder(order: DecidedOrder): FactOrder<OrderTaskName> {
   const { task, names, requesterId, input, usesTeamAccount } = order;
   const { effect, risk, nameKind, charge } = findTask(task);
   return {
@@ -303,7 +303,7 @@ export async function currentRequirements(
 /** Reads an order's requirements. Only pending orders are evaluated again. */
 export async function readRequirements(deps: RequirementSources, order: Order): Promise<CurrentRequirements> {
   if (isWaiting(order) || waitsForScheduledTime(order)) return currentRequirements(deps, order);
-  const settings = settingsFor(order, await deps.settings());
+  const settings = taskSettings(order, await deps.settings());
   const requested = requestedRequirements(order, settings);
   const { policyVersion } = order;
   return { settings, demand: requested, requested, policyVersion, decidedBy: [], isStricter: false };
@@ -335,7 +335,7 @@ export function decidersNow(
   return deciders(demand.requirements.length > 0 ? demand : requested, settings, order, also);
 }
 
-export function approvalsRequiredBy(demand: Requirements, settings: TeamSettings): number {
+export function minimumApprovals(demand: Requirements, settings: TeamSettings): number {
   return demand.outcome === 'approve'
     ? Math.max(1, ...demand.requirements.map(({ needed }) => needed))
     : settings.approvalsRequired;

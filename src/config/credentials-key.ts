@@ -21,17 +21,18 @@ export function loadCredentialsKeys(config: Pick<Config, 'credentialsKeys' | 'da
     mkdirSync(config.dataDir, { recursive: true });
     writeFileSync(file, made, { mode: 0o600, flag: 'wx' });
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw new ConfigError(`${file} can’t be written (${codeOf(error)}).`);
+    if (errorCode(error) !== 'EEXIST')
+      throw new ConfigError(`${file} can’t be written (${errorCode(error)}).`);
   }
   try {
     const keys = parseVaultKeys(readFileSync(file, 'utf8').trim());
     if (keys !== undefined) return keys;
   } catch (error) {
-    throw new ConfigError(`${file} can’t be read (${codeOf(error)}).`);
+    throw new ConfigError(`${file} can’t be read (${errorCode(error)}).`);
   }
   throw new ConfigError(`${file} has no valid key. Restore it from your copy, or set CREDENTIALS_KEYS.`);
 }
 
-function codeOf(error: unknown): string {
+function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }

@@ -631,7 +631,7 @@ export function readDatabaseSettings(env: Environment): DatabaseSettings {
   return { databaseUrl: parsed.data.DATABASE_URL, dataDir: parsed.data.DATA_DIR };
 }
 
-export function variablesWith(env: Environment, person: string): readonly string[] {
+export function mergeVariables(env: Environment, person: string): readonly string[] {
   return VARIABLE_NAMES.filter((name) => list(env[name] ?? '').includes(person));
 }
 

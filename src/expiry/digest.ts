@@ -96,7 +96,7 @@ export async function nextBatch(
     return undefined;
   }
   const claims = [
-    ...due.map((each) => claimOf(each, commonChannel, options)),
+    ...due.map((each) => toClaim(each, commonChannel, options)),
     ...disputed.map((domain) => disputeClaim(domain, now)),
   ];
   if ((await reminders.claim(digestId, claims, now)) > 0)
@@ -171,7 +171,7 @@ export function assignMessages(
   ];
 }
 
-function claimOf(due: Due, commonChannel: string | undefined, schedule: DigestSchedule): ReminderClaim {
+function toClaim(due: Due, commonChannel: string | undefined, schedule: DigestSchedule): ReminderClaim {
   const { name, expiry, threshold, watched, lastThreshold, phase } = due;
   const isLast = lastThreshold || phase !== 'registered';
   const owner = watched.ownerLeftAt === undefined ? watched.owner : undefined;

@@ -20,7 +20,7 @@ export async function feedAddress(context: ExpiryContext, userId: string, reset:
     const record =
       (await context.feeds.find(userId)) ?? (await context.feeds.keepFirst(fresh().record, context.now()));
     try {
-      return addressOf(context, context.vault.open(record.sealed, owner(context, userId)));
+      return feedUrl(context, context.vault.open(record.sealed, owner(context, userId)));
     } catch (error) {
       // If its key is missing, the URL keeps working elsewhere.
       if (!(error instanceof VaultError) || error instanceof UnknownKeyError) throw error;
@@ -28,7 +28,7 @@ export async function feedAddress(context: ExpiryContext, userId: string, reset:
   }
   const { record, token } = fresh();
   await context.feeds.save(record, context.now());
-  return addressOf(context, token);
+  return feedUrl(context, token);
 }
 
 /** The feed of a token, in chunks; undefined for an unknown token. */
@@ -71,7 +71,7 @@ function owner({ teamId }: ExpiryContext, userId: string): readonly string[] {
   return ['calendar-feed', teamId, userId];
 }
 
-function addressOf({ publicUrl }: ExpiryContext, token: Secret): Secret {
+function feedUrl({ publicUrl }: ExpiryContext, token: Secret): Secret {
   return new Secret(`${publicUrl}/calendar/${token.reveal()}.ics`);
 }
 

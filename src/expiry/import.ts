@@ -6,7 +6,7 @@ import {
   readCsv,
   SEPARATOR_LINE,
 } from '../lib/csv.ts';
-import { columnOf, isHeading } from '../lib/csv-headings.ts';
+import { findColumn, isHeading } from '../lib/csv-headings.ts';
 import { type DateIssue, parseTypedDate } from '../lib/typed-date.ts';
 import { cleanText, shortenText } from '../lib/typed-text.ts';
 import { type DomainName, parseDomainName } from '../zones/names.ts';
@@ -106,12 +106,12 @@ export async function parseImport(text: string): Promise<ImportReport | { readon
 
 /** Parses rows below a header. */
 async function readTable(text: string): Promise<ImportReport | { readonly issue: ListIssue }> {
-  const csv = await readCsv(text, { maxRows: MAX_IMPORT_LINES, columnOf });
+  const csv = await readCsv(text, { maxRows: MAX_IMPORT_LINES, findColumn });
   if (!csv.ok) return { issue: csv.issue };
   const { line = 1, cells: headings = [] } = csv.header ?? {};
   const unknown = headings.filter((heading) => !isHeading(heading));
   if (unknown.length > 0) return { issue: { line, code: 'unknown_headings', headings: unknown } };
-  const columns = headings.map(columnOf);
+  const columns = headings.map(findColumn);
   const [name, date] = [columns.indexOf('name'), columns.indexOf('expires')];
   if (name === -1) return { issue: { line, code: 'no_name_column' } };
   const cellsOf = ({ cells }: CsvRecord): ImportLine['read'] =>

@@ -97,7 +97,7 @@ export function* dueReminders<Watched extends WatchedName>(
   const today = calendarDay(options.now, options.timeZone);
   const thresholds = options.thresholds.toSorted((a, b) => a - b);
   for (const item of watched) {
-    const reminder = item.lapsing ? undefined : reminderFor(item, today, thresholds, options);
+    const reminder = item.lapsing ? undefined : planReminder(item, today, thresholds, options);
     if (reminder) yield reminder;
   }
 }
@@ -111,7 +111,7 @@ export function snoozeUntil(expiresAt: Date | undefined, days: number, now: Date
   return expiresAt !== undefined && expiresAt > now && expiresAt < wanted ? expiresAt : wanted;
 }
 
-function reminderFor<Watched extends WatchedName>(
+function planReminder<Watched extends WatchedName>(
   watched: Watched,
   today: Day,
   thresholds: readonly number[],

@@ -116,7 +116,7 @@ function isSpecial(address: string): boolean {
  * 5214), IPv4-translated (RFC 7915) and IPv4-compatible addresses (RFC 4291, 2.5.5.1).
  */
 function embeddedAddresses(address: string): readonly string[] {
-  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groupsOf(address);
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = parseGroups(address);
   const dotted = (high: number, low: number) => [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
   const last = dotted(g, h);
   if (a === 0x2002) return [dotted(b, c)];
@@ -129,7 +129,7 @@ function embeddedAddresses(address: string): readonly string[] {
 }
 
 /** `URL` normalizes IPv6 addresses. */
-function groupsOf(address: string): readonly number[] {
+function parseGroups(address: string): readonly number[] {
   const [head = '', tail = ''] = bareHost(new URL(`http://[${address.replace(/%.*/, '')}]/`)).split('::');
   const read = (groups: string) =>
     groups === '' ? [] : groups.split(':').map((group) => Number.parseInt(group, 16));

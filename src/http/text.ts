@@ -9,15 +9,15 @@ import { TextDecoder } from 'node:util';
 export function xmlText(body: Buffer, contentType: string | undefined): string | undefined {
   const head = body.toString('latin1', 0, 200);
   const declared = /^<\?xml[^>]{0,100}?\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(head)?.[1];
-  return decodeText(body, [charsetOf(contentType), declared]);
+  return decodeText(body, [readCharset(contentType), declared]);
 }
 
 /** JSON is UTF-8 (RFC 8259, section 8.1). A `charset` is used only for bytes that aren't valid UTF-8. */
 export function jsonText(body: Buffer, contentType: string | undefined): string | undefined {
-  return decodeText(body, [isUtf8(body) ? undefined : charsetOf(contentType)]);
+  return decodeText(body, [isUtf8(body) ? undefined : readCharset(contentType)]);
 }
 
-function charsetOf(contentType: string | undefined): string | undefined {
+function readCharset(contentType: string | undefined): string | undefined {
   return /;\s*charset\s*=\s*["']?([\w.:-]+)/i.exec(contentType ?? '')?.[1];
 }
 

@@ -16,19 +16,19 @@ export interface AnchorMemory {
 /** @returns undefined when the file is missing or unreadable */
 export async function readAnchorFile(folder: string, teamId: string): Promise<SavedAnchor | undefined> {
   try {
-    return remembered.parse(JSON.parse(await readFile(fileIn(folder, teamId), 'utf8')));
+    return remembered.parse(JSON.parse(await readFile(anchorPath(folder, teamId), 'utf8')));
   } catch {
     return undefined;
   }
 }
 
-function fileIn(folder: string, teamId: string): string {
+function anchorPath(folder: string, teamId: string): string {
   return join(folder, `ledger-anchor-${teamId.replace(/\W/g, '') || 'team'}.json`);
 }
 
 /** @param folder should outlive the process */
 export function createAnchorFile(folder: string, teamId: string, log: Log): AnchorMemory {
-  const file = fileIn(folder, teamId);
+  const file = anchorPath(folder, teamId);
   return {
     recall: () => readAnchorFile(folder, teamId),
     async remember(anchor) {

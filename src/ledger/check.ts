@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import type { LedgerDifference } from './difference.ts';
 import type { LedgerKey } from './key.ts';
 import type { ForgottenEvents, SealedBlock, SealedEvent, SealHash, SigningBlocks } from './ports.ts';
-import { hashSeal, isSigned, leafOf, type Seal } from './seal.ts';
-import { hexOf, treeHead } from './tree.ts';
+import { eventLeaf, hashSeal, isSigned, type Seal } from './seal.ts';
+import { toHex, treeHead } from './tree.ts';
 
 /**
  * Compares the ledger with the event rows and the anchors. Detects changes made in the database without the bot. It
@@ -69,7 +69,7 @@ type Measures = Pick<LedgerSnapshot, 'key' | 'forgotten'>;
 function checkBlock({ seal, events }: SealedBlock, { key, forgotten }: Measures, note: Note): void {
   if (!isSigned(seal, key)) note('seal_changed', seal.n);
   const isWhole = events.length === seal.to - seal.from + 1;
-  if (!isWhole || hexOf(treeHead(events.map(({ leaf }) => leaf))) !== seal.root) note('seal_changed', seal.n);
+  if (!isWhole || toHex(treeHead(events.map(({ leaf }) => leaf))) !== seal.root) note('seal_changed', seal.n);
   for (const event of events) checkEvent(event, forgotten, note);
 }
 
@@ -101,8 +101,8 @@ export async function areSigningEventsSealed(
 function checkEvent({ seq, leaf, line }: SealedEvent, forgotten: ForgottenEvents, note: Note): void {
   if (line === undefined) note('event_gone', seq);
   else if (!('forgotten' in line)) {
-    if (hexOf(leafOf(line)) !== hexOf(leaf)) note('event_changed', seq);
-  } else if (!forgotten.leaves.has(hexOf(leaf)) && !isInRanges(forgotten.seqs, seq))
+    if (toHex(eventLeaf(line)) !== toHex(leaf)) note('event_changed', seq);
+  } else if (!forgotten.leaves.has(toHex(leaf)) && !isInRanges(forgotten.seqs, seq))
     note('event_hidden', seq);
 }
 

@@ -7,7 +7,7 @@ import { areSigningEventsSealed, checkLedger, historyDifference } from './check.
 import { createLedgerKey, type LedgerKey, readLedgerKey } from './key.ts';
 import type { Anchor, LedgerKeyStore, LedgerStore, UnsealedEvent } from './ports.ts';
 import { type FileLine, headerLine, type ProvedOrder, receiptLines } from './receipt.ts';
-import { eventLine, hashSeal, isSigned, leafOf, makeNextSeal, type Seal } from './seal.ts';
+import { eventLeaf, eventLine, hashSeal, isSigned, makeNextSeal, type Seal } from './seal.ts';
 
 export interface LedgerContext {
   readonly store: LedgerStore;
@@ -47,7 +47,7 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
     if (last !== undefined && !isSigned(last, signer)) throw new OtherLedgerKeyError();
     const from = (last?.to ?? 0) + 1;
     const leaves = events.map((event, index) =>
-      'leaf' in event ? event.leaf : leafOf(eventLine(from + index, event)),
+      'leaf' in event ? event.leaf : eventLeaf(eventLine(from + index, event)),
     );
     return { seal: makeNextSeal(last, leaves, signer, now()), leaves };
   }

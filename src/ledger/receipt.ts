@@ -4,7 +4,7 @@ import type { Statement } from '../orders/statement-shape.ts';
 import type { LedgerKey } from './key.ts';
 import type { Anchor, LedgerStore, SealedEvent } from './ports.ts';
 import type { EventLine, ForgottenLine, Seal } from './seal.ts';
-import { auditPath, type Hash, hexOf } from './tree.ts';
+import { auditPath, type Hash, toHex } from './tree.ts';
 
 /** The audit path of an event to its seal's root. */
 interface PathLine {
@@ -74,7 +74,7 @@ export async function receiptLines(
 ): Promise<FileLine[]> {
   const isThat = statement !== undefined && hashStatement(statement) === hash;
   const ofOrder = (await store.ofOrder(id)).filter(isThere);
-  const keys = ofOrder.flatMap(({ line }) => keysOf(line));
+  const keys = ofOrder.flatMap(({ line }) => loadKeys(line));
   const revocations = keys.length === 0 ? [] : (await store.revocationsOf(keys)).filter(isThere);
   const events = [...ofOrder, ...revocations].sort((a, b) => a.seq - b.seq);
   const seals = new Map<number, Seal>();
@@ -90,7 +90,7 @@ export async function receiptLines(
     }
     const { seal, leaves } = covering;
     const index = seq - seal.from;
-    const path = auditPath(index, leaves).map(hexOf);
+    const path = auditPath(index, leaves).map(toHex);
     paths.push({ type: 'path', seq, seal: seal.n, index, size: leaves.length, path });
   }
   return [
@@ -103,7 +103,7 @@ export async function receiptLines(
   ];
 }
 
-function keysOf(line: EventLine | ForgottenLine): string[] {
+function loadKeys(line: EventLine | ForgottenLine): string[] {
   const signed = 'data' in line ? signedData.safeParse(line.data).data : undefined;
   return signed === undefined ? [] : [signed.signature, ...signed.chain].map(({ key }) => key);
 }

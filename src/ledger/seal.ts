@@ -1,6 +1,6 @@
 import { canonicalJson } from '../lib/canonical-json.ts';
 import type { LedgerKey } from './key.ts';
-import { type Hash, hexOf, leafHash, sha256, treeHead } from './tree.ts';
+import { type Hash, leafHash, sha256, toHex, treeHead } from './tree.ts';
 
 /** Sealed events and their seals: the lines of a ledger file. Pure. */
 
@@ -50,16 +50,16 @@ export function eventLine(seq: number, { at, kind, subject, actor, data }: Logge
 }
 
 export function forgottenLine(seq: number, { at, by }: Forgotten, leaf: Hash): ForgottenLine {
-  return { type: 'event', seq, forgotten: { at: at.toISOString(), by }, leaf: hexOf(leaf) };
+  return { type: 'event', seq, forgotten: { at: at.toISOString(), by }, leaf: toHex(leaf) };
 }
 
-export function leafOf(line: EventLine): Hash {
+export function eventLeaf(line: EventLine): Hash {
   return leafHash(canonicalJson(line));
 }
 
 /** SHA-256 (hex) of a seal's canonical form. */
 export function hashSeal(seal: Seal | undefined): string {
-  return hexOf(seal === undefined ? sha256() : sha256(canonicalJson(seal)));
+  return toHex(seal === undefined ? sha256() : sha256(canonicalJson(seal)));
 }
 
 export function makeNextSeal(
@@ -74,7 +74,7 @@ export function makeNextSeal(
     n: (last?.n ?? 0) + 1,
     from,
     to: from + leaves.length - 1,
-    root: hexOf(treeHead(leaves)),
+    root: toHex(treeHead(leaves)),
     prev: hashSeal(last),
     at: at.toISOString(),
   };

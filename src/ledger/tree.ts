@@ -13,7 +13,7 @@ export function sha256(...parts: readonly (string | Uint8Array)[]): Hash {
   return hash.digest();
 }
 
-export function hexOf(hash: Hash): string {
+export function toHex(hash: Hash): string {
   return Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength).toString('hex');
 }
 

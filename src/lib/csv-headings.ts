@@ -80,6 +80,6 @@ export function isHeading(cell: string): boolean {
 }
 
 /** @returns an empty text for an unused column; an unknown heading itself, in lower case */
-export function columnOf(heading: string): string {
+export function findColumn(heading: string): string {
   return COLUMNS.get(keyOf(heading)) ?? heading.toLowerCase();
 }

@@ -48,7 +48,7 @@ export type ReadCsv =
 export interface CsvOptions {
   /** Rows below the header, including blank ones. */
   readonly maxRows: number;
-  readonly columnOf: (heading: string) => string;
+  readonly findColumn: (heading: string) => string;
 }
 
 /** Usually an unquoted comma inside a value. */
@@ -152,7 +152,7 @@ export async function readCsv(text: string, options: CsvOptions): Promise<ReadCs
   // Spreadsheets also write columns of empty cells.
   const columns = (top?.cells.findLastIndex((cell) => cell !== '') ?? 0) + 1;
   const header = top && { ...top, cells: top.cells.slice(0, columns) };
-  const repeated = header && repeatedColumn(header, options.columnOf);
+  const repeated = header && repeatedColumn(header, options.findColumn);
   return repeated === undefined ? { ok: true, header, rows } : { ok: false, issue: repeated };
 }
 
@@ -170,8 +170,11 @@ function limitIssue(
   return undefined;
 }
 
-function repeatedColumn({ line, cells }: CsvRecord, columnOf: CsvOptions['columnOf']): CsvIssue | undefined {
-  const columns = cells.map(columnOf).filter((column) => column !== '');
+function repeatedColumn(
+  { line, cells }: CsvRecord,
+  findColumn: CsvOptions['findColumn'],
+): CsvIssue | undefined {
+  const columns = cells.map(findColumn).filter((column) => column !== '');
   const repeated = columns.find((column, at) => columns.indexOf(column) !== at);
   return repeated === undefined ? undefined : { line, code: 'repeated_column', column: repeated };
 }

@@ -94,7 +94,7 @@ async function checkPolicy(
   if (demand.outcome === 'free') return 'satisfied';
   const at = deps.now();
   const givers = mandate.approvals.map(({ userId }) => userId);
-  const away = await standInsOf(deps, mandate);
+  const away = await loadApprovalStandIns(deps, mandate);
   const known = await readPeople({ ...deps, away, at }, demand.requirements, givers);
   const { isApproved } = approvalProgress(demand, {
     requesters: requestersOf(mandate),
@@ -109,7 +109,10 @@ async function checkPolicy(
 }
 
 /** Stand-ins when the mandate was approved; they remain so for its renewals. */
-async function standInsOf(deps: OrdersContext, mandate: Order): Promise<ReadonlyMap<string, StandIn>> {
+async function loadApprovalStandIns(
+  deps: OrdersContext,
+  mandate: Order,
+): Promise<ReadonlyMap<string, StandIn>> {
   const approved = (await deps.store.history(mandate.id, 'system')).flatMap((entry) =>
     entry.kind === 'approved' ? (entry.progress?.requirements ?? []) : [],
   );

@@ -55,7 +55,7 @@ function byAge(a: Mandate, b: Mandate): number {
   return a.since.getTime() - b.since.getTime() || (a.id < b.id ? -1 : 1);
 }
 
-export function mandateFor(
+export function findApplicableMandate(
   mandates: readonly Mandate[],
   name: string,
   touched: readonly string[],

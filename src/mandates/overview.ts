@@ -11,7 +11,7 @@ import { decideActing, exceededLimit, isInTime, type SendPlan, type UsedAmounts 
 import type { HeldCode } from './codes.ts';
 import { loadName, loadReservation } from './facts.ts';
 import { loadActiveMandates } from './life.ts';
-import { type ActiveMandate, type Mandate, mandateFor } from './mandate.ts';
+import { type ActiveMandate, findApplicableMandate, type Mandate } from './mandate.ts';
 import type { MandateAct, MandateName } from './ports.ts';
 import type { MandateTerms } from './terms.ts';
 
@@ -88,7 +88,7 @@ async function upcomingNames(
   const found = new Map<string, MandateName[]>();
   for (const name of names) {
     const acting = mandates.filter((mandate) => isInTime(mandate, name, now));
-    const mandate = mandateFor(acting, name.name, touched.get(name.name) ?? [], now);
+    const mandate = findApplicableMandate(acting, name.name, touched.get(name.name) ?? [], now);
     const actsAt = name.expiresAt.getTime() - (mandate?.terms.notice ?? 0) * DAY_MS;
     if (mandate === undefined || actsAt > now.getTime() + SHOWN_DAYS * DAY_MS) continue;
     found.set(mandate.id, [...(found.get(mandate.id) ?? []), name]);
@@ -121,7 +121,7 @@ async function findCoveringMandates(
       const acting = given
         .map(({ mandate }) => mandate)
         .filter((mandate) => expiresAt === undefined || isInTime(mandate, { name, expiresAt }, now));
-      const chosen = mandateFor(acting, name, touched.get(name) ?? [], now);
+      const chosen = findApplicableMandate(acting, name, touched.get(name) ?? [], now);
       const found = given.find(({ mandate }) => mandate === chosen);
       return found === undefined ? [] : [[name, found] as const];
     }),
@@ -141,7 +141,7 @@ export interface MandatePreview {
 }
 
 /** A pending mandate's coverage, with the names it wouldn't renew. */
-export async function previewOf(
+export async function loadPreview(
   deps: OrdersContext,
   order: Order,
   terms: MandateTerms,

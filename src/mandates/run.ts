@@ -11,7 +11,7 @@ import { decideActing, isRenewalDue, type SendPlan } from './acting.ts';
 import type { HeldCode } from './codes.ts';
 import { buildRenewal, type KnownName, loadName, loadReservation, nameEnd } from './facts.ts';
 import { endIfContradicted, endIfPersonLeft, loadStartedMandates, stopUnsent } from './life.ts';
-import { type ActiveMandate, isActive, mandateFor, readMandate } from './mandate.ts';
+import { type ActiveMandate, findApplicableMandate, isActive, readMandate } from './mandate.ts';
 import type { MandateAct, MandateName } from './ports.ts';
 import { MAX_NOTICE_DAYS } from './terms.ts';
 
@@ -78,7 +78,7 @@ async function renewDueNames(deps: OrdersContext, given: readonly ActiveMandate[
     const page: readonly MandateName[] = await deps.mandates.due(from, until, after, PAGE);
     const touched = await deps.affectedTags(page.map(({ name }) => name));
     for (const name of page) {
-      const mandate = mandateFor(mandates, name.name, touched.get(name.name) ?? [], now);
+      const mandate = findApplicableMandate(mandates, name.name, touched.get(name.name) ?? [], now);
       const chosen = given.find((each) => each.mandate === mandate);
       const isDue = chosen !== undefined && isRenewalDue(chosen.mandate, nameEnd(name), now);
       if (!isDue || nameEnd(name).renewableUntil <= now) continue;

@@ -42,7 +42,7 @@ async function loadDue(deps: OrdersContext, order: Order, now: Date) {
   ]);
   if (item === undefined || act === undefined || kept === undefined) return held('mandate_ended');
   const name = await deps.mandates.find(item.name);
-  if (name === undefined || !isRenewalOf(kept, order, item.name)) return held('moved_out');
+  if (name === undefined || !isMandateRenewal(kept, order, item.name)) return held('moved_out');
   const known = await loadName(deps, kept, name, order.id);
   if (known === undefined)
     return { kind: 'later', until: new Date(now.getTime() + UNKNOWN_WAIT_MS) } as const;
@@ -69,7 +69,7 @@ async function loadDue(deps: OrdersContext, order: Order, now: Date) {
  * Whether an order is what its mandate makes for a name. The mandate's approvals apply to nothing else that claims to
  * be its order.
  */
-function isRenewalOf(mandate: Order, order: Order, name: string): boolean {
+function isMandateRenewal(mandate: Order, order: Order, name: string): boolean {
   const { task, input, requesterId } = buildRenewal(mandate, name);
   return (
     order.task === task &&

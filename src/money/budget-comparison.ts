@@ -1,11 +1,11 @@
 import { utcDay } from '../zones/calendar-day.ts';
 import {
   type BudgetShare,
+  budgetShares,
   buildReservation,
   type MissingAmount,
   missingAmounts,
   type Reservation,
-  sharesOf,
 } from './budget.ts';
 import type { BudgetStore } from './ports.ts';
 import type { OrderCost } from './prices.ts';
@@ -49,7 +49,7 @@ export function createBudgetComparison(deps: {
     ]);
     if (cost === undefined) return undefined;
     const reservation = buildReservation(cost, items, { teamId, day }, (name) => tags.get(name) ?? []);
-    const shares = sharesOf(statuses, reservation);
+    const shares = budgetShares(statuses, reservation);
     return {
       reservation: { ...reservation, isLimited: shares.length > 0 },
       shares,

@@ -74,7 +74,7 @@ export interface BudgetShare extends BudgetStatus {
   readonly takes: bigint;
 }
 
-export function sharesOf(statuses: readonly BudgetStatus[], reservation: Reservation): BudgetShare[] {
+export function budgetShares(statuses: readonly BudgetStatus[], reservation: Reservation): BudgetShare[] {
   return statuses
     .map((status) => ({ ...status, takes: amountInBudget(status.budget, reservation) }))
     .filter(({ takes }) => takes > 0n);
@@ -105,12 +105,12 @@ export function isExcessApproved(over: readonly MissingAmount[], agreed: readonl
         known.tag === excess.tag &&
         known.period === excess.period &&
         known.currency === excess.currency &&
-        excessOf(known) >= excessOf(excess),
+        budgetExcess(known) >= budgetExcess(excess),
     ),
   );
 }
 
-function excessOf({ leftMinor, takesMinor }: MissingAmount): bigint {
+function budgetExcess({ leftMinor, takesMinor }: MissingAmount): bigint {
   return BigInt(takesMinor) - BigInt(leftMinor);
 }
 

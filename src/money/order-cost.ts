@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { utcDay } from '../zones/calendar-day.ts';
 import type { Amount } from './amount.ts';
 import type { PriceStore } from './ports.ts';
-import { costOf, isCharged, isPricedTask, type OrderCost, zoneOf } from './prices.ts';
+import { calculateCost, isCharged, isPricedTask, type OrderCost, zoneOf } from './prices.ts';
 
 export interface PricedOrder {
   readonly task: string;
@@ -40,7 +40,7 @@ export function createOrderPricer({
     const { period, periods } = periodOf.parse(input);
     const list = await prices.listOf([...new Set(names.map(zoneOf))]);
     const order = { task, names, period, ...(periods === undefined ? {} : { periods }) };
-    const cost = costOf(list, order, sendingDay({ sendAfter }, now()));
+    const cost = calculateCost(list, order, sendingDay({ sendAfter }, now()));
     return isCharged(task) || cost.sums.length > 0 ? cost : undefined;
   };
 }

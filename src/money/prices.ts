@@ -173,7 +173,7 @@ function mayCostMore(name: string, task: PricedTask): boolean {
 }
 
 /** @param day YYYY-MM-DD */
-export function costOf(
+export function calculateCost(
   list: readonly Price[],
   order: {
     readonly task: PricedTask;

@@ -1,5 +1,5 @@
 import { type CsvIssue, type CsvRecord, hasMoreCells, iterateYielding, readCsv } from '../lib/csv.ts';
-import { columnOf } from '../lib/csv-headings.ts';
+import { findColumn } from '../lib/csv-headings.ts';
 import { parseTypedDate } from '../lib/typed-date.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { parseZone } from '../zones/names.ts';
@@ -90,11 +90,11 @@ export type ReadPrices =
  * @returns the prices, or all issues: one bad line refuses the whole file
  */
 export async function readPrices(text: string, currency: string): Promise<ReadPrices> {
-  const csv = await readCsv(text, { maxRows: MAX_PRICES, columnOf });
+  const csv = await readCsv(text, { maxRows: MAX_PRICES, findColumn });
   if (!csv.ok) return { ok: false, issues: [{ line: csv.issue.line, kind: 'csv', issue: csv.issue }] };
   const { header, rows } = csv;
   if (header === undefined || rows.length === 0) return { ok: false, issues: [{ line: 1, kind: 'empty' }] };
-  const columns = header.cells.map(columnOf);
+  const columns = header.cells.map(findColumn);
   const headerIssues = issuesOfHeader(columns, header);
   if (headerIssues.length > 0) return { ok: false, issues: headerIssues };
 

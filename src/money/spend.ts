@@ -70,12 +70,12 @@ export function calculateSpend(
       [...new Set(keysOf(each))].map((key) => ({ key, quote: each.quote })),
     );
     return [...groupBy(keyed, ({ key }) => key)]
-      .map(([key, group]) => ({ key, ...sumOf(group) }))
+      .map(([key, group]) => ({ key, ...sumPurchases(group) }))
       .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
   };
   const by = (keyOf: (each: Priced) => string) => sumByKey((each) => [keyOf(each)]);
   return {
-    total: sumOf(priced),
+    total: sumPurchases(priced),
     byMonth: by(({ day }) => day.slice(0, 7)),
     byTask: by(({ purchase }) => purchase.task),
     byZone: by(({ purchase }) => (isConcealed(purchase) ? CONCEALED : zoneOf(purchase.name))),
@@ -101,7 +101,7 @@ export function addSpend(a: Spend, b: Spend): Spend {
   };
 }
 
-function sumOf(group: readonly { readonly quote: Quote | undefined }[]): SpendSum {
+function sumPurchases(group: readonly { readonly quote: Quote | undefined }[]): SpendSum {
   const quotes = group.flatMap(({ quote }) => quote ?? []);
   return {
     names: group.length,
@@ -163,7 +163,7 @@ export function totalOf(lines: readonly SpendSum[]): SpendSum {
 
 /** @param day YYYY-MM-DD */
 export function renewalCost(list: readonly Price[], names: readonly string[], day: string): SpendSum {
-  return sumOf(names.map((name) => ({ quote: findQuote(list, { name, task: 'renew' }, day) })));
+  return sumPurchases(names.map((name) => ({ quote: findQuote(list, { name, task: 'renew' }, day) })));
 }
 
 export interface SpendSpan {

@@ -46,7 +46,7 @@ export interface NamesContext extends Observers {
    * @throws only the signal's reason
    */
   readonly observeDelegation: (name: string, hosts: readonly string[], signal: AbortSignal) => Promise<Facts>;
-  readonly activityOf: (record: {
+  readonly loadActivity: (record: {
     readonly name: string;
     readonly lapse: NameRecord['lapse'];
   }) => Promise<NameActivity>;

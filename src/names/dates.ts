@@ -335,7 +335,7 @@ function isShownAlready({ expiry, moved }: NameDates, years: number, sentAt: Dat
  */
 function estimatedEnd({ expiry }: NameDates, name: string, years: number, doneAt: Date): Date {
   if (expiry !== undefined) return addYears(expiry.at, years);
-  return new Date(addYears(doneAt, years).getTime() - graceDaysOf(zoneFor(name)) * DAY_MS);
+  return new Date(addYears(doneAt, years).getTime() - gracePeriodDays(zoneFor(name)) * DAY_MS);
 }
 
 /**
@@ -344,12 +344,12 @@ function estimatedEnd({ expiry }: NameDates, name: string, years: number, doneAt
  */
 function paidUntil(expiresAt: Date, { statuses }: Registration, zone: ZoneProfile, now: Date): Date {
   const before = addYears(expiresAt, -1);
-  const graceEnds = before.getTime() + (graceDaysOf(zone) + 1) * DAY_MS;
+  const graceEnds = before.getTime() + (gracePeriodDays(zone) + 1) * DAY_MS;
   const isInGrace = before <= now && now.getTime() < graceEnds;
   return statuses?.includes('auto renew period') && isInGrace ? before : expiresAt;
 }
 
-function graceDaysOf({ lifecycle }: ZoneProfile): number {
+function gracePeriodDays({ lifecycle }: ZoneProfile): number {
   return lifecycle?.autoRenewGraceDays ?? DEFAULT_GRACE_DAYS;
 }
 

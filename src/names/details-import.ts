@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type CsvIssue, type CsvRecord, hasMoreCells, iterateYielding, readCsv } from '../lib/csv.ts';
-import { columnOf } from '../lib/csv-headings.ts';
+import { findColumn } from '../lib/csv-headings.ts';
 import { parseDomainName } from '../zones/names.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
 import { DETAIL_COLUMNS, MAX_IMPORTED_NAMES, MAX_NOTE, readTags, type TagIssue } from './portfolio.ts';
@@ -46,12 +46,12 @@ export type ReadImport =
 
 /** One bad line refuses the whole file. */
 export async function readImport(text: string): Promise<ReadImport> {
-  const csv = await readCsv(text, { maxRows: MAX_IMPORTED_NAMES, columnOf });
+  const csv = await readCsv(text, { maxRows: MAX_IMPORTED_NAMES, findColumn });
   if (!csv.ok) return { ok: false, issues: [csv.issue] };
   const { header } = csv;
   if (header === undefined || csv.rows.length === 0)
     return { ok: false, issues: [{ line: 1, code: 'empty' }] };
-  const columns = header.cells.map(columnOf);
+  const columns = header.cells.map(findColumn);
   const issues = headerIssues(columns, header);
   if (issues.length > 0) return { ok: false, issues };
   const rows = new Map<string, ImportRow>();

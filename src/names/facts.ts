@@ -198,7 +198,7 @@ export function isSameValue(fact: FactName, one: FactValue, other: FactValue): b
 /** Redacted fields of a registrant keep their last values. */
 export function mergeSameValue(fact: FactName, before: FactValue, now: FactValue): FactValue {
   if (fact !== 'owner') return now;
-  const fields = new Map([...before, ...now].map((text) => [fieldOf(text), text]));
+  const fields = new Map([...before, ...now].map((text) => [fieldName(text), text]));
   return [...fields.values()].sort();
 }
 
@@ -229,14 +229,14 @@ export function isSameSet(one: FactValue, other: FactValue): boolean {
 
 /** Compares fields visible in both, because registries redact them at will. */
 function isSameOwner(one: FactValue, other: FactValue): boolean {
-  const fields = new Map(one.map((text) => [fieldOf(text), text]));
-  return other.every((text) => (fields.get(fieldOf(text)) ?? text) === text);
+  const fields = new Map(one.map((text) => [fieldName(text), text]));
+  return other.every((text) => (fields.get(fieldName(text)) ?? text) === text);
 }
 
 export function partOf(value: FactValue, label: string): string | undefined {
   return value.find((text) => text.startsWith(`${label}:`))?.slice(label.length + 1);
 }
 
-function fieldOf(text: string): string {
+function fieldName(text: string): string {
   return text.slice(0, text.indexOf(':'));
 }

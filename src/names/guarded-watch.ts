@@ -3,7 +3,7 @@ import { MINUTE_MS } from '../lib/duration.ts';
 import type { NamesContext } from './context.ts';
 import { type Facts, type Observation, unseen } from './facts.ts';
 import { lookUpAtRegistry, saveParentLookup } from './lookup.ts';
-import { factsOfDelegation, isNewSighting, type KnownDelegation, majorityOf } from './parent-delegation.ts';
+import { factsOfDelegation, findMajority, isNewSighting, type KnownDelegation } from './parent-delegation.ts';
 import { timeLimit } from './time-limit.ts';
 
 /**
@@ -118,7 +118,9 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
     }
     Object.assign(one, { turn: one.turn + 1, queriedAt: at.getTime(), isInDoubt: false });
     const facts =
-      first === undefined ? unseenFacts(all.length === 0 ? 'no_parent' : 'unreachable') : majorityOf(answers);
+      first === undefined
+        ? unseenFacts(all.length === 0 ? 'no_parent' : 'unreachable')
+        : findMajority(answers);
     if (isNew(facts)) return keep(one, { name, at, facts });
     if (facts.parent_nameservers?.state === 'unseen') return recordUnseen(one, facts);
     one.unseenSince = undefined;

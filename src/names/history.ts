@@ -87,7 +87,7 @@ export function mergeMajority(history: NameHistory, observation: Observation): M
 function merge(history: NameHistory, observation: Observation, needed: typeof sightingsNeeded): Merged {
   const merged: { -readonly [Name in FactName]?: KnownFact } = { ...history };
   const changes: FactChange[] = [];
-  for (const [fact, updated] of entriesOf(observation.facts)) {
+  for (const [fact, updated] of factEntries(observation.facts)) {
     const known = merged[fact] ?? NOTHING_KNOWN;
     if (observation.at.getTime() < lastLookup(known)) continue;
     if (updated.state === 'unseen') {
@@ -107,7 +107,7 @@ function merge(history: NameHistory, observation: Observation, needed: typeof si
 /** Values that differ from the previous lookup: stored permanently, except signatures, which change daily. */
 export function findNewValues(history: NameHistory, { facts }: Observation): SeenValues {
   return Object.fromEntries(
-    entriesOf(facts).flatMap(([fact, updated]) => {
+    factEntries(facts).flatMap(([fact, updated]) => {
       const value = factValue(updated);
       const last = (history[fact]?.candidate ?? history[fact]?.current)?.value;
       const isKnown =
@@ -125,7 +125,7 @@ export function findNewValues(history: NameHistory, { facts }: Observation): See
  */
 export function sightedFacts(history: NameHistory, now: Date, maxAgeMs: number): Facts {
   return Object.fromEntries(
-    entriesOf(history).map(([fact, { current, candidate, unseen: lost }]) => {
+    factEntries(history).map(([fact, { current, candidate, unseen: lost }]) => {
       const fresh = [current, candidate].filter(
         (each) => each !== undefined && now.getTime() - each.lastSeen.getTime() <= maxAgeMs,
       );
@@ -217,7 +217,7 @@ function lastLookup({ current, candidate }: KnownFact): number {
   return Math.max(current?.lastSeen.getTime() ?? 0, candidate?.lastSeen.getTime() ?? 0);
 }
 
-function entriesOf<Value>(record: { readonly [Name in FactName]?: Value }): [FactName, Value][] {
+function factEntries<Value>(record: { readonly [Name in FactName]?: Value }): [FactName, Value][] {
   return FACT_NAMES.flatMap((fact) => {
     const value = record[fact];
     return value === undefined ? [] : [[fact, value]];

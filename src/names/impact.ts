@@ -176,13 +176,13 @@ export interface ImpactDifference {
 
 /** Worst first, like both inputs. */
 export function compareImpacts(before: Impact, after: Impact): ImpactDifference {
-  const was = new Map(before.items.map((item) => [keyOf(item), item]));
-  const is = new Map(after.items.map((item) => [keyOf(item), item]));
+  const was = new Map(before.items.map((item) => [itemKey(item), item]));
+  const is = new Map(after.items.map((item) => [itemKey(item), item]));
   return {
-    appeared: after.items.filter((item) => !was.has(keyOf(item))),
-    gone: before.items.filter((item) => !is.has(keyOf(item))),
+    appeared: after.items.filter((item) => !was.has(itemKey(item))),
+    gone: before.items.filter((item) => !is.has(itemKey(item))),
     changed: after.items.flatMap((item) => {
-      const earlier = was.get(keyOf(item));
+      const earlier = was.get(itemKey(item));
       return earlier === undefined || JSON.stringify(earlier) === JSON.stringify(item)
         ? []
         : { before: earlier, after: item };
@@ -208,7 +208,7 @@ function findingsOfItem(item: ImpactItem): string[] {
       return item.facts.map((fact) => `unseen ${WEB.includes(fact) ? 'website' : fact}`);
     case 'records_unseen':
     case 'records_differ':
-      return [keyOf(item)];
+      return [itemKey(item)];
     case 'mail':
       return item.servers.map((server) => `mail ${server}`);
     default:
@@ -241,7 +241,7 @@ export function impactAt(impact: Impact, now: Date): Impact {
 }
 
 /** Unique within an impact. */
-function keyOf(item: ImpactItem): string {
+function itemKey(item: ImpactItem): string {
   switch (item.code) {
     case 'records_differ':
       return `${item.code} ${item.fact} ${item.there.join(' ')}`;

@@ -47,7 +47,7 @@ export function nextLookup(kind: LookupKind, name: ScheduledName, now: Date, ran
 }
 
 /** A status or an unconfirmed value shows a pending change. */
-export function pendingStatusOf(history: NameHistory) {
+export function findPendingStatus(history: NameHistory) {
   const { current, candidate } = history.statuses ?? {};
   const statuses = [...(current?.value ?? []), ...(candidate?.value ?? [])];
   return {

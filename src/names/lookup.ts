@@ -16,17 +16,17 @@ import { factValue, type Observation } from './facts.ts';
 import { findNewValues, mergeMajority, mergeObservation } from './history.ts';
 import { afterLookup, type Incident, isOpen } from './incident.ts';
 import {
+  findPendingStatus,
   isUrgent,
   type LookupPlanner,
   nextLookup,
-  pendingStatusOf,
   type ScheduledName,
 } from './lookup-planner.ts';
 import type { DnsObserver } from './observe.ts';
 import { NO_DELEGATION } from './observe-delegation.ts';
 import { isChanged } from './parent-delegation.ts';
 import type { LookupResult, NameObservation, NameRecord, NameRecordStore } from './ports.ts';
-import { assessPosture, CERTIFICATES, codesOf, type JudgedName, judge } from './posture.ts';
+import { assessPosture, CERTIFICATES, findingCodes, type JudgedName, judge } from './posture.ts';
 import { registryOf } from './registry-of.ts';
 import { isUnanswered, type RegistryLookup, readRegistryAnswer } from './registry-record.ts';
 import { timeLimit } from './time-limit.ts';
@@ -161,7 +161,7 @@ async function saveLookups(
     withNewRequests(
       found,
       known,
-      afterLookups(known, results, await context.activityOf(known), momentOf(context)),
+      afterLookups(known, results, await context.loadActivity(known), lookupMoment(context)),
     ),
   );
   const { after, added = [] } = kept?.incident ?? {};
@@ -174,7 +174,7 @@ async function saveLookups(
   return kept;
 }
 
-function momentOf({ now, random = Math.random, certificateDays }: NamesContext) {
+function lookupMoment({ now, random = Math.random, certificateDays }: NamesContext) {
   return { now: now(), random, certificateDays };
 }
 
@@ -201,7 +201,7 @@ function afterLookups(
   known: NameRecord,
   results: LookupResults,
   activity: NameActivity,
-  { now, random, certificateDays }: ReturnType<typeof momentOf>,
+  { now, random, certificateDays }: ReturnType<typeof lookupMoment>,
 ): LookupResult {
   const { dns, parent, registry, registryTurn } = results;
   const { name } = known;
@@ -236,7 +236,7 @@ function afterLookups(
   const dates = updateDates(known, results);
   const posture = assessPosture({ name, history, at: now, certificateDays }, known.posture);
   const record = { ...known, ...dates, history, knownChanges, posture };
-  const findings = codesOf(judge(judgeRecord(record, [incident?.after, ...activity.incidents]), now));
+  const findings = findingCodes(judge(judgeRecord(record, [incident?.after, ...activity.incidents]), now));
   const opened = findings.filter((code) => !known.findings.includes(code));
   const closed = known.findings.filter((code) => !findings.includes(code));
   if (opened.length + closed.length > 0) observations.push({ origin: 'finding', at: now, opened, closed });
@@ -314,7 +314,7 @@ function planLookups(
   incident: Incident | undefined,
   now: Date,
 ): ScheduledName {
-  const { isChanging, unsettled } = pendingStatusOf(record.history);
+  const { isChanging, unsettled } = findPendingStatus(record.history);
   return {
     endsAt: record.expiry?.at,
     guarded: isGuarded,

@@ -36,7 +36,7 @@ export function findExplanations(
       {
         id: order.id,
         task,
-        state: stateOf(item),
+        state: explanationState(item),
         sentAt: item.sentAt,
         ...(nameServers === undefined ? {} : { nameServers }),
       },
@@ -65,7 +65,7 @@ export function expectedTransfers(incidents: readonly Incident[]): NameOrder[] {
     );
 }
 
-function stateOf({ state, result }: OrderItem): NameOrder['state'] {
+function explanationState({ state, result }: OrderItem): NameOrder['state'] {
   switch (state) {
     case 'SUCCEEDED':
       return 'succeeded';

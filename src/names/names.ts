@@ -40,7 +40,7 @@ const QUICK_MS = 1_800;
 const EVIDENCE_MS = 30_000;
 
 export function completeNames(
-  parts: Omit<NamesContext, 'planner' | 'observeDelegation' | 'activityOf' | 'lookUpNow'>,
+  parts: Omit<NamesContext, 'planner' | 'observeDelegation' | 'loadActivity' | 'lookUpNow'>,
 ): NamesContext {
   setMaxListeners(0, parts.signal);
   const planner = createLookupPlanner(LOOKUPS_PER_HOUR);
@@ -48,7 +48,7 @@ export function completeNames(
     ...parts,
     planner,
     observeDelegation: createDelegationObserver(parts.dns, parts.rdap, planner, parts.now),
-    activityOf: (record) => activityOf(context, record),
+    loadActivity: (record) => loadActivity(context, record),
     lookUpNow: (name, dns, ms) => lookUpNow(context, name, dns, ms),
   };
   return context;
@@ -95,7 +95,7 @@ async function lookUpClaimed(context: NamesContext, name: string): Promise<void>
   }
 }
 
-async function activityOf(
+async function loadActivity(
   context: NamesContext,
   { name, lapse }: { readonly name: string; readonly lapse: NameRecord['lapse'] },
 ): Promise<NameActivity> {
@@ -156,7 +156,7 @@ async function findEvidence(context: NamesContext, order: Order, item: OrderItem
   if (sentAt === undefined) return { kind: 'nothing' };
   const lookup = await lookUpAtRegistry(context, name, timeLimit(signal, EVIDENCE_MS));
   const [record, seen] = await Promise.all([records.find(name), records.seenAtRegistry(name)]);
-  const { orders } = await context.activityOf(record ?? { name, lapse: undefined });
+  const { orders } = await context.loadActivity(record ?? { name, lapse: undefined });
   return findProofOrHint({ order, sentAt, history: record?.history ?? {}, seen, orders, now: now() }, lookup);
 }
 

@@ -10,7 +10,7 @@ import {
   isSameValue,
   unseen,
 } from './facts.ts';
-import { addressesOf, type Client, factOf, lookUpUse } from './observe.ts';
+import { type Client, findAddresses, lookUpUse, toFact } from './observe.ts';
 
 export interface NameserverCheck {
   readonly host: string;
@@ -71,7 +71,7 @@ async function checkNameserver(
   const ask = <Type extends RecordType>(name: string, type: Type) =>
     dns.queryNameserver(found.address, name, type, signal);
   const [there, ds] = await Promise.all([
-    recordsAt(dns, ask, checked.name, signal),
+    queryRecords(dns, ask, checked.name, signal),
     checkDs(dns, ask, checked.name, signal),
   ]);
   const current = await checked.current;
@@ -121,7 +121,7 @@ async function findAddress(
 ): Promise<
   { readonly address: string } | { readonly state: Exclude<NameserverCheck['state'], 'authoritative'> }
 > {
-  const addresses = (await addressesOf(dns, [host], signal)).slice(0, MAX_ADDRESSES);
+  const addresses = (await findAddresses(dns, [host], signal)).slice(0, MAX_ADDRESSES);
   if (addresses.length === 0) {
     const addresses = await dns.query(host, 'A', signal);
     return { state: addresses.kind === 'unanswered' ? 'unseen' : 'no_address' };
@@ -138,7 +138,7 @@ async function findAddress(
 
 const NEGATIVE_ANSWERS: ReadonlySet<DnsFailure> = new Set(['refused', 'server_failure', 'unexpected_code']);
 
-async function recordsAt(
+async function queryRecords(
   dns: Client,
   ask: Query,
   name: string,
@@ -154,7 +154,7 @@ async function recordsAt(
       const isOwnHost = current === name || current.endsWith(`.${name}`);
       const answer = isOwnHost ? await ask(current, type) : await dns.query(current, type, signal);
       if (answer.kind === 'referral') return unseen('referral');
-      if (answer.kind !== 'alias') return factOf(answer, toTexts);
+      if (answer.kind !== 'alias') return toFact(answer, toTexts);
       current = answer.target;
     }
     return unseen('alias_loop');

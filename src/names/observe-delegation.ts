@@ -78,12 +78,12 @@ export function createDelegationObserver(
       Promise.all(queried.map((host) => queryServer(dns, name, host, signal))),
       Promise.all(names.map(async (domain) => ({ domain, state: await stateOf(domain, signal) }))),
     ]);
-    return healthOf(servers, states, now());
+    return delegationHealth(servers, states, now());
   };
 }
 
 /** From the servers and their domains' registries. */
-function healthOf(
+function delegationHealth(
   servers: readonly Awaited<ReturnType<typeof queryServer>>[],
   states: readonly { readonly domain: string; readonly state: DomainState }[],
   now: Date,

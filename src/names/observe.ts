@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { DnsAnswer, DnsClient } from '../registry/dns/client.ts';
-import { dsOfKey, keyTagOf } from '../registry/dns/ds.ts';
+import { computeKeyTag, dsOfKey } from '../registry/dns/ds.ts';
 import type { ParentZones } from '../registry/dns/parent-zones.ts';
 import type { DnskeyRecord, DsRecord, RecordData, RecordType } from '../registry/dns/records.ts';
 import { ABSENT, type Fact, type Facts, factValue, NO_DS, type Observation, seen, unseen } from './facts.ts';
@@ -99,7 +99,7 @@ async function observeSignatures(
 }
 
 /** IPv4 first. Hosts without addresses are omitted. */
-export async function addressesOf(
+export async function findAddresses(
   dns: Client,
   hosts: readonly string[],
   signal: AbortSignal | undefined,
@@ -116,7 +116,7 @@ export async function addressesOf(
 }
 
 async function observeRecords(dns: Client, name: string, signal: AbortSignal | undefined): Promise<Facts> {
-  const lookUp: LookUp = async (host, type, toTexts) => factOf(await dns.query(host, type, signal), toTexts);
+  const lookUp: LookUp = async (host, type, toTexts) => toFact(await dns.query(host, type, signal), toTexts);
   const [soa, cname, wwwCname, impact, dnskey] = await Promise.all([
     lookUp(name, 'SOA', (records) => records.map(({ primary, contact }) => `${primary} ${contact}`)),
     lookUp(name, 'CNAME', (records) => records),
@@ -156,7 +156,7 @@ async function lookUpImpact(name: string, lookUp: LookUp): Promise<Facts> {
 export function observeImpact(dns: Client, name: string, signal: AbortSignal): Promise<Facts> {
   return lookUpImpact(name, async (host, type, toTexts) => {
     try {
-      return factOf(await dns.query(host, type, signal), toTexts);
+      return toFact(await dns.query(host, type, signal), toTexts);
     } catch (error) {
       if (!signal.aborted) throw error;
       return unseen('timeout');
@@ -188,7 +188,7 @@ export async function lookUpUse(name: string, lookUp: LookUp) {
 }
 
 /** Converts an answer to a fact. */
-export function factOf<Data>(
+export function toFact<Data>(
   answer: DnsAnswer<Data>,
   toTexts: (records: readonly Data[]) => readonly string[],
 ): Fact {
@@ -224,5 +224,5 @@ export function dsText({ keyTag, algorithm, digestType, digest }: DsRecord): str
 
 function dnskeyText(record: DnskeyRecord): string {
   const digest = createHash('sha256').update(record.key).digest('hex').slice(0, KEY_DIGEST_LENGTH);
-  return `${record.flags} ${record.algorithm} ${keyTagOf(record)} ${digest}`;
+  return `${record.flags} ${record.algorithm} ${computeKeyTag(record)} ${digest}`;
 }

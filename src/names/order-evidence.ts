@@ -44,9 +44,10 @@ export function findProofOrHint(lost: LostAnswer, { result }: RegistryLookup): E
   if (result.kind === 'not_registered')
     return { kind: 'hint', source: server, seen: { code: 'not_registered' } };
   const { registration } = result;
-  const proof = registration.isSecure && registration.hasExactDates ? proofOf(lost, registration) : undefined;
+  const proof =
+    registration.isSecure && registration.hasExactDates ? findProof(lost, registration) : undefined;
   if (proof !== undefined) return { kind: 'done', seen: { code: proof } };
-  const finding = findingOf(registration, lost);
+  const finding = toFinding(registration, lost);
   if (finding === undefined) return NOTHING;
   if ('done' in finding) return { kind: 'done', seen: finding.done };
   const seen = registration.isSecure ? finding.hint : { ...finding.hint, overHttp: true };
@@ -79,7 +80,7 @@ export function sentToRegistry(
   return isDemoContext(account.context) ? undefined : sentAt;
 }
 
-function proofOf(
+function findProof(
   { order, sentAt, history, orders }: LostAnswer,
   record: Registration,
 ): RecordProofCode | undefined {
@@ -112,7 +113,9 @@ function proofOf(
       if (was === undefined || !isDeleted(was.value) || hasOtherCause(was.lastSeen)) return undefined;
       // A name that was released and registered again isn't deleted.
       const isSameName =
-        record.registeredAt !== undefined && record.registeredAt < was.firstSeen && isOf(registrar, record);
+        record.registeredAt !== undefined &&
+        record.registeredAt < was.firstSeen &&
+        isSameOrUnknownRegistrar(registrar, record);
       return isSameName && record.statuses !== undefined && !isDeleted(record.statuses)
         ? 'restored'
         : undefined;
@@ -134,7 +137,7 @@ function isTransferred(
   const isFromThen = at >= sentAt.getTime() - SKEW_MS && at <= sentAt.getTime() + TRANSFER_MS;
   return (
     registrar !== undefined &&
-    !isOf(registrar.value, record) &&
+    !isSameOrUnknownRegistrar(registrar.value, record) &&
     isFromThen &&
     wantedServers.length > 0 &&
     isSameSet(record.nameServers, wantedServers)
@@ -151,14 +154,17 @@ function seenBefore(history: NameHistory, fact: FactName, moment: Date): KnownVa
 }
 
 /** Also true when one has no name: nothing shows a difference. */
-function isOf(registrar: FactValue | undefined, { registrar: now }: Registration): boolean {
+function isSameOrUnknownRegistrar(
+  registrar: FactValue | undefined,
+  { registrar: now }: Registration,
+): boolean {
   const was = registrar && registrarName(registrar);
   return mayBeSameRegistrar(was, now);
 }
 
 type Finding = { readonly done: RecordProof } | { readonly hint: RecordHint } | undefined;
 
-function findingOf(record: Registration, lost: LostAnswer): Finding {
+function toFinding(record: Registration, lost: LostAnswer): Finding {
   switch (lost.order.task) {
     case 'create':
       return creationFinding(record, lost);

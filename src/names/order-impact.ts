@@ -117,7 +117,7 @@ async function findWithHistory(
   const [lookup, known, dependents, checks] = await Promise.all([
     pending,
     watchedHistory(context, name),
-    dependentsOf(context, name),
+    loadDependents(context, name),
     newNameServers &&
       within(context, ms + COMPARING_MS, (signal) =>
         checkNameservers(dns, { name, current }, newNameServers, signal),
@@ -135,7 +135,7 @@ async function watchedHistory({ records }: NamesContext, name: string): Promise<
   return (await records.find(name))?.history;
 }
 
-async function dependentsOf({ records, log }: NamesContext, name: string): Promise<Dependents | undefined> {
+async function loadDependents({ records, log }: NamesContext, name: string): Promise<Dependents | undefined> {
   try {
     return findDependents(name, await records.mentioning(name));
   } catch (err) {
@@ -192,7 +192,7 @@ async function delegation(
   const checks = await within(context, THOROUGH_MS, (signal) =>
     checkNameservers(context.dns, { name, current: {} }, hosts, signal),
   );
-  return delegationOf(checks);
+  return lookUpDelegation(checks);
 }
 
 async function assessAtRequest(context: NamesContext, order: Order): Promise<Impact | 'unseen' | undefined> {
@@ -213,7 +213,7 @@ async function assessAtRequest(context: NamesContext, order: Order): Promise<Imp
 async function stored(context: NamesContext, name: string, task: ImpactTask): Promise<Impact> {
   const [history = {}, dependents] = await Promise.all([
     watchedHistory(context, name),
-    dependentsOf(context, name),
+    loadDependents(context, name),
   ]);
   return assessImpact({ task, dependents, ...seenBefore(history, context.now()) });
 }
@@ -269,7 +269,7 @@ function hasNewFindings(kept: OrderImpact | undefined, impact: Impact): boolean 
   return findingsOf(impact).some((finding) => !known.has(finding));
 }
 
-function delegationOf(checks: readonly NameserverCheck[] | undefined): DelegationLookup {
+function lookUpDelegation(checks: readonly NameserverCheck[] | undefined): DelegationLookup {
   if (checks === undefined || checks.length === 0) return { kind: 'unknown' };
   const hosts = checks
     .filter(({ state }) => state !== 'authoritative' && state !== 'unseen')

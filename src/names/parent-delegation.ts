@@ -55,7 +55,7 @@ export function isChanged(before: KnownDelegation, after: KnownDelegation): bool
  * Facts without a majority are missing; so is a fact with a single answer when there are more servers.
  * @param answers from all servers of one lookup
  */
-export function majorityOf(answers: readonly Facts[]): Facts {
+export function findMajority(answers: readonly Facts[]): Facts {
   return Object.fromEntries(PARENT_FACTS.map((fact) => [fact, majorityOfFact(fact, answers)]));
 }
 

@@ -127,7 +127,7 @@ const FAULTS: Readonly<Record<DelegationFaultCode, FindingCode>> = {
 
 const RANKS: ReadonlyMap<FindingCode, number> = new Map(FINDING_CODES.map((code, rank) => [code, rank]));
 
-function rankOf({ code }: Pick<Finding, 'code'>): number {
+function findingRank({ code }: Pick<Finding, 'code'>): number {
   return RANKS.get(code) ?? RANKS.size;
 }
 
@@ -141,7 +141,7 @@ export function judge(name: JudgedName, now: Date): Judgement {
   const { findings: seen = [], unseen = NEVER_SEEN } = name.posture ?? {};
   const findings = [...decidedFindings(name), ...seen]
     .filter(({ since, until }) => (since === undefined || since <= at) && (until === undefined || at < until))
-    .sort((a, b) => rankOf(a) - rankOf(b))
+    .sort((a, b) => findingRank(a) - findingRank(b))
     .reduce<Finding[]>(addFinding, []);
   return { findings, unseen: unseen.filter(({ since }) => since <= at) };
 }
@@ -159,7 +159,7 @@ function addFinding(all: Finding[], { code, since, about }: Lasting): Finding[] 
 
 const NEVER_SEEN: readonly Unseen[] = PARTS.map((part) => ({ part, since: 0 }));
 
-export function codesOf({ findings }: Judgement): readonly FindingCode[] {
+export function findingCodes({ findings }: Judgement): readonly FindingCode[] {
   return findings.map(({ code }) => code);
 }
 
@@ -188,7 +188,8 @@ export function summarize(
     const status = statusOf(judgement);
     counts[status] += 1;
     const [worst] = judgement.findings;
-    const rank = NAME_STATUSES.indexOf(status) * 100 + (worst === undefined ? RANKS.size : rankOf(worst));
+    const rank =
+      NAME_STATUSES.indexOf(status) * 100 + (worst === undefined ? RANKS.size : findingRank(worst));
     return { ...judgement, name: each.name, status, rank };
   });
   ranked.sort(
@@ -291,18 +292,18 @@ function delegationFindings(history: NameHistory): Found[] {
 
 /** Operations that the registry itself has locked. */
 export function registryLocks(history: NameHistory): readonly string[] {
-  return registryLocksIn(currentOf(history, 'statuses') ?? []);
+  return registryLocksIn(currentValue(history, 'statuses') ?? []);
 }
 
 function lockFindings(history: NameHistory): Found[] {
-  const statuses = currentOf(history, 'statuses');
-  if (statuses === undefined || currentOf(history, 'registration')?.length === 0) return [];
+  const statuses = currentValue(history, 'statuses');
+  if (statuses === undefined || currentValue(history, 'registration')?.length === 0) return [];
   return statuses.some(isTransferLock) ? [] : [{ code: 'unlocked' }];
 }
 
 function dnsFindings(history: NameHistory): Found[] {
-  const isAbsent = (fact: FactName) => currentOf(history, fact)?.length === 0;
-  const hasMail = currentOf(history, 'mx')?.some((text) => text !== NO_MAIL) === true;
+  const isAbsent = (fact: FactName) => currentValue(history, fact)?.length === 0;
+  const hasMail = currentValue(history, 'mx')?.some((text) => text !== NO_MAIL) === true;
   const missing = [
     ['ds', 'unsigned'],
     ['caa', 'no_caa'],
@@ -343,7 +344,7 @@ function signatureFindings(history: NameHistory): Posture['findings'] {
 }
 
 function isUnsigned(history: NameHistory): boolean {
-  return currentOf(history, 'ds')?.length === 0;
+  return currentValue(history, 'ds')?.length === 0;
 }
 
 /** The earliest end of its certificates, in ms. */
@@ -379,6 +380,6 @@ function unseenSince(known: KnownFact | undefined, staleMs: number): number {
   return Math.max(current.lastSeen.getTime(), candidate?.lastSeen.getTime() ?? 0) + staleMs;
 }
 
-function currentOf(history: NameHistory, fact: FactName): FactValue | undefined {
+function currentValue(history: NameHistory, fact: FactName): FactValue | undefined {
   return history[fact]?.current?.value;
 }

@@ -72,7 +72,7 @@ export function createProtectedChanges(context: ProtectionContext) {
     /** @returns `changed`: read again */
     changeReminders: (changes: readonly ReminderChange[], by: string, origin: MessagePlace) =>
       changeReminders(context, changes, { by, origin }),
-    confirmersOf: (proposal: FactsProposal) => confirmersOf(context, proposal),
+    findConfirmers: (proposal: FactsProposal) => findConfirmers(context, proposal),
   };
 }
 
@@ -212,7 +212,7 @@ async function loadProtection(
   };
 }
 
-async function confirmersOf(
+async function findConfirmers(
   context: ProtectionContext,
   { kind, payload: { names }, proposer }: FactsProposal,
 ): Promise<Confirmers> {

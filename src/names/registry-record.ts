@@ -114,7 +114,7 @@ export function readRegistryAnswer(
   if (record === undefined) return emptyLookup(name, at, { code: 'not_a_domain' });
   if (asciiName(record.ldhName ?? record.unicodeName ?? '') !== name)
     return emptyLookup(name, at, { code: 'other_name' });
-  const facts = { ...factsOf(record), transport: seen([answer.secure ? 'https' : 'http']) };
+  const facts = { ...readFacts(record), transport: seen([answer.secure ? 'https' : 'http']) };
   const hasExactDates = each(event, record.events).every(
     ({ eventDate }) => readRecordDate(eventDate)?.isExact !== false,
   );
@@ -122,7 +122,7 @@ export function readRegistryAnswer(
     name,
     at,
     facts,
-    result: { kind: 'registered', registration: registrationOf(facts, hasExactDates, at), server },
+    result: { kind: 'registered', registration: readRegistration(facts, hasExactDates, at), server },
   };
 }
 
@@ -161,25 +161,25 @@ function everyFact(fact: Fact): Facts {
   return Object.fromEntries(REGISTRY_FACTS.map((each) => [each, fact]));
 }
 
-function factsOf(record: z.output<typeof domainObject>) {
+function readFacts(record: z.output<typeof domainObject>) {
   const events = each(event, record.events);
   return {
     registration: seen(['registered']),
-    registrar: registrarOf(record.entities),
-    statuses: listFact(record.status, (members) => members.map(textOf).map(statusOf)),
+    registrar: readRegistrar(record.entities),
+    statuses: listFact(record.status, (members) => members.map(toText).map(statusOf)),
     registry_nameservers: listFact(record.nameservers, (members) => fitting(nameserver, members)),
-    secure_dns: secureDnsOf(record.secureDNS),
-    owner: ownerOf(record.entities, record.redacted),
-    registered_at: dateOf(events, 'registration'),
-    expires_at: dateOf(events, 'expiration'),
-    registrar_expires_at: dateOf(events, 'registrar expiration'),
-    updated_at: dateOf(events, 'last changed', Math.max),
-    transferred_at: dateOf(events, 'transfer', Math.max),
-    deleted_at: dateOf(events, 'deletion'),
+    secure_dns: readSecureDns(record.secureDNS),
+    owner: readOwner(record.entities, record.redacted),
+    registered_at: readDate(events, 'registration'),
+    expires_at: readDate(events, 'expiration'),
+    registrar_expires_at: readDate(events, 'registrar expiration'),
+    updated_at: readDate(events, 'last changed', Math.max),
+    transferred_at: readDate(events, 'transfer', Math.max),
+    deleted_at: readDate(events, 'deletion'),
   } satisfies Facts;
 }
 
-function registrationOf(facts: Facts, hasExactDates: boolean, now: Date): Registration {
+function readRegistration(facts: Facts, hasExactDates: boolean, now: Date): Registration {
   const textsOf = (fact: FactName) => factValue(facts[fact]) ?? [];
   const momentOf = (fact: FactName) => textsOf(fact).map((text) => new Date(text))[0];
   const statuses = factValue(facts.statuses);
@@ -208,34 +208,34 @@ function listFact(
 ): Fact {
   if (members === undefined) return unseen('not_told');
   const texts = read(members.slice(0, MAX_ITEMS)).filter(isFilled);
-  return texts.length === 0 && members.length > 0 ? unreadable(textOf(members)) : seen(texts);
+  return texts.length === 0 && members.length > 0 ? unreadable(toText(members)) : seen(texts);
 }
 
-function registrarOf(entities: readonly unknown[] | undefined): Fact {
+function readRegistrar(entities: readonly unknown[] | undefined): Fact {
   const registrar = withRole(entities, 'registrar')[0];
   if (registrar === undefined) return unseen('not_told');
   const id = each(publicId, registrar.publicIds).find(({ type }) =>
     /^iana[\s_-]*registrar/i.test(type.trim()),
   );
   const name = ['fn', 'org']
-    .flatMap((field) => valuesOf(registrar.vcardArray, field))
+    .flatMap((field) => propertyValues(registrar.vcardArray, field))
     .flat()
     .filter(isText)
-    .map(lineOf)
+    .map(readLine)
     .find((text) => text !== '' && !HIDDEN.test(text));
-  const handle = lineOf(registrar.handle ?? '');
+  const handle = readLine(registrar.handle ?? '');
   const parts = [
-    ...(id === undefined ? [] : [`iana:${lineOf(id.identifier)}`]),
+    ...(id === undefined ? [] : [`iana:${readLine(id.identifier)}`]),
     ...(name === undefined ? [] : [`name:${name}`]),
     ...(name === undefined && handle !== '' ? [`handle:${handle}`] : []),
   ];
   return parts.length === 0 ? unseen('not_told') : seen(parts);
 }
 
-function secureDnsOf(member: unknown): Fact {
+function readSecureDns(member: unknown): Fact {
   if (member === undefined || member === null) return unseen('not_told');
   const delegation = secureDns.safeParse(member).data;
-  if (delegation === undefined) return unreadable(textOf(member));
+  if (delegation === undefined) return unreadable(toText(member));
   if (delegation.delegationSigned === true || (delegation.dsData?.length ?? 0) > 0) return seen(['signed']);
   return delegation.delegationSigned === false ? ABSENT : unseen('not_told');
 }
@@ -243,7 +243,7 @@ function secureDnsOf(member: unknown): Fact {
 type Event = z.output<typeof event>;
 
 /** Of two readable expiry dates, the earlier is the safe one. A second text marks a date without a time zone. */
-function dateOf(events: readonly Event[], action: string, pick = Math.min): Fact {
+function readDate(events: readonly Event[], action: string, pick = Math.min): Fact {
   const matching = events.filter(({ eventAction }) => lettersOf(eventAction) === lettersOf(action));
   if (matching.length === 0) return ABSENT;
   const dates = matching.flatMap(({ eventDate }) => readRecordDate(eventDate) ?? []);
@@ -252,16 +252,16 @@ function dateOf(events: readonly Event[], action: string, pick = Math.min): Fact
     const isExact = dates.some((date) => date.at.getTime() === ms && date.isExact);
     return seen([new Date(ms).toISOString(), ...(isExact ? [] : [EARLIEST_READING])]);
   }
-  const text = matching.map(({ eventDate }) => textOf(eventDate)).find(isFilled);
+  const text = matching.map(({ eventDate }) => toText(eventDate)).find(isFilled);
   return text === undefined ? unseen('not_told') : unreadable(text);
 }
 
 /** As received, in one line. */
-function textOf(member: unknown): string {
-  return lineOf(isText(member) ? member : (JSON.stringify(member ?? '') ?? ''));
+function toText(member: unknown): string {
+  return readLine(isText(member) ? member : (JSON.stringify(member ?? '') ?? ''));
 }
 
-function lineOf(text: string): string {
+function readLine(text: string): string {
   return cleanText(text).replace(/\s+/g, ' ');
 }
 
@@ -276,7 +276,7 @@ const FIELD_WORDS: readonly (readonly [field: string, pattern: RegExp])[] = [
 ];
 
 /** Fingerprints are enough to notice changes, so no personal data is stored. */
-function ownerOf(entities: readonly unknown[] | undefined, redacted: readonly unknown[] | undefined): Fact {
+function readOwner(entities: readonly unknown[] | undefined, redacted: readonly unknown[] | undefined): Fact {
   const hidden = each(redaction, redacted)
     .map(({ name }) => name)
     .filter((name) => /registrant/i.test(name));
@@ -290,9 +290,9 @@ function ownerOf(entities: readonly unknown[] | undefined, redacted: readonly un
   };
   for (const registrant of withRole(entities, 'registrant')) {
     for (const field of ['fn', 'org', 'email', 'tel']) {
-      for (const value of valuesOf(registrant.vcardArray, field)) add(field, value);
+      for (const value of propertyValues(registrant.vcardArray, field)) add(field, value);
     }
-    for (const value of valuesOf(registrant.vcardArray, 'adr')) {
+    for (const value of propertyValues(registrant.vcardArray, 'adr')) {
       if (!Array.isArray(value)) continue;
       // RFC 6350, 6.3.1: box, extension, street, locality, region, code, country.
       add('street', [...value.slice(0, 4), value[5]]);
@@ -316,7 +316,7 @@ function withRole(entities: readonly unknown[] | undefined, role: string): z.out
   );
 }
 
-function valuesOf(card: unknown, name: string): unknown[] {
+function propertyValues(card: unknown, name: string): unknown[] {
   const properties = each(property, jCard.safeParse(card).data?.[1]);
   return properties.flatMap(([called, , , ...values]) => (called.toLowerCase() === name ? values : []));
 }
@@ -335,5 +335,5 @@ function isFilled(value: string): boolean {
 }
 
 function normalText(value: string): string {
-  return lineOf(value.normalize('NFKC')).toLowerCase();
+  return readLine(value.normalize('NFKC')).toLowerCase();
 }

@@ -33,7 +33,7 @@ export function signaturesFact(found: readonly (readonly SignatureRecord[])[], a
     if (latest === undefined) return unseen('unsigned_answer');
     lasting.push(latest);
   }
-  const [first] = lasting.sort((a, b) => warningOf(a) - warningOf(b));
+  const [first] = lasting.sort((a, b) => findWarning(a) - findWarning(b));
   if (first === undefined) return unseen('unsigned_answer');
   return seen([new Date(first.end).toISOString(), ...(isShort(first) ? [SHORT] : [])]);
 }
@@ -62,6 +62,6 @@ function isShort({ begin, end }: Lifetime): boolean {
   return end - begin < SHORT_MS;
 }
 
-function warningOf(lifetime: Lifetime): number {
+function findWarning(lifetime: Lifetime): number {
   return isShort(lifetime) ? lifetime.end : lifetime.end - WARNING_MS;
 }

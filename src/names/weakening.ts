@@ -1,8 +1,8 @@
 import {
   defaultRequirement,
   environmentRequirement,
-  factOrderOf,
   policySettings,
+  toFactOrder,
 } from '../approvals/requirements.ts';
 import type { TeamSettings } from '../config/environment.ts';
 import { iterateSlices } from '../lib/collections.ts';
@@ -95,7 +95,7 @@ export type RequirementsOf = (change: ChangedName, by: string) => readonly Requi
 export function classifyChanges(protection: Protection): RequirementsOf {
   const { policy, budgetTags, mandates } = protection;
   const ruleTags = new Set(policy.tags);
-  const effectOf = createEffects(protection, ruleTags);
+  const evaluateEffect = createEffects(protection, ruleTags);
 
   return (requested, by) => {
     // A lapsing name has no reminders, like an unwatched one.
@@ -108,7 +108,7 @@ export function classifyChanges(protection: Protection): RequirementsOf {
     const changed = [...removed, ...added];
     const effect =
       after === undefined || changed.some((tag) => ruleTags.has(tag))
-        ? effectOf(change)
+        ? evaluateEffect(change)
         : { isWeaker: false, isCovered: false, requirements: [] };
     const touched = touchedBefore(change, protection);
     const affected = mandates.filter(
@@ -205,7 +205,7 @@ function createEffects(
     const key = JSON.stringify([fitted, fitting, after === undefined]);
     const effect =
       known.get(key) ??
-      effectOf(protection, { name, was, is, fitted, fitting, isUnwatched: after === undefined });
+      evaluateEffect(protection, { name, was, is, fitted, fitting, isUnwatched: after === undefined });
     known.set(key, effect);
     return { ...effect, requirements: effect.requirements.map((each) => ({ ...each, names: [name] })) };
   };
@@ -220,15 +220,15 @@ interface RuleView {
   readonly isUnwatched: boolean;
 }
 
-function effectOf(protection: Protection, view: RuleView): Effect {
+function evaluateEffect(protection: Protection, view: RuleView): Effect {
   const { rules } = protection.policy;
   const affected = rules.filter((_, index) => view.fitted[index] || view.fitting[index]);
   const isCovered = rules.some(({ decision }, index) => view.fitted[index] && decision !== 'free');
   const requirements: Requirement[] = [];
   let isWeaker = false;
-  for (const scenario of scenariosOf(affected)) {
-    const before = demandIn(protection, view.name, view.was, scenario);
-    const after = demandIn(protection, view.name, view.is, scenario);
+  for (const scenario of listScenarios(affected)) {
+    const before = scenarioRequirements(protection, view.name, view.was, scenario);
+    const after = scenarioRequirements(protection, view.name, view.is, scenario);
     const isSame = demandKey(before) === demandKey(after);
     if (!isSame) requirements.push(...before.requirements, ...after.requirements);
     else if (view.isUnwatched)
@@ -254,7 +254,7 @@ interface Scenario {
 /**
  * One requester for each `by`, and a price at and above each `over`, are enough: between two amounts nothing changes.
  */
-function scenariosOf(rules: readonly PolicyRule[]): readonly Scenario[] {
+function listScenarios(rules: readonly PolicyRule[]): readonly Scenario[] {
   const requesters = [...new Set(['', ...rules.flatMap(({ by }) => by)])];
   const overs = rules.flatMap(({ over }) => over ?? []);
   const prices = [undefined, ...overs.flatMap((over) => [over, { ...over, minor: over.minor + 1 }])];
@@ -263,7 +263,7 @@ function scenariosOf(rules: readonly PolicyRule[]): readonly Scenario[] {
   );
 }
 
-function demandIn(
+function scenarioRequirements(
   { settings, policy }: Protection,
   name: string,
   tags: readonly string[],
@@ -273,7 +273,7 @@ function demandIn(
   const { hosts } = subjectOf(name, 'host');
   const groups = policy.rules.flatMap(({ by }) => by.filter(isGroup));
   const facts: PolicyFacts = {
-    task: factOrderOf(order).facts,
+    task: toFactOrder(order).facts,
     tags: new Map(hosts.map((host) => [host, tags])),
     groups: new Map(groups.map((id) => [id, new Set([id])])),
     prices: new Map(price === undefined ? [] : [[name, price]]),

@@ -77,7 +77,7 @@ async function tryToClaim(
     order,
     now: context.now(),
     pauseEndsAt: order.bulk === undefined ? context.now() : await pauseEnd(context),
-    changedParts: statement === undefined ? await changedPartsOf(context, order) : undefined,
+    changedParts: statement === undefined ? await findChanges(context, order) : undefined,
   });
   const loaded =
     byRow === undefined && statement !== undefined ? await load(context, order, statement) : undefined;
@@ -133,7 +133,7 @@ export async function pauseEnd({ settings, now }: SendingContext): Promise<Date>
   return new Date(now().getTime() + (await settings()).approvalTtl);
 }
 
-async function changedPartsOf({ store, servicePlaces }: SendingContext, order: Order) {
+async function findChanges({ store, servicePlaces }: SendingContext, order: Order) {
   return changedParts(order, await store.history(order.id, 'system'), servicePlaces);
 }
 

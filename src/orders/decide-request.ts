@@ -1,5 +1,5 @@
 import { type Account, accountName, isTeamAccount } from '../accounts/account.ts';
-import { approvalsRequiredBy, type EvaluatedOrder } from '../approvals/requirements.ts';
+import { type EvaluatedOrder, minimumApprovals } from '../approvals/requirements.ts';
 import { MINUTE_MS } from '../lib/duration.ts';
 import { InvalidInputError } from '../service/codec/codec-errors.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
@@ -36,7 +36,7 @@ export function decideRequest(context: RequestContext): RequestDecision {
     return { kind: 'refused', refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
   const untimely = refusalOfTime(context);
   if (untimely !== undefined) return { kind: 'refused', refusal: untimely };
-  const start = startOf(context);
+  const start = decideStart(context);
   const created = newOrder(context, start);
   if ('issue' in created) return { kind: 'unsupported', issue: created.issue };
   // Only an order that needs neither confirmation nor approval is reserved now.
@@ -54,7 +54,7 @@ function refusalOfTime({ schedule, request, firstExpiry }: RequestContext): Refu
     : undefined;
 }
 
-function timeOf({ schedule, request }: RequestContext): Date | undefined {
+function scheduledTime({ schedule, request }: RequestContext): Date | undefined {
   return typeof schedule === 'object' ? schedule.at : request.sendAfter;
 }
 
@@ -64,21 +64,21 @@ export interface Start {
   readonly moments: Partial<PendingDeadlines> | undefined;
 }
 
-function startOf(context: RequestContext): Start {
+function decideStart(context: RequestContext): Start {
   const { now, request, checked, evaluated, budgets, firstExpiry } = context;
   const { demand } = evaluated;
   if (startsAsDraft(checked, request))
     return { state: 'DRAFT', moments: { expiresAt: new Date(now.getTime() + DRAFT_LIFE_MS) } };
   if (demand.outcome === 'free' && budgets.over.length === 0)
     return { state: 'APPROVED', moments: undefined };
-  return { state: 'PENDING', moments: pendingDeadlines(demand, now, firstExpiry, timeOf(context)) };
+  return { state: 'PENDING', moments: pendingDeadlines(demand, now, firstExpiry, scheduledTime(context)) };
 }
 
 /** @returns the issue if the request can't be sent */
 export function newOrder(context: RequestContext, start: Start): NewOrder | { readonly issue: RequestIssue } {
   const { request, account, price, servicePlaces, budgets } = context;
   const { retries } = request;
-  const decision = decisionOf(context.evaluated);
+  const decision = logDecision(context.evaluated);
   const unstated = unstatedOrder(context, start, decision);
   let statement: Statement;
   try {
@@ -173,7 +173,7 @@ function unstatedOrder(
     retryOf: retries?.id,
     earlierRequesters:
       retries === undefined ? [] : [...new Set([...retries.earlierRequesters, retries.requesterId])],
-    sendAfter: timeOf(context),
+    sendAfter: scheduledTime(context),
     mandated: request.mandated,
     deliveryId: request.deliveryId,
     createdAt: now,
@@ -186,6 +186,11 @@ function orderAccount(account: Account): OrderAccount {
   return { id, login, method, context, ...(isTeamAccount(account) ? { isTeamAccount: true } : {}) };
 }
 
-export function decisionOf({ policyVersion, demand, settings, decidedBy }: EvaluatedOrder): DecisionByPolicy {
-  return { policyVersion, demand, decidedBy, approvalsRequired: approvalsRequiredBy(demand, settings) };
+export function logDecision({
+  policyVersion,
+  demand,
+  settings,
+  decidedBy,
+}: EvaluatedOrder): DecisionByPolicy {
+  return { policyVersion, demand, decidedBy, approvalsRequired: minimumApprovals(demand, settings) };
 }

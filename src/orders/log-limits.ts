@@ -36,7 +36,7 @@ export function signLog(
   return log.map((entry) => (allowsRepeat(entry) ? sign(entry) : entry));
 }
 
-export function witnessedBy(witness: Witness | undefined): IsWitnessed {
+export function createWitnessCheck(witness: Witness | undefined): IsWitnessed {
   return (orderId) => (entry) =>
     entry.witness !== undefined && witness?.verify(witnessText(orderId, entry), entry.witness) === true;
 }

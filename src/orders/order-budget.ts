@@ -43,7 +43,7 @@ type Budgeted = Pick<Order, 'sendAfter'> & {
 };
 
 /** The budgets of the day on which an order is sent. */
-export function budgetsFor(context: OrdersContext, order: Budgeted): CompareBudgets {
+export function budgetsOnSendDay(context: OrdersContext, order: Budgeted): CompareBudgets {
   const now = context.now();
   const day = sendingDay(order, now);
   return day === utcDay(now) ? context.compareBudgets : context.budgetsOn(day);
@@ -59,7 +59,7 @@ export async function checkBudgets(
   const comparison =
     cost === undefined || isDemoContext(order.account.context)
       ? undefined
-      : await budgetsFor(context, order)(taken, cost);
+      : await budgetsOnSendDay(context, order)(taken, cost);
   return { price: await cost, over: comparison?.over ?? [], reservation: comparison?.reservation };
 }
 

@@ -21,9 +21,9 @@ import type { ZoneProfile } from '../zones/zone.ts';
 import { zoneIssue } from '../zones/zone-issue.ts';
 import {
   type Charge,
-  chargeOf,
   checkTask,
   describeTask,
+  findCharge,
   findTransferLock,
   type TaskNote,
   type ZoneTask,
@@ -328,7 +328,7 @@ function zoneFacts(
     },
     locksTransfers: (name) => findTransferLock(zoneFor(name), zoneTask),
     charge(names) {
-      const charges = names.map((name) => chargeOf(zoneFor(name), zoneTask));
+      const charges = names.map((name) => findCharge(zoneFor(name), zoneTask));
       return charges.find((charge) => charge !== 'no') ?? 'no';
     },
   };

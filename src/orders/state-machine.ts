@@ -299,7 +299,7 @@ function claimed(order: Order, event: EventOf<'claimed'>, now: Date): Transition
 
 /** An item's request is about to be sent. If one was sent already, another needs the proof that allows it. */
 function sending(order: Order, event: EventOf<'sending'>, now: Date): Transition | undefined {
-  const item = itemOf(order, event.n);
+  const item = findItem(order, event.n);
   const applies =
     event.again === undefined
       ? item?.state === 'WAITING' && item.sentAt === undefined
@@ -311,7 +311,7 @@ function sending(order: Order, event: EventOf<'sending'>, now: Date): Transition
   return changedOrder(
     order,
     now,
-    { kind: event.type, ...requestOf(item), worker: event.workerId, ...why, ...markTaken(order, event) },
+    { kind: event.type, ...requestFields(item), worker: event.workerId, ...why, ...markTaken(order, event) },
     { items: replaceItem(order, event.n, { state: 'SENT', sentAt: now, attempts: item.attempts + 1 }) },
   );
 }
@@ -322,7 +322,7 @@ function markTaken({ mandated }: Order, { amount }: EventOf<'sending'>) {
 
 /** An item's request provably wasn't carried out, or a repeat is harmless: it may be resent. */
 function retryScheduled(order: Order, event: EventOf<'retry_scheduled'>, now: Date): Transition | undefined {
-  const item = itemOf(order, event.n);
+  const item = findItem(order, event.n);
   if (!isClaimedBy(order, event.workerId) || (item?.state !== 'SENT' && item?.state !== 'WAITING'))
     return undefined;
   const { type: kind, workerId: worker, why, notBefore } = event;
@@ -333,7 +333,7 @@ function retryScheduled(order: Order, event: EventOf<'retry_scheduled'>, now: Da
       state: 'WAITING',
       sentAt: undefined,
       notBefore,
-      attempts: attemptsOf(item),
+      attempts: countAttempts(item),
       ...(event.doubt === undefined ? {} : { result: { summary: event.doubt, inDoubt: true } }),
     }),
   });
@@ -350,7 +350,7 @@ function notRetried(
   const by = item.result?.stoppedBy;
   const inDoubt = doubt !== undefined || item.result?.inDoubt === true;
   const summary = { code: 'stopped' } as const;
-  const open = { ...item, result: { summary, inDoubt }, attempts: attemptsOf(item) };
+  const open = { ...item, result: { summary, inDoubt }, attempts: countAttempts(item) };
   const items = replaceItem(
     order,
     item.n,
@@ -464,7 +464,7 @@ function stoppedItem(item: OrderItem, { summary, by, doneIn }: Omit<EventOf<'sto
  * answer only for its own claim, because another worker's request may be running.
  */
 function answered(order: Order, event: EventOf<'answered'>, now: Date): Transition | undefined {
-  const item = itemOf(order, event.n);
+  const item = findItem(order, event.n);
   const isOpen = (unknown: OrderItem) =>
     unknown.answeredAt === undefined || (event.outcome !== 'UNKNOWN' && !isKept(unknown, event.result));
   const applies =
@@ -479,13 +479,13 @@ function answered(order: Order, event: EventOf<'answered'>, now: Date): Transiti
   return settledOrder(
     order,
     now,
-    { kind, ...requestOf(item), ...worker, outcome, result },
+    { kind, ...requestFields(item), ...worker, outcome, result },
     {
       items: replaceItem(order, event.n, {
         state: outcome,
         answeredAt: now,
         result,
-        attempts: attemptsOf(item),
+        attempts: countAttempts(item),
       }),
     },
   );
@@ -497,7 +497,7 @@ function answered(order: Order, event: EventOf<'answered'>, now: Date): Transiti
  */
 function invalidated(order: Order, event: EventOf<'invalidated'>, now: Date): Transition | undefined {
   const { summary, known } = event;
-  const item = itemOf(order, known?.n);
+  const item = findItem(order, known?.n);
   const applies =
     known === undefined
       ? order.state === 'APPROVED' || order.state === 'EXECUTING'
@@ -506,7 +506,7 @@ function invalidated(order: Order, event: EventOf<'invalidated'>, now: Date): Tr
   const sent =
     known === undefined || item === undefined
       ? {}
-      : { ...requestOf(item), outcome: known.outcome, result: known.result };
+      : { ...requestFields(item), outcome: known.outcome, result: known.result };
   return settledOrder(
     order,
     now,
@@ -557,14 +557,14 @@ function unknownItem(item: OrderItem, summary: ItemSummary): OrderItem {
 /** Public records show something about an item with an unknown outcome. Saved for the person who settles it. */
 function hinted(order: Order, event: EventOf<'hinted'>, now: Date): Transition | undefined {
   const { n, hint } = event;
-  const item = itemOf(order, n);
+  const item = findItem(order, n);
   const known = item?.result?.hint;
   const isSame = isDeepStrictEqual(known?.seen, hint.seen) && known?.source === hint.source;
   if (item?.state !== 'UNKNOWN' || isSame) return undefined;
   return changedOrder(
     order,
     now,
-    { kind: event.type, ...requestOf(item), hint: hint.seen, source: hint.source },
+    { kind: event.type, ...requestFields(item), hint: hint.seen, source: hint.source },
     { items: replaceItem(order, n, { result: { ...(item.result ?? NO_ANSWER_KNOWN), hint } }) },
   );
 }
@@ -601,7 +601,7 @@ function resolved(order: Order, event: EventOf<'resolved'>, now: Date): Transiti
  * it, and people are notified.
  */
 function answeredLate(order: Order, event: EventOf<'answered_late'>, now: Date): Transition | undefined {
-  const item = itemOf(order, event.n);
+  const item = findItem(order, event.n);
   const hasEnded = isFinal(order.state) || item?.state === 'SUCCEEDED' || item?.state === 'FAILED';
   if (item === undefined || !hasEnded) return undefined;
   const { summary, resolvedBy, late } = item.result ?? {};
@@ -621,14 +621,14 @@ function answeredLate(order: Order, event: EventOf<'answered_late'>, now: Date):
   return changedOrder(
     order,
     now,
-    { kind, ...requestOf(item), outcome, ...settled, agrees: outcome === item.state, result },
+    { kind, ...requestFields(item), outcome, ...settled, agrees: outcome === item.state, result },
     { items: replaceItem(order, event.n, { answeredAt: now, result: kept }) },
   );
 }
 
 /** The registry shows that an accepted task is done. Recorded once per item. */
 function registryConfirmed(order: Order, event: EventOf<'shown'>, now: Date): Transition | undefined {
-  const item = itemOf(order, event.n);
+  const item = findItem(order, event.n);
   const isConfirmed = item?.result?.confirmedByRegistry === true;
   if (item?.state !== 'SUCCEEDED' || item.result === undefined || isConfirmed) return undefined;
   return changedOrder(
@@ -641,7 +641,7 @@ function registryConfirmed(order: Order, event: EventOf<'shown'>, now: Date): Tr
 
 /** The registry doesn't show an accepted task yet. Recorded once per item. */
 function overdue(order: Order, event: EventOf<'overdue'>, now: Date): Transition | undefined {
-  const item = itemOf(order, event.n);
+  const item = findItem(order, event.n);
   if (item?.state !== 'SUCCEEDED' || item.result === undefined) return undefined;
   if (item.result.confirmedByRegistry === true || item.result.isOverdue === true) return undefined;
   return changedOrder(
@@ -655,7 +655,7 @@ function overdue(order: Order, event: EventOf<'overdue'>, now: Date): Transition
 /** Whether the new nameservers answer. Recorded only when it changes. */
 function delegationSeen(order: Order, event: EventOf<'delegation_seen'>, now: Date): Transition | undefined {
   const { n, delegation, hosts, hours } = event;
-  const item = itemOf(order, n);
+  const item = findItem(order, n);
   const isNewSighting = item?.result?.delegation !== delegation;
   if (item?.state !== 'SUCCEEDED' || item.result === undefined || !isNewSighting) return undefined;
   return changedOrder(
@@ -717,11 +717,11 @@ function hasExpired({ expiresAt }: Order, now: Date): boolean {
   return expiresAt !== undefined && expiresAt <= now;
 }
 
-function itemOf({ items }: Order, n: number | undefined): OrderItem | undefined {
+function findItem({ items }: Order, n: number | undefined): OrderItem | undefined {
   return items.find((item) => item.n === n);
 }
 
-function requestOf({ n, name, ctid }: OrderItem) {
+function requestFields({ n, name, ctid }: OrderItem) {
   return { n, name, ctid };
 }
 
@@ -734,7 +734,7 @@ function replaceItem(order: Order, n: number, changes: Partial<OrderItem>): read
 }
 
 /** An attempt that failed before `sentAt` is included; otherwise it could be repeated forever. */
-function attemptsOf(item: OrderItem): number {
+function countAttempts(item: OrderItem): number {
   return item.state === 'WAITING' ? item.attempts + 1 : item.attempts;
 }
 
@@ -754,13 +754,13 @@ function hasOutcome({ state }: OrderItem): boolean {
 
 /** Whether an item already has this answer, because its commit succeeded without a confirmation. */
 function isKept(item: OrderItem, result: ItemResult): boolean {
-  const kept = statusTextOf(item.result);
+  const kept = serviceStatus(item.result);
   const isAnswer = item.answeredAt !== undefined && Object.values(kept).some((word) => word !== undefined);
-  return isAnswer && isDeepStrictEqual(kept, statusTextOf(result));
+  return isAnswer && isDeepStrictEqual(kept, serviceStatus(result));
 }
 
 /** The part of a result that came from the service. The bot's own summary may change later. */
-function statusTextOf(result: ItemResult | undefined) {
+function serviceStatus(result: ItemResult | undefined) {
   const { code, text, stid, httpStatus, messages, errorKind } = result ?? {};
   return { code, text, stid, httpStatus, messages, errorKind };
 }

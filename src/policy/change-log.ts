@@ -31,11 +31,11 @@ export function loggedChanges(
     rule: change.rule.name,
     from: 'from' in change ? change.from : null,
     to: 'to' in change ? change.to : null,
-    fields: fieldsOf(change),
+    fields: listFields(change),
   }));
 }
 
-function fieldsOf(change: PolicyChange): LoggedChange['fields'] {
+function listFields(change: PolicyChange): LoggedChange['fields'] {
   if (change.kind === 'moved') return [];
   if (change.kind === 'changed') return change.fields;
   const text = ruleToText(change.rule, NO_CURRENCY);

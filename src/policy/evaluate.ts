@@ -154,7 +154,7 @@ export function evaluate(
   };
   const candidates = policy.rules.map((rule, index): Candidate => {
     const reference: RuleReference = { kind: 'rule', version: policy.version, index, name: rule.name };
-    return candidateOf(rule, reference, {
+    return toCandidate(rule, reference, {
       tasks: matchesTask(rule, order.task, facts.task) ? 'yes' : 'no',
       by: matchesRequester(rule, order.requester, facts.groups),
       over: matchesAmount(rule, totalIn),
@@ -245,7 +245,7 @@ function couldBeFree(skipped: readonly SkippedRule[]): boolean {
 /** Conditions shared by all names of an order. */
 type OrderMatch = Readonly<Record<'tasks' | 'by' | 'over', Match>>;
 
-function candidateOf(rule: PolicyRule, reference: RuleReference, fit: OrderMatch): Candidate {
+function toCandidate(rule: PolicyRule, reference: RuleReference, fit: OrderMatch): Candidate {
   const skippedFor = (because: Condition): SkippedRule => ({ rule: reference, because, unknowns: [] });
   const failed = (['tasks', 'by', 'over'] as const).find((condition) => fit[condition] === 'no');
   return {

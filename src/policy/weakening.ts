@@ -68,7 +68,7 @@ export function weakenedPrices(
 ): readonly PriceEdit[] {
   const listed = groupBy(list, taskInZone);
   const falls = (edit: PriceEdit, product: Price): boolean => {
-    const { totals, ceilings } = limitsFor(product, conditions);
+    const { totals, ceilings } = applicableLimits(product, conditions);
     if (totals.length + ceilings.length === 0) return false;
     const before = listed.get(taskInZone(product)) ?? [];
     const after = [
@@ -110,7 +110,10 @@ function quoteOf(list: readonly Price[], { zone, task, period }: Price, day: str
 }
 
 /** Limits that apply to a price: per order, or per name and year. */
-function limitsFor({ zone, task, period }: Price, { rules, mandates, budgets, factsOf }: PriceConditions) {
+function applicableLimits(
+  { zone, task, period }: Price,
+  { rules, mandates, budgets, factsOf }: PriceConditions,
+) {
   const isAbout = (names: readonly string[]) => names.some((pattern) => canMatchZone(pattern, zone));
   const overs = rules
     .filter((rule) => matchesTask(rule, task, factsOf(task)) && isAbout(rule.names))

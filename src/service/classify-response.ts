@@ -45,7 +45,7 @@ export function classifyResponse(
   if (status >= 200 && status < 300) {
     if (envelope === undefined) return { kind: open, what: unreadable };
     if (isRefusal(envelope)) return { kind: 'refused', what: `the service refused it${said}` };
-    const contradiction = contradictionIn(envelope, task);
+    const contradiction = findContradiction(envelope, task);
     return contradiction === undefined
       ? { kind: 'done' }
       : { kind: open, what: `the service ${contradiction}${said}` };
@@ -67,7 +67,7 @@ export function classifyResponse(
 }
 
 /** Why a success code doesn't prove that this task was carried out. */
-function contradictionIn(
+function findContradiction(
   envelope: Envelope,
   { successCode, provenByOutput = false }: Parameters<typeof classifyResponse>[0],
 ): string | undefined {

@@ -45,7 +45,7 @@ export type Mask = (text: string, place?: 'value' | 'name') => string;
 export function createMask(secrets: readonly string[]): Mask {
   const given = [...new Set(secrets)].filter((secret) => secret !== '').sort((a, b) => b.length - a.length);
   const whole = new Set(given);
-  const rules = given.map((secret) => ({ secret, pattern: patternOf(secret) }));
+  const rules = given.map((secret) => ({ secret, pattern: buildPattern(secret) }));
   return (text, place = 'value') => {
     if (place === 'value' && (whole.has(text) || whole.has(text.trim()))) return MASK;
     let masked = text;
@@ -57,7 +57,7 @@ export function createMask(secrets: readonly string[]): Mask {
 }
 
 /** Matches a secret in a longer text. */
-function patternOf(secret: string): RegExp {
+function buildPattern(secret: string): RegExp {
   const literal = secret.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   const common = SHORT_WORD.test(secret) || WORDS_OF_ANSWERS.has(secret.toLowerCase());
   if (common || secret.length < MIN_WORD) {

@@ -220,10 +220,10 @@ function readAnswer<O>(
 ): CallResult<O> {
   const { status, headers } = answer;
   const { decoded, unreadable } = decode(via, answer);
-  const sent = [...new Set([...context.secrets, ...secretsIn(signature), ...secretsIn(description)])];
+  const sent = [...new Set([...context.secrets, ...findSecrets(signature), ...findSecrets(description)])];
   const secrets = decoded === undefined ? sent : [...sent, ...namedSecrets(decoded.envelope)];
   let envelope = decoded === undefined ? undefined : masked(decoded, secrets);
-  const isSecret = task.readsSecrets === true || secretsIn(description).length > 0;
+  const isSecret = task.readsSecrets === true || findSecrets(description).length > 0;
   const unread =
     decoded === undefined && isSuccess(status)
       ? unreadAnswer(answer, unreadable, isSecret ? undefined : createMask(secrets.flatMap(writtenForms)))
@@ -378,10 +378,10 @@ function masked({ envelope, text, opaque }: Decoded, secrets: readonly string[])
   return mayEcho ? maskEnvelope(envelope, createMask(secrets)) : envelope;
 }
 
-function secretsIn(value: unknown, found: string[] = []): string[] {
+function findSecrets(value: unknown, found: string[] = []): string[] {
   if (value instanceof Secret) found.push(value.reveal());
-  else if (Array.isArray(value)) for (const inside of value) secretsIn(inside, found);
-  else if (isRecord(value)) for (const name in value) secretsIn(value[name], found);
+  else if (Array.isArray(value)) for (const inside of value) findSecrets(inside, found);
+  else if (isRecord(value)) for (const name in value) findSecrets(value[name], found);
   return found;
 }
 

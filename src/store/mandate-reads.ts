@@ -4,7 +4,7 @@ import type { Witness } from '../approvals/charter.ts';
 import type { UsedAmounts } from '../mandates/acting.ts';
 import { heldCode } from '../mandates/codes.ts';
 import type { MandateAct, MandateName } from '../mandates/ports.ts';
-import { MANDATE_LIMIT_KINDS, wasDoneByLog, witnessedBy } from '../orders/log-limits.ts';
+import { createWitnessCheck, MANDATE_LIMIT_KINDS, wasDoneByLog } from '../orders/log-limits.ts';
 import type { Order } from '../orders/order.ts';
 import { affectedTags, subjectOf } from '../policy/subject.ts';
 import { optional, optionalText, row } from './columns.ts';
@@ -85,7 +85,9 @@ async function findNotCarriedOut(
   const rows = await run(selectLimits(ids.map((id) => ({ id, n: 1 }))));
   return orderHistories
     .parse(rows)
-    .flatMap(([id, history]) => (wasDoneByLog(history, witnessedBy(witness)(id)) === undefined ? id : []));
+    .flatMap(([id, history]) =>
+      wasDoneByLog(history, createWitnessCheck(witness)(id)) === undefined ? id : [],
+    );
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Witness } from '../approvals/charter.ts';
 import type { Reservation } from '../money/budget.ts';
 import { findEarlierItems } from '../orders/earlier.ts';
-import { findLimit, signLog, witnessedBy } from '../orders/log-limits.ts';
+import { createWitnessCheck, findLimit, signLog } from '../orders/log-limits.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
 import type {
   CommitOutcome,
@@ -218,7 +218,8 @@ async function refuseByLog(
     sent.flatMap(({ id, n, order }, index) => {
       const item = order.items.find((each) => each.n === n);
       const history = histories[index]?.[1] ?? [];
-      const differs = item === undefined ? 'missing' : findLimit(order, item, history, witnessedBy(witness));
+      const differs =
+        item === undefined ? 'missing' : findLimit(order, item, history, createWitnessCheck(witness));
       return differs === undefined ? [] : [[id, { ...REFUSED, differs }] as const];
     }),
   );

@@ -1,5 +1,5 @@
 import type { Witness } from '../approvals/charter.ts';
-import { witnessedBy } from '../orders/log-limits.ts';
+import { createWitnessCheck } from '../orders/log-limits.ts';
 import type { OrderStore } from '../orders/ports.ts';
 import type { Database } from './database.ts';
 import { createOrderChanges } from './order-changes.ts';
@@ -18,6 +18,6 @@ export function createOrderStore(database: Database, witness: Witness | undefine
     ...createOrderChanges({ database, witness }),
     ...createOrderWork(database),
     ...createOrderSecrets(database),
-    isWitnessed: witnessedBy(witness),
+    isWitnessed: createWitnessCheck(witness),
   };
 }

@@ -3,11 +3,11 @@ import {
   BUDGET_SPANS,
   type Budget,
   type BudgetStatus,
+  budgetShares,
   isExcessApproved,
   missingAmounts,
   periodOf,
   type Reservation,
-  sharesOf,
 } from '../money/budget.ts';
 import { row } from './columns.ts';
 import { Prisma, type RunStatement } from './database.ts';
@@ -129,6 +129,6 @@ export async function fitsBudgets(
   await run(Prisma.sql`SELECT id FROM budgets WHERE team_id = ${teamId} ORDER BY id FOR NO KEY UPDATE`);
   // A separate statement: its snapshot is taken after the locks are held.
   const { statuses } = await readBudgetStatuses(run, teamId, { day, without });
-  const shares = sharesOf(statuses, reservation);
+  const shares = budgetShares(statuses, reservation);
   return isExcessApproved(missingAmounts(shares), reservation.agreedExcess);
 }

@@ -18,7 +18,7 @@ import {
 import { buildSignedSubject } from '../approvals/order-signing.ts';
 import type { ProposalOf } from '../approvals/proposals/proposal.ts';
 import type { ProposalOutcome, Proposals } from '../approvals/proposals/proposals.ts';
-import { type BoundTo, challengeOf } from '../approvals/signing/approval.ts';
+import { type BoundTo, buildChallenge } from '../approvals/signing/approval.ts';
 import {
   type Assertion,
   type Challenge,
@@ -36,7 +36,12 @@ import {
   type ValidKey,
 } from '../approvals/signing/key-ring.ts';
 import type { KeyStore, LinkStore, SignedCharter, SigningLink } from '../approvals/signing/ports.ts';
-import { ALGORITHMS, type Fingerprint, fingerprintOf, spkiOfCose } from '../approvals/signing/public-key.ts';
+import {
+  ALGORITHMS,
+  computeFingerprint,
+  type Fingerprint,
+  spkiOfCose,
+} from '../approvals/signing/public-key.ts';
 import { MINUTE_MS } from '../lib/duration.ts';
 import type { FactsProposal } from '../names/protected-changes.ts';
 import { isPaused } from '../orders/bulk/waves.ts';
@@ -165,9 +170,9 @@ export function createCeremonies(deps: CeremonyDeps): Ceremonies {
       if ('code' in link) return link;
       const { log, ring, charters } = await deps.orders.signing.keys();
       if (link.purpose === 'add') return addPage(deps, link, log, ring);
-      const own = keysOf(ring, link.userId);
+      const own = loadKeys(ring, link.userId);
       if (own.length === 0) return { code: 'no_key' };
-      const task = await taskOf(deps, link, { log, ring, charters });
+      const task = await loadTask(deps, link, { log, ring, charters });
       if (isProblem(task)) return task;
       return { kind: 'sign', what: task.what, options: requestOptions(relyingParty, task.challenge, own) };
     },
@@ -179,14 +184,14 @@ export function createCeremonies(deps: CeremonyDeps): Ceremonies {
       if (link.purpose === 'add') return add(deps, link, log, body);
       const read = assertionBody.safeParse(body);
       if (!read.success) return { code: 'unreadable' };
-      const key = keysOf(ring, link.userId).find(({ credential }) => credential === read.data.id);
+      const key = loadKeys(ring, link.userId).find(({ credential }) => credential === read.data.id);
       if (key === undefined) return { code: 'key_unknown' };
-      const task = await taskOf(deps, link, { log, ring, charters });
+      const task = await loadTask(deps, link, { log, ring, charters });
       if (isProblem(task)) return task;
-      const assertion = assertionBy(key, task.challenge, read.data);
+      const assertion = buildAssertion(key, task.challenge, read.data);
       const counter = await verifier.verify(assertion);
       // A person with the link but without the passkey must not use it up.
-      if (counter === undefined) return problemOf(read.data, task.challenge);
+      if (counter === undefined) return findProblem(read.data, task.challenge);
       if (!(await deps.links.spend(link.tokenHash, now()))) return { code: 'link_spent' };
       if (!(await deps.keys.raiseCounter(key.fingerprint, counter))) return { code: 'counter' };
       return task.act(assertion, key);
@@ -194,7 +199,7 @@ export function createCeremonies(deps: CeremonyDeps): Ceremonies {
   };
 }
 
-function keysOf({ counting }: KeyRing, userId: string): readonly ValidKey[] {
+function loadKeys({ counting }: KeyRing, userId: string): readonly ValidKey[] {
   return [...counting.values()].filter(({ owner }) => owner === userId);
 }
 
@@ -212,7 +217,7 @@ function requestOptions(
   };
 }
 
-function assertionBy<Signed extends Challenge>(
+function buildAssertion<Signed extends Challenge>(
   { fingerprint: key, publicKey, credential }: ValidKey,
   challenge: Signed,
   { response }: Pick<AuthenticationResponseJSON, 'response'>,
@@ -224,7 +229,7 @@ function assertionBy<Signed extends Challenge>(
 const clientData = z.object({ challenge: z.string() });
 
 /** Why a signature wasn't accepted: it is invalid or over something else. */
-function problemOf({ response }: z.output<typeof assertionBody>, challenge: Challenge): Problem {
+function findProblem({ response }: z.output<typeof assertionBody>, challenge: Challenge): Problem {
   try {
     const decoded: unknown = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString());
     const isOther = clientData.parse(decoded).challenge !== challengeText(challenge);
@@ -234,7 +239,7 @@ function problemOf({ response }: z.output<typeof assertionBody>, challenge: Chal
   }
 }
 
-async function taskOf(deps: CeremonyDeps, link: SigningLink, known: KnownKeys): Promise<Task | Problem> {
+async function loadTask(deps: CeremonyDeps, link: SigningLink, known: KnownKeys): Promise<Task | Problem> {
   switch (link.purpose) {
     case 'order':
     case 'resume':
@@ -270,7 +275,7 @@ async function orderTask(
   const statement = verifiedStatement(order, orders.servicePlaces);
   if (statement === undefined) return { code: 'gone' };
   const version = versionToSign(await orders.signing.policy.current());
-  const { challenge, bound } = challengeOf(userId, buildSignedSubject(order, version), salt);
+  const { challenge, bound } = buildChallenge(userId, buildSignedSubject(order, version), salt);
   return {
     what: { kind: 'order', order, statement, userId },
     challenge,
@@ -295,7 +300,7 @@ async function factsTask(
   if (proposal === undefined) return { code: 'gone' };
   if (proposal.proposer === userId) return { code: 'own_change' };
   const signed = await proposals.signedSubject(proposal);
-  const { challenge, bound } = challengeOf(userId, signed, salt);
+  const { challenge, bound } = buildChallenge(userId, signed, salt);
   return {
     what: { kind: 'facts', userId, proposal, hash: signed.statement },
     challenge,
@@ -355,7 +360,7 @@ async function keyTask(
     return { what, challenge, act };
   }
   const mayRevoke = revocationRights(log, orders.signing.use?.roots ?? new Set());
-  if (!mayRevoke(keysOf(ring, by), key)) return { code: 'may_not_revoke' };
+  if (!mayRevoke(loadKeys(ring, by), key)) return { code: 'may_not_revoke' };
   const reason = kind === 'revoke' ? 'retired' : 'compromised';
   const challenge = { ...signed, decision: 'revoke', reason } as const;
   const act: Task['act'] = async (assertion, own) => {
@@ -480,7 +485,7 @@ async function add(
   const credential = await registered(registration, salt, relyingParty);
   if (credential === undefined) return { code: 'registration' };
   const publicKey = spkiOfCose(credential.publicKey);
-  const fingerprint = fingerprintOf(publicKey);
+  const fingerprint = computeFingerprint(publicKey);
   if (log.added.some((key) => key.fingerprint === fingerprint)) return { code: 'key_taken' };
   if (!(await links.spend(tokenHash, now()))) return { code: 'link_spent' };
   const isAdded = await keys.add({

@@ -18,7 +18,7 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? character);
 }
 
-function markupOf(part: Part): string {
+function toMarkup(part: Part): string {
   if (part === undefined || part === false) return '';
   if (typeof part === 'object')
     return 'markup' in part ? part.markup : part.map(({ markup }) => markup).join('');
@@ -26,7 +26,7 @@ function markupOf(part: Part): string {
 }
 
 export function html(markup: TemplateStringsArray, ...parts: readonly Part[]): Html {
-  return { markup: markup.map((text, index) => text + markupOf(parts[index])).join('') };
+  return { markup: markup.map((text, index) => text + toMarkup(parts[index])).join('') };
 }
 
 /** Data for the page's script, in an element that browsers don't run. */

@@ -155,7 +155,7 @@ function orderParts(
   return {
     title: words.title(order),
     button: 'Sign',
-    body: html`${noteOf('unusual', 'Unusual', known?.unusual)}
+    body: html`${approverNote('unusual', 'Unusual', known?.unusual)}
 <dl>
 <dt>Requested by</dt><dd>${nameOf(facts, order.requesterId)}, ${moment(order.createdAt)}</dd>
 ${order.reason === undefined ? undefined : html`<dt>Reason</dt><dd>“${order.reason}”</dd>\n`}${notBefore === undefined ? undefined : html`<dt>Will be sent</dt><dd>${moment(new Date(notBefore))}</dd>\n`}<dt>Account</dt><dd>${known?.account}</dd>
@@ -163,9 +163,9 @@ ${known?.facts.map(({ label, lines }) => html`<dt>${label}</dt><dd>${linesOf(lin
 <dt>Order</dt><dd><code>${order.id}</code></dd>
 <dt>You sign as</dt><dd>${nameOf(facts, userId)}</dd>
 </dl>
-${noteOf('changes', 'Since it was requested', known?.changes)}
-${noteOf('coverage', 'What it covers today', known?.coverage)}
-${noteOf('findings', 'Check these first', words.findings(order))}
+${approverNote('changes', 'Since it was requested', known?.changes)}
+${approverNote('coverage', 'What it covers today', known?.coverage)}
+${approverNote('findings', 'Check these first', words.findings(order))}
 ${isPart ? html`<p class="note">${waits} of ${order.items.length} names are waiting to be sent.</p>` : undefined}
 <h2>What will be sent</h2>
 ${rows(order, statement, words)}
@@ -177,7 +177,7 @@ function linesOf(lines: readonly string[]): readonly Html[] {
   return lines.map((line, index) => html`${index > 0 && html`<br>`}${line}`);
 }
 
-function noteOf(id: string, title: string, texts: readonly string[] = []): Html | undefined {
+function approverNote(id: string, title: string, texts: readonly string[] = []): Html | undefined {
   if (texts.length === 0) return undefined;
   return html`<section class="note" aria-labelledby="${id}"><h2 id="${id}">${title}</h2>
 <ul>${texts.map((text) => html`<li>${text}</li>`)}</ul></section>`;

@@ -65,7 +65,7 @@ export function createPages(deps: PageDeps): Pages {
       : { code: 'unknown_link' };
     const page = isProblem(shown)
       ? problemPage(shown.code, await sentenceOf(shown))
-      : shownPage(shown, words, await factsOf(deps, shown));
+      : shownPage(shown, words, await loadFacts(deps, shown));
     response.writeHead(page.status, { 'content-type': 'text/html; charset=utf-8' });
     response.end(page.html);
   }
@@ -102,7 +102,7 @@ export function createPages(deps: PageDeps): Pages {
 }
 
 /** A page's facts besides the content to sign. */
-async function factsOf({ nameOf, fileOf, orderFacts }: PageDeps, shown: Shown): Promise<PageFacts> {
+async function loadFacts({ nameOf, fileOf, orderFacts }: PageDeps, shown: Shown): Promise<PageFacts> {
   const what = shown.kind === 'sign' ? shown.what : undefined;
   const order = what?.kind === 'order' ? what.order : undefined;
   const charter = what?.kind === 'charter' ? what : undefined;

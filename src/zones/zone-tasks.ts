@@ -68,7 +68,7 @@ function profileOf(zone: ZoneProfile, { listedAs }: ZoneTask): TaskProfile | und
 /** An undocumented charge is never called free. `assumed`: documented only for other zones. */
 export type Charge = 'yes' | 'no' | 'assumed' | 'not_stated';
 
-export function chargeOf(zone: ZoneProfile, task: ZoneTask): Charge {
+export function findCharge(zone: ZoneProfile, task: ZoneTask): Charge {
   const documented = profileOf(zone, task)?.chargeable;
   if (task.alwaysChargeable === true && documented === undefined) return 'assumed';
   const chargeable = task.alwaysChargeable ?? documented;
@@ -94,8 +94,8 @@ export function checkTask(zone: ZoneProfile, task: ZoneTask): ZoneIssue[] {
 /** Most important first. */
 export function describeTask(zone: ZoneProfile, task: ZoneTask): TaskNote[] {
   const notes: readonly (TaskNote | undefined)[] = [
-    chargeOf(zone, task) === 'yes' ? { code: 'costs_money' } : undefined,
-    chargeOf(zone, task) === 'assumed' ? { code: 'charge_assumed' } : undefined,
+    findCharge(zone, task) === 'yes' ? { code: 'costs_money' } : undefined,
+    findCharge(zone, task) === 'assumed' ? { code: 'charge_assumed' } : undefined,
     zone.documented ? undefined : { code: 'zone_not_documented' },
     task.premium && zone.premiumNames !== undefined
       ? { code: 'premium_names', words: zone.premiumNames }

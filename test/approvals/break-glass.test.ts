@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { approveInEmergency, approveOrder, signOff } from '../../src/approvals/approve.ts';
-import { costOf } from '../../src/money/prices.ts';
+import { calculateCost } from '../../src/money/prices.ts';
 import type { ChangeOutcome } from '../../src/orders/change-order.ts';
 import type { OrdersContext } from '../../src/orders/context.ts';
 import type { Order } from '../../src/orders/order.ts';
@@ -171,7 +171,7 @@ describe('approving alone', () => {
     const reserved: unknown[] = [];
     rig.setBeforeCommit(async (change) => void reserved.push(change.reservation));
     const budgets = {
-      priceOf: async () => costOf([], { task: 'renew', names: ['cafe.rest'] }, '2026-03-01'),
+      priceOf: async () => calculateCost([], { task: 'renew', names: ['cafe.rest'] }, '2026-03-01'),
       compareBudgets: async () => ({ shares: [], over, reservation }),
     };
     const press = () => approveInEmergency({ ...deps, ...budgets }, order.id, 'U0ADA', 'Now');

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createCharterWatch } from '../../src/approvals/charter-watch.ts';
-import { createVerifier, relyingPartyOf } from '../../src/approvals/signing/assertion.ts';
+import { createVerifier, parseRelyingParty } from '../../src/approvals/signing/assertion.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { OrderSigning } from '../../src/orders/ports.ts';
 import { needsSignatures } from '../../src/policy/policy.ts';
@@ -257,7 +257,7 @@ test('if PUBLIC_URL has another host, nothing is valid and nothing becomes easie
 
 test('if PUBLIC_URL has lost its https, nothing is valid and nothing becomes easier', async () => {
   await s.publish([FREE], s.people.bob);
-  const moved = s.restarted(createVerifier(relyingPartyOf('http://steward.example')));
+  const moved = s.restarted(createVerifier(parseRelyingParty('http://steward.example')));
   expect(await statusOf(moved)).toBe('not_signed');
   expect((await moved.policy.current()).lapsed?.environment).toMatchObject({ needed: 1 });
   expect((await moved.keys()).ring.counting.size).toBe(0);

@@ -8,7 +8,7 @@ import { approvedBy, type Given, newApproval, OVER, requiring, ruled } from './d
 
 const TIME = hoursLater(10);
 
-const costOf = (minor: number) => ({
+const calculateCost = (minor: number) => ({
   names: [
     {
       name: 'cafe.rest',
@@ -19,7 +19,7 @@ const costOf = (minor: number) => ({
   ...{ unknown: 0, mayCostMore: false, days: ['2026-01-01'], sources: [] },
 });
 
-const approved = (price: ReturnType<typeof costOf> | undefined): OrderLogEntry => ({
+const approved = (price: ReturnType<typeof calculateCost> | undefined): OrderLogEntry => ({
   ...{ kind: 'approved', actor: 'U0BOB', at: START, state: 'APPROVED', version: 2 },
   ...{ standing: 1, lapsed: [], required: 1, statement: '' },
   ...(price === undefined ? {} : { price }),
@@ -32,8 +32,8 @@ function recheck({
 }: Given & Partial<Pick<RecheckContext, 'impact'>> = {}): RecheckContext {
   const { click: _, ...context } = newApproval({
     now: TIME,
-    history: [approved(costOf(1_800))],
-    budgets: { price: costOf(1_800), over: [], reservation: undefined },
+    history: [approved(calculateCost(1_800))],
+    budgets: { price: calculateCost(1_800), over: [], reservation: undefined },
     ...given,
     order: { state: 'APPROVED', sendAfter: TIME, approvals: [approvedBy('U0BOB')], ...given.order },
   });
@@ -62,7 +62,7 @@ describe('it is sent', () => {
     [
       'when an admin agreed to the same excess',
       {
-        budgets: { price: costOf(1_800), over: [...OVER], reservation: undefined },
+        budgets: { price: calculateCost(1_800), over: [...OVER], reservation: undefined },
         admins: new Set(['U0BOB']),
         order: { approvals: [approvedBy('U0BOB', { agreedExcess: [...OVER] })] },
       },
@@ -72,7 +72,7 @@ describe('it is sent', () => {
       {
         requirements: { demand: free },
         order: { approvals: [] },
-        budgets: { price: costOf(9), over: [], reservation: undefined },
+        budgets: { price: calculateCost(9), over: [], reservation: undefined },
       },
     ],
     [
@@ -91,7 +91,11 @@ describe('it is sent', () => {
 describe('it needs approval again', () => {
   test.each<[what: string, given: Parameters<typeof recheck>[0], reasons: readonly string[]]>([
     ['more than an hour late', { now: new Date(hoursLater(11).getTime() + 1) }, ['late']],
-    ['at another price', { budgets: { price: costOf(1_801), over: [], reservation: undefined } }, ['price']],
+    [
+      'at another price',
+      { budgets: { price: calculateCost(1_801), over: [], reservation: undefined } },
+      ['price'],
+    ],
     [
       'at a price that is no longer known',
       { budgets: { price: undefined, over: [], reservation: undefined } },
@@ -99,7 +103,7 @@ describe('it needs approval again', () => {
     ],
     [
       'over a budget',
-      { budgets: { price: costOf(1_800), over: [...OVER], reservation: undefined } },
+      { budgets: { price: calculateCost(1_800), over: [...OVER], reservation: undefined } },
       ['budget'],
     ],
     ['with another impact', { impact: 'changed' }, ['impact']],

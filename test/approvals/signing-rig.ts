@@ -1,7 +1,7 @@
 import { approveOrder, approveSigned } from '../../src/approvals/approve.ts';
 import { hashCharter, makeCharter, witnessText } from '../../src/approvals/charter.ts';
 import { buildSignedSubject, createOrderSigning } from '../../src/approvals/order-signing.ts';
-import { challengeOf, type LoggedSignature } from '../../src/approvals/signing/approval.ts';
+import { buildChallenge, type LoggedSignature } from '../../src/approvals/signing/approval.ts';
 import { createVerifier, hashOf, type Verifier } from '../../src/approvals/signing/assertion.ts';
 import { readConfig } from '../../src/config/environment.ts';
 import { applySavedSettings } from '../../src/config/settings.ts';
@@ -140,7 +140,7 @@ export async function startSigningRig() {
     async signature(orderId: string, { owner, authenticator }: Signer): Promise<LoggedSignature> {
       const order = await rig.read(orderId);
       const version = versionToSign(await signing.policy.current());
-      const { challenge, bound } = challengeOf(owner, buildSignedSubject(order, version), newNonce());
+      const { challenge, bound } = buildChallenge(owner, buildSignedSubject(order, version), newNonce());
       return { signature: authenticator.assert(challenge), bound, chain: [] };
     },
     async sign(orderId: string, ...signers: readonly Signer[]) {

@@ -272,7 +272,7 @@ test('asks for every confirmation that the rule needs, from its approvers', asyn
   if (waiting === undefined) throw new Error('nothing waits');
   expect((await proposals.signedSubject(waiting)).bound).toEqual({ change: id, requesters: ['U0ALICE'] });
   const written = [{ userId: 'U0BOB' }, { userId: 'U0ALICE' }];
-  const [progress] = await proposals.progressOf({ ...waiting, confirmations: written });
+  const [progress] = await proposals.loadProgress({ ...waiting, confirmations: written });
   expect(
     progress?.counted.map(({ userId }) => userId),
     'the requester never counts',

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { iterateYielding, readCsv } from '../../src/lib/csv.ts';
 
-const OPTIONS = { maxRows: 5_000, columnOf: (heading: string) => heading.toLowerCase() };
+const OPTIONS = { maxRows: 5_000, findColumn: (heading: string) => heading.toLowerCase() };
 
 /** Counts the event loop turns of other work during some work. */
 async function turnsDuring(work: () => Promise<unknown>): Promise<number> {

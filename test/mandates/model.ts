@@ -11,7 +11,7 @@ import {
   type UsedAmounts,
 } from '../../src/mandates/acting.ts';
 import type { HeldCode } from '../../src/mandates/codes.ts';
-import { type Mandate, mandateFor, readMandate } from '../../src/mandates/mandate.ts';
+import { findApplicableMandate, type Mandate, readMandate } from '../../src/mandates/mandate.ts';
 import { endOfMandate, type MandateTerms } from '../../src/mandates/terms.ts';
 import { periodOf } from '../../src/money/budget.ts';
 import { utcDay } from '../../src/zones/calendar-day.ts';
@@ -200,7 +200,7 @@ export function simulateYear(random: Random): Year {
         );
       });
       if (isActedFor || end <= now.getTime()) continue;
-      const mandate = mandateFor(inForce(), name.name, name.tags, now);
+      const mandate = findApplicableMandate(inForce(), name.name, name.tags, now);
       if (mandate === undefined || !isRenewalDue(mandate, endOf(name.name), now)) continue;
       const plan = decideActing(mandate, factsOf(name), usedBy(mandate.id), now);
       if (plan === 'mandate_ended') continue;
@@ -308,7 +308,7 @@ export function simulateYear(random: Random): Year {
   const noteCovered = (now: Date) => {
     for (const name of names) {
       if (Math.abs(loadKnown(name.name).end - name.trueEnd) > HOUR_MS) continue;
-      const mandate = mandateFor(inForce(), name.name, name.tags, now);
+      const mandate = findApplicableMandate(inForce(), name.name, name.tags, now);
       if (mandate === undefined || !isRenewalDue(mandate, endOf(name.name), now)) continue;
       if (decideActing(mandate, factsOf(name), usedBy(mandate.id), now) === 'mandate_ended') continue;
       covered.add(keyOf(name));
@@ -346,7 +346,7 @@ export function simulateYear(random: Random): Year {
       )
         sendAll(new Date(order.sendAfter));
       if (name.trueEnd !== trueEnd) continue;
-      const isCovered = mandateFor(inForce(), name.name, name.tags, new Date(real)) !== undefined;
+      const isCovered = findApplicableMandate(inForce(), name.name, name.tags, new Date(real)) !== undefined;
       // A restored database ends the mandates, and people are notified.
       const end = endAt(name) ?? (isCovered ? undefined : 'ENDED');
       if (end === undefined) lapsed.push(`${name.name} at ${new Date(name.trueEnd).toISOString()}`);

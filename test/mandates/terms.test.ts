@@ -7,7 +7,7 @@ import {
   type SendingFacts,
   type UsedAmounts,
 } from '../../src/mandates/acting.ts';
-import { mandateFor, readMandate } from '../../src/mandates/mandate.ts';
+import { findApplicableMandate, readMandate } from '../../src/mandates/mandate.ts';
 import { type MandateTerms, readTerms, type TypedTerms } from '../../src/mandates/terms.ts';
 import { newOrder } from '../orders/sample.ts';
 
@@ -85,11 +85,11 @@ function given(id: string, names: readonly string[], changes: Partial<MandateTer
 test('the oldest of overlapping mandates acts; an ended one doesn’t', () => {
   const old = given('b', ['tag:brand'], {}, new Date(NOW.getTime() - 1));
   const young = given('a', ['*.rest']);
-  expect(mandateFor([young, old], 'cafe.rest', ['brand'], NOW)?.id).toBe('b');
-  expect(mandateFor([young, old], 'cafe.rest', [], NOW)?.id).toBe('a');
+  expect(findApplicableMandate([young, old], 'cafe.rest', ['brand'], NOW)?.id).toBe('b');
+  expect(findApplicableMandate([young, old], 'cafe.rest', [], NOW)?.id).toBe('a');
   const end = { at: NOW, because: 'over' } as const;
-  expect(mandateFor([young, { ...old, end }], 'cafe.rest', ['brand'], NOW)?.id).toBe('a');
-  expect(mandateFor([young, old], 'cafe.example', [], NOW)).toBeUndefined();
+  expect(findApplicableMandate([young, { ...old, end }], 'cafe.rest', ['brand'], NOW)?.id).toBe('a');
+  expect(findApplicableMandate([young, old], 'cafe.example', [], NOW)).toBeUndefined();
 });
 
 describe('the plan of sending', () => {

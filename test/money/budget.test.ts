@@ -3,15 +3,15 @@ import {
   amountInBudget,
   type Budget,
   type BudgetStatus,
+  budgetShares,
   buildReservation,
   exactNumber,
   missingAmounts,
   periodOf,
   type Reservation,
   remainingAmount,
-  sharesOf,
 } from '../../src/money/budget.ts';
-import { costOf, type Price } from '../../src/money/prices.ts';
+import { calculateCost, type Price } from '../../src/money/prices.ts';
 import fc from '../support/properties.ts';
 
 const budget = (given: Partial<Budget> = {}): Budget => ({
@@ -79,11 +79,11 @@ describe('an order’s share of a budget', () => {
   });
 
   test('is nothing if no price is known', () => {
-    const cost = costOf([], { task: 'renew', names: ['cafe.rest', 'bar.rest'] }, '2026-11-22');
+    const cost = calculateCost([], { task: 'renew', names: ['cafe.rest', 'bar.rest'] }, '2026-11-22');
     const reservation = buildReservation(cost, asked('cafe.rest', 'bar.rest'), ON, () => ['brand']);
     expect(reservation.items.map(({ amount }) => amount)).toEqual([undefined, undefined]);
     const full = standing({ booked: 20_000n });
-    expect(sharesOf([full], reservation)).toEqual([]);
+    expect(budgetShares([full], reservation)).toEqual([]);
   });
 
   test('has the price and the tags of each name, in the order of the items', () => {
@@ -95,7 +95,7 @@ describe('an order’s share of a budget', () => {
       validFrom: '2026-01-01',
       source: 'C',
     };
-    const cost = costOf(
+    const cost = calculateCost(
       [price],
       { task: 'renew', names: ['cafe.rest', 'b.example'], period: 2 },
       '2026-11-22',
@@ -118,7 +118,7 @@ describe('a budget', () => {
           booked,
           reserved,
         });
-        const shares = sharesOf([one], reservation);
+        const shares = budgetShares([one], reservation);
         const takes = amountInBudget(one.budget, reservation);
         const isOver = takes > 0n && booked + reserved + takes > BigInt(has);
         expect(missingAmounts(shares)).toHaveLength(isOver ? 1 : 0);
@@ -139,8 +139,8 @@ describe('a budget', () => {
       items: [{ n: 1, amount: { currency: 'EUR', minor }, tags: [] }],
     });
     const one = standing({ booked: 4_000n, reserved: 5_999n });
-    expect(missingAmounts(sharesOf([one], takes(1)))).toEqual([]);
-    expect(missingAmounts(sharesOf([one], takes(2)))).toMatchObject([{ leftMinor: 1, takesMinor: 2 }]);
+    expect(missingAmounts(budgetShares([one], takes(1)))).toEqual([]);
+    expect(missingAmounts(budgetShares([one], takes(2)))).toMatchObject([{ leftMinor: 1, takesMinor: 2 }]);
   });
 
   test('counts by the month or the year of the day', () => {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { type Amount, sumByCurrency } from '../../src/money/amount.ts';
-import { costOf, PRICED_TASKS, type Price } from '../../src/money/prices.ts';
+import { calculateCost, PRICED_TASKS, type Price } from '../../src/money/prices.ts';
 import { calculateSpend, totalOf } from '../../src/money/spend.ts';
 import fc from '../support/properties.ts';
 
@@ -71,7 +71,7 @@ test('every sum equals the one with unbounded integers, for any list', () => {
   const names = fc.array(fc.constantFrom('a.rest', 'b.cafe', 'c.example'), { maxLength: 50 });
   fc.assert(
     fc.property(lists, names, fc.integer({ min: 1, max: 10 }), (list: Price[], asked, period) => {
-      const cost = costOf(list, { task: 'renew', names: asked, period }, '2026-07-01');
+      const cost = calculateCost(list, { task: 'renew', names: asked, period }, '2026-07-01');
       const parts = cost.names.flatMap(({ quote }) => quote?.amount ?? []);
       expectExact(cost.sums, parts);
       const at = new Date('2026-07-01T12:00:00Z');

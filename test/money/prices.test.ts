@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { formatAmount, formatDecimal, sumByCurrency } from '../../src/money/amount.ts';
-import { costOf, findQuote, isSameCost, PRICED_TASKS, type Price, zoneOf } from '../../src/money/prices.ts';
+import {
+  calculateCost,
+  findQuote,
+  isSameCost,
+  PRICED_TASKS,
+  type Price,
+  zoneOf,
+} from '../../src/money/prices.ts';
 import fc from '../support/properties.ts';
 
 const eur = (minor: number) => ({ currency: 'EUR', minor });
@@ -76,7 +83,7 @@ describe('the price on a day', () => {
 
 describe('what an order costs', () => {
   test('lists unknown prices and leaves them out of the sum', () => {
-    const cost = costOf([price()], { task: 'renew', names: ['cafe.rest', 'b.example'] }, '2026-12-01');
+    const cost = calculateCost([price()], { task: 'renew', names: ['cafe.rest', 'b.example'] }, '2026-12-01');
     expect(cost).toMatchObject({
       sums: [eur(1_800)],
       unknown: 1,
@@ -87,7 +94,7 @@ describe('what an order costs', () => {
 
   test('warns that a name may cost more in zones with premium names and in unknown zones', () => {
     const may = (name: string, task: 'renew' | 'restore') =>
-      costOf([], { task, names: [name] }, '2026-12-01').mayCostMore;
+      calculateCost([], { task, names: [name] }, '2026-12-01').mayCostMore;
     expect([may('cafe.rest', 'renew'), may('a.example', 'renew'), may('cafe.rest', 'restore')]).toEqual([
       true,
       true,
@@ -104,7 +111,7 @@ describe('what an order costs', () => {
         fc.integer({ min: 1, max: 10 }),
         days,
         (list, task, asked, period, day) => {
-          const cost = costOf(list, { task, names: asked, period }, day);
+          const cost = calculateCost(list, { task, names: asked, period }, day);
           const known = cost.names.flatMap(({ quote }) => quote ?? []);
           expect(cost.unknown + known.length).toBe(asked.length);
           for (const { currency, minor } of cost.sums) {
@@ -133,17 +140,19 @@ describe('what an order costs', () => {
     fc.assert(
       fc.property(lists, fc.constantFrom(...PRICED_TASKS), names, days, (list, task, asked, day) => {
         const order = { task, names: asked };
-        expect(costOf([...list].reverse(), order, day)).toEqual(costOf(list, order, day));
+        expect(calculateCost([...list].reverse(), order, day)).toEqual(calculateCost(list, order, day));
       }),
     );
   });
 
   test('differs once a price differs, or is no longer known', () => {
     const order = { task: 'renew', names: ['cafe.rest'] } as const;
-    const before = costOf([price()], order, '2026-12-01');
-    expect(isSameCost(before, costOf([price({ source: 'other' })], order, '2026-12-01'))).toBe(true);
-    expect(isSameCost(before, costOf([price({ amount: eur(1_801) })], order, '2026-12-01'))).toBe(false);
-    expect(isSameCost(before, costOf([], order, '2026-12-01'))).toBe(false);
+    const before = calculateCost([price()], order, '2026-12-01');
+    expect(isSameCost(before, calculateCost([price({ source: 'other' })], order, '2026-12-01'))).toBe(true);
+    expect(isSameCost(before, calculateCost([price({ amount: eur(1_801) })], order, '2026-12-01'))).toBe(
+      false,
+    );
+    expect(isSameCost(before, calculateCost([], order, '2026-12-01'))).toBe(false);
   });
 });
 

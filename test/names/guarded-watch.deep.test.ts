@@ -67,7 +67,7 @@ test('1,000 guarded names take less than 5 % of a core, with one query a minute 
       leases: createLeaseStore(db),
       processId: 'process',
       rdap: { fetchRecord: () => Promise.reject(new Error('nobody asks a registry')) },
-      activityOf: async () => ({ orders: [], hasOpenOrder: false, incidents: [], isGuarded: true }),
+      loadActivity: async () => ({ orders: [], hasOpenOrder: false, incidents: [], isGuarded: true }),
       ...{ now, log: createLog('silent'), signal: never },
     }),
   );

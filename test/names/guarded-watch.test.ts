@@ -61,7 +61,7 @@ async function arrange(names: readonly string[] = [NAME]) {
           return { kind: 'unavailable', problem: { code: 'busy' } };
         },
       },
-      activityOf: async () => ({ orders: [], hasOpenOrder: false, incidents: [], isGuarded: true }),
+      loadActivity: async () => ({ orders: [], hasOpenOrder: false, incidents: [], isGuarded: true }),
       now,
       log: createLog('silent'),
       signal: never,

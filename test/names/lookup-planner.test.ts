@@ -3,10 +3,10 @@ import { seen } from '../../src/names/facts.ts';
 import { mergeObservation } from '../../src/names/history.ts';
 import {
   createLookupPlanner,
+  findPendingStatus,
   isUrgent,
   type LookupKind,
   nextLookup,
-  pendingStatusOf,
   type ScheduledName,
 } from '../../src/names/lookup-planner.ts';
 import fc from '../support/properties.ts';
@@ -60,12 +60,12 @@ test('a name is changing by its statuses, including those seen once', () => {
     facts: { statuses: seen(['active', status]) },
   });
   const quiet = mergeObservation({}, look(0, 'client transfer prohibited')).history;
-  expect(pendingStatusOf(quiet)).toEqual({ isChanging: false, unsettled: false });
+  expect(findPendingStatus(quiet)).toEqual({ isChanging: false, unsettled: false });
   const once = mergeObservation(quiet, look(1, 'pending transfer')).history;
-  expect(pendingStatusOf(once)).toEqual({ isChanging: true, unsettled: true });
+  expect(findPendingStatus(once)).toEqual({ isChanging: true, unsettled: true });
   const twice = mergeObservation(once, look(2, 'pending transfer')).history;
-  expect(pendingStatusOf(twice)).toEqual({ isChanging: true, unsettled: false });
-  expect(isUrgent({ ...QUIET, ...pendingStatusOf(twice) }, NOW)).toBe(true);
+  expect(findPendingStatus(twice)).toEqual({ isChanging: true, unsettled: false });
+  expect(isUrgent({ ...QUIET, ...findPendingStatus(twice) }, NOW)).toBe(true);
   expect(isUrgent(QUIET, NOW)).toBe(false);
 });
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { type Facts, seen, unseen } from '../../src/names/facts.ts';
 import { mergeMajority, mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { afterLookup, type Incident } from '../../src/names/incident.ts';
-import { isNewSighting, majorityOf } from '../../src/names/parent-delegation.ts';
+import { findMajority, isNewSighting } from '../../src/names/parent-delegation.ts';
 import { explainChanges, type KnownChange } from '../../src/names/unexplained-changes.ts';
 import { seeded } from '../support/seeded.ts';
 
@@ -82,7 +82,7 @@ test('finds 50 thefts in a month, by the minute and by the day, and nothing else
       asked += 1;
       const first = answers[minute % SERVERS] ?? OURS;
       if (!isNewSighting(name.history, first)) continue;
-      const facts = majorityOf(answers);
+      const facts = findMajority(answers);
       if (isNewSighting(name.history, facts)) name.keep(facts, ms, mergeMajority);
       if (name.foundAt !== undefined) break;
     }

@@ -227,7 +227,7 @@ async function arrange(
     observer: createDnsObserver(client, createParentZones(client, now), async () => unseen('no_tls'), now),
     observeDelegation: async () => ({}),
     planner: createLookupPlanner(3_600),
-    activityOf: async () => ({
+    loadActivity: async () => ({
       orders: options.orders ?? [],
       hasOpenOrder: false,
       incidents: [],

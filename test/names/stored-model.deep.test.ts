@@ -77,7 +77,7 @@ async function arrange() {
     observeDelegation: async () => ({}),
     rdap: { fetchRecord: async () => ({ kind: 'unavailable', problem: { code: 'busy' } }) as const },
     planner: { reserve: (_host: string, _urgent: boolean, at: Date) => at },
-    activityOf: async () => ({
+    loadActivity: async () => ({
       orders,
       hasOpenOrder: false,
       incidents: await incidents.ofName(name, 10),

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import {
+  createWitnessCheck,
   differenceFromLog,
   findLimit,
   itemInLog,
   signLog,
-  witnessedBy,
 } from '../../src/orders/log-limits.ts';
 import type { Order, OrderEvent, OrderItem } from '../../src/orders/order.ts';
 import type { OrderLogEntry } from '../../src/orders/order-events.ts';
@@ -26,7 +26,7 @@ const SETTLED: OrderEvent = { type: 'resolved', by: 'U0BOB', outcome: 'FAILED', 
 const GIVEN_UP: OrderEvent = { ...FAILED, givenUpBy: 'x' };
 const X_SENDING: OrderEvent = { ...SENDING, workerId: 'x' };
 const X_BUSY: OrderEvent = { ...BUSY, workerId: 'x' };
-const isWitnessed = witnessedBy(WITNESS);
+const isWitnessed = createWitnessCheck(WITNESS);
 
 /** The log's limits for the first of two claimed names after some events. */
 function logged(...events: readonly OrderEvent[]): {

@@ -189,7 +189,7 @@ async function planOf(explain: string, values?: unknown[]): Promise<string[]> {
 /** The server's cost of planning again, in the unit of plans, rounded up. */
 const PLANNING_COST = 100;
 
-function costOf([first = '']: readonly string[]): number {
+function calculateCost([first = '']: readonly string[]): number {
   return Number(/cost=[\d.]+\.\.([\d.]+)/.exec(first)?.[1]);
 }
 
@@ -203,7 +203,7 @@ async function readsWhole(what: () => Promise<unknown>): Promise<{ statements: n
     const own = await planOf(`EXPLAIN ${text}`, values);
     const general = await planOf(`EXPLAIN (GENERIC_PLAN) ${text}`);
     // The server keeps a generic plan if it costs hardly more than a custom one.
-    const taken = costOf(general) < costOf(own) + PLANNING_COST ? [own, general] : [own];
+    const taken = calculateCost(general) < calculateCost(own) + PLANNING_COST ? [own, general] : [own];
     for (const plan of taken) {
       const found = plan.filter((line) => {
         const table = /Seq Scan on (\w+)/.exec(line)?.[1];

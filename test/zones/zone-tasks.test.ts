@@ -5,7 +5,7 @@ import { formatTaskNote } from '../../src/slack/orders/task-notes.view.ts';
 import { general } from '../../src/zones/general.ts';
 import { rest } from '../../src/zones/rest.ts';
 import type { ZoneProfile } from '../../src/zones/zone.ts';
-import { chargeOf, checkTask, describeTask, type ZoneTask } from '../../src/zones/zone-tasks.ts';
+import { checkTask, describeTask, findCharge, type ZoneTask } from '../../src/zones/zone-tasks.ts';
 
 /** The tasks of domains, as the orders' rows have them. */
 const TASKS: Readonly<Record<string, ZoneTask>> = Object.fromEntries(
@@ -34,7 +34,7 @@ test('the four chargeable tasks cost money in every zone, even where a profile s
   };
   for (const zone of [rest, general, careless]) {
     expect(
-      Object.keys(TASKS).filter((name) => ['yes', 'assumed'].includes(chargeOf(zone, taskOf(name)))),
+      Object.keys(TASKS).filter((name) => ['yes', 'assumed'].includes(findCharge(zone, taskOf(name)))),
     ).toEqual(['create', 'transfer', 'renew', 'restore']);
   }
 });
@@ -44,11 +44,11 @@ test('a task that the profile declares chargeable costs money', () => {
     ...rest,
     tasks: { ...rest.tasks, delete: { available: true, chargeable: true, processing: 'automated' } },
   };
-  expect(chargeOf(dear, taskOf('delete'))).toBe('yes');
+  expect(findCharge(dear, taskOf('delete'))).toBe('yes');
 });
 
 test('a task without a documented charge is not called free', () => {
-  const stated = (zone: ZoneProfile) => each((task) => chargeOf(zone, task));
+  const stated = (zone: ZoneProfile) => each((task) => findCharge(zone, task));
   expect(stated(rest)).toMatchObject({
     delete: 'no',
     nameservers: 'no',

@@ -3,7 +3,7 @@ import type { Cryptography } from './cryptography.ts';
 import type { Differences, Known } from './report.ts';
 import type { Header, SealLine } from './shapes.ts';
 
-export async function fingerprintOf({ sha256 }: Cryptography, spki: Bytes): Promise<string> {
+export async function computeFingerprint({ sha256 }: Cryptography, spki: Bytes): Promise<string> {
   return `SHA256:${toBase64Url(await sha256(spki))}`;
 }
 
@@ -36,7 +36,7 @@ export async function createSealCheck(
   cryptography: Cryptography,
   differences: Differences,
 ): Promise<SealCheck> {
-  const fingerprint = await fingerprintOf(cryptography, publicKey);
+  const fingerprint = await computeFingerprint(cryptography, publicKey);
   if (fingerprint !== key)
     differences.add('key', `the public key in the file is ${fingerprint}, but it calls it ${key}`);
   if (known.key !== undefined && known.key !== fingerprint)

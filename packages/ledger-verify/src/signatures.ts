@@ -1,7 +1,7 @@
 import { type Bytes, concat, ofBase64Url, toBase64Url, toHex, utf8 } from './bytes.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from './canonical-json.ts';
 import type { Cryptography, SignatureAlgorithm } from './cryptography.ts';
-import { fingerprintOf } from './seals.ts';
+import { computeFingerprint } from './seals.ts';
 import type { EventLine } from './shapes.ts';
 
 /*
@@ -67,7 +67,7 @@ async function findFaults(assertion: JsonObject, cryptography: Cryptography): Pr
     algorithm !== undefined &&
     (await cryptography.verify(algorithm, publicKey, bytesOf(assertion['signature']), signed));
   return [
-    ...((await fingerprintOf(cryptography, publicKey)) === key
+    ...((await computeFingerprint(cryptography, publicKey)) === key
       ? []
       : [`the public key beside it is not ${key}`]),
     ...(client['type'] === 'webauthn.get' ? [] : ['it was not made to sign in with a passkey']),

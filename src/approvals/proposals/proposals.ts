@@ -26,7 +26,7 @@ export interface ProposalsContext {
   readonly confirmersOfNames: (proposal: ProposalOf<'facts' | 'lapse'>) => Promise<Confirmers>;
 }
 
-async function confirmersOf(context: ProposalsContext, proposal: Proposal): Promise<Confirmers> {
+async function findConfirmers(context: ProposalsContext, proposal: Proposal): Promise<Confirmers> {
   switch (proposal.kind) {
     case 'settings':
     case 'prices':
@@ -63,7 +63,7 @@ export function createProposals(context: ProposalsContext) {
       store.find(kinds, key, orders.now()),
     read: (id: string) => read(id, orders.now()),
     /** Requirements with their confirmations; empty when there are none. */
-    progressOf: (proposal: Proposal) => progressOf(context, proposal),
+    loadProgress: (proposal: Proposal) => loadProgress(context, proposal),
     /** The statement for a signed confirmation. */
     signedSubject: (proposal: Proposal) => signedSubject(context, proposal),
     /** Confirms a proposal. The last confirmation applies it. @param key its id or its subject */
@@ -134,7 +134,7 @@ async function refusalToWithdraw(
   proposal: Proposal,
   by: string,
 ): Promise<ProposalRefusal | undefined> {
-  const confirmers = await confirmersOf(context, proposal);
+  const confirmers = await findConfirmers(context, proposal);
   if (confirmers === 'another_person') return undefined;
   if (confirmers !== 'another_admin') return refusalOfPerson(context, proposal, confirmers, by);
   return (await context.orders.isAdmin(by)) ? undefined : { code: 'not_an_admin' };
@@ -147,7 +147,7 @@ async function loadConfirmation(
 ): Promise<ConfirmationContext> {
   const { orders } = context;
   const { userId, signed } = confirmation;
-  const confirmers = await confirmersOf(context, proposal);
+  const confirmers = await findConfirmers(context, proposal);
   const requirements = typeof confirmers === 'string' ? [] : confirmers;
   const given = { ...proposal, confirmations: withConfirmation(proposal, confirmation) };
   const [isAdmin, refusal, progress] = await Promise.all([
@@ -188,11 +188,11 @@ async function refusalOfPerson(
   return refusalOfNonApprover(buildApprovalPolicy(question, known, settings, at), userId, 'confirm_facts');
 }
 
-async function progressOf(
+async function loadProgress(
   context: ProposalsContext,
   proposal: Proposal,
 ): Promise<readonly RequirementProgress[]> {
-  const confirmers = await confirmersOf(context, proposal);
+  const confirmers = await findConfirmers(context, proposal);
   return typeof confirmers === 'string' ? [] : countConfirmations(context, confirmers, proposal);
 }
 

@@ -38,7 +38,7 @@ export interface SignedSubject {
 }
 
 /** @param salt 64 hex digits, never reused */
-export function challengeOf(approver: string, { statement, policy, bound }: SignedSubject, salt: string) {
+export function buildChallenge(approver: string, { statement, policy, bound }: SignedSubject, salt: string) {
   const salted = { ...bound, salt };
   const challenge: ApprovalChallenge = {
     approver,

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { verifyAuthenticationResponse } from '@simplewebauthn/server';
 import { z } from 'zod';
 import { hashOf } from '../../lib/canonical-json.ts';
-import { coseOfSpki, FINGERPRINT, fingerprintOf } from './public-key.ts';
+import { computeFingerprint, coseOfSpki, FINGERPRINT } from './public-key.ts';
 
 export { hashOf };
 
@@ -20,7 +20,7 @@ export interface RelyingParty {
 }
 
 /** @returns undefined if WebAuthn doesn't work at this URL */
-export function relyingPartyOf(publicUrl: string): RelyingParty | undefined {
+export function parseRelyingParty(publicUrl: string): RelyingParty | undefined {
   const { protocol, hostname, origin } = new URL(publicUrl);
   // WebAuthn doesn't accept IP addresses as hosts.
   const isHost = isIP(hostname.replace(/^\[|\]$/g, '')) === 0;
@@ -140,7 +140,7 @@ async function verifyAssertion(
   { challenge, key, publicKey, credential: id, authenticatorData, clientDataJSON, signature }: Assertion,
   { id: expectedRPID, origin: expectedOrigin }: RelyingParty,
 ): Promise<number | undefined> {
-  if (fingerprintOf(publicKey) !== key) return undefined;
+  if (computeFingerprint(publicKey) !== key) return undefined;
   try {
     if (isEllipticCurve(publicKey) && !isWholeSequence(Buffer.from(signature, 'base64url'))) return undefined;
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({

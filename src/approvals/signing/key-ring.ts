@@ -8,7 +8,7 @@ import {
   type VouchChallenge,
   vouchAssertion,
 } from './assertion.ts';
-import { type Fingerprint, fingerprintOf } from './public-key.ts';
+import { computeFingerprint, type Fingerprint } from './public-key.ts';
 
 /**
  * Which keys are valid, computed from `SIGNING_ROOTS` and signatures in the log.
@@ -138,7 +138,7 @@ function ambiguousKeys(added: readonly AddedKey[]): ReadonlySet<string> {
   const seen = new Set<string>();
   const ambiguous = new Set<string>();
   for (const { fingerprint: key, publicKey } of added) {
-    if (seen.has(key) || fingerprintOf(publicKey) !== key) ambiguous.add(key);
+    if (seen.has(key) || computeFingerprint(publicKey) !== key) ambiguous.add(key);
     seen.add(key);
   }
   return ambiguous;

@@ -9,7 +9,7 @@ export type Fingerprint = `SHA256:${string}`;
 export const FINGERPRINT = /^SHA256:[A-Za-z0-9_-]{43}$/;
 
 /** @param spki in unpadded base64url */
-export function fingerprintOf(spki: string): Fingerprint {
+export function computeFingerprint(spki: string): Fingerprint {
   return `SHA256:${createHash('sha256').update(Buffer.from(spki, 'base64url')).digest('base64url')}`;
 }
 
@@ -52,10 +52,10 @@ export function spkiOfCose(cose: Uint8Array): string {
 /** @throws if the key couldn't have been added */
 export function coseOfSpki(spki: string): Uint8Array<ArrayBuffer> {
   const key = createPublicKey({ key: Buffer.from(spki, 'base64url'), format: 'der', type: 'spki' });
-  return isoCBOR.encode(coseMapOf(key));
+  return isoCBOR.encode(readCoseMap(key));
 }
 
-function coseMapOf(key: KeyObject): Map<number, number | Uint8Array> {
+function readCoseMap(key: KeyObject): Map<number, number | Uint8Array> {
   const { kty, crv, x, y, n, e } = key.export({ format: 'jwk' });
   const bytes = (text: string | undefined) => new Uint8Array(Buffer.from(text ?? '', 'base64url'));
   if (kty === 'EC' && crv === 'P-256')

@@ -1,4 +1,4 @@
-import { variablesWith } from '../../config/environment.ts';
+import { mergeVariables } from '../../config/environment.ts';
 import { forgetPerson, type StillNeeded } from '../../store/forget-person.ts';
 import { withSession } from '../../store/session.ts';
 import { type Command, DRY_RUN, onlyArgument, printChanges, UsageError, withBotDatabase } from './command.ts';
@@ -18,19 +18,19 @@ export const forgetPersonCommand: Command = {
     );
     if (!forgetting.done) {
       print(`${person} is still in use, so nothing changed:`);
-      for (const needed of forgetting.needed) print(`  ${sentenceOf(needed)}`);
+      for (const needed of forgetting.needed) print(`  ${toSentence(needed)}`);
       return 1;
     }
     if (forgetting.changes.length === 0) print(`No data about ${person}.`);
     else print(dryRun ? `${person} would be removed from:` : `${person} is removed from:`);
     printChanges(forgetting.changes, print);
-    for (const name of variablesWith(env, person))
+    for (const name of mergeVariables(env, person))
       print(`${name} in the environment still names ${person}: remove them.`);
     return undefined;
   },
 };
 
-function sentenceOf(needed: StillNeeded): string {
+function toSentence(needed: StillNeeded): string {
   switch (needed.kind) {
     case 'open_order':
       return `The order ${needed.orderId} names them and hasn't ended: wait for it, or stop it.`;

@@ -13,7 +13,7 @@ export const purgeCommand: Command = {
   options: { before: { type: 'string' }, ...DRY_RUN },
   async run({ args, values, env, print }) {
     if (args.length > 0) throw new UsageError('Give the date with --before.');
-    const before = dayOf(values['before']);
+    const before = parseDay(values['before']);
     if (Date.now() - before.getTime() < MIN_AGE_DAYS * DAY_MS)
       throw new UsageError(`DATE must be at least ${MIN_AGE_DAYS} days ago.`);
     const dryRun = values['dry-run'] === true;
@@ -28,7 +28,7 @@ export const purgeCommand: Command = {
   },
 };
 
-function dayOf(text: unknown): Date {
+function parseDay(text: unknown): Date {
   if (typeof text !== 'string') throw new UsageError('--before DATE is missing.');
   const day = new Date(`${text}T00:00:00Z`);
   if (!/^\d{4}-\d\d-\d\d$/.test(text) || Number.isNaN(day.getTime()) || !day.toISOString().startsWith(text))

@@ -61,7 +61,7 @@ export async function runCommand(
       allowPositionals: true,
     });
     if (values['help'] === true) {
-      print(usageOf(name, command));
+      print(formatUsage(name, command));
       return 0;
     }
     return (await command.run({ args, values, env: loadEnvironment(), print })) ?? 0;
@@ -69,16 +69,16 @@ export async function runCommand(
     if (error instanceof UsageError || isArgumentError(error)) {
       // Node explains how to pass an argument that starts with a hyphen; no command takes one.
       const [problem] = error.message.split('. To specify');
-      complain(`${problem}\n\n${usageOf(name, command)}`);
+      complain(`${problem}\n\n${formatUsage(name, command)}`);
       return WRONG_USE;
     }
-    complain(sentenceOf(error));
+    complain(toSentence(error));
     return FAILED;
   }
 }
 
 /** The message for the operator, with a stack trace only for unexpected errors. */
-function sentenceOf(error: unknown): string {
+function toSentence(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const known = FOR_OPERATORS.some((type) => error instanceof type) || 'syscall' in error;
   return (known ? error.message : error.stack) ?? error.message;
@@ -89,7 +89,7 @@ function isArgumentError(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
 }
 
-function usageOf(name: string, { usage, summary, details }: Command): string {
+function formatUsage(name: string, { usage, summary, details }: Command): string {
   const [byNpm, byNode] = usage === '' ? [name, name] : [`${name} -- ${usage}`, `${name} ${usage}`];
   return `Usage: npm run ${byNpm}\n       node dist/cli.js ${byNode}\n\nTo ${summary}.\n${details}`;
 }

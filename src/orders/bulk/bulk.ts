@@ -69,7 +69,7 @@ export function planBulk(
   const rows: BulkRow[] = [];
   const leftOut: LeftOutRow[] = [...read.bad];
   for (const row of read.rows) {
-    const issues = issuesOf(task, factsOf(row.name));
+    const issues = findIssues(task, factsOf(row.name));
     if (issues.length === 0) rows.push(row);
     else leftOut.push({ line: row.line, name: row.name, issues });
   }
@@ -81,7 +81,7 @@ export function planBulk(
   };
 }
 
-function issuesOf(
+function findIssues(
   task: BulkTask,
   { openOrderId, hasHiddenOrder, refusedBy, deletedAt }: RowFacts,
 ): PlanIssue[] {

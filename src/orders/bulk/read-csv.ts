@@ -7,7 +7,7 @@ import {
   readCsv,
   type UnreadableFile,
 } from '../../lib/csv.ts';
-import { columnOf } from '../../lib/csv-headings.ts';
+import { findColumn } from '../../lib/csv-headings.ts';
 import { Secret } from '../../service/secret.ts';
 import type { InputIssue } from '../input-issue.ts';
 import { findTask } from '../tasks.ts';
@@ -64,11 +64,11 @@ export type ReadFile =
  * or `;`.
  */
 export async function readBulkFile(task: BulkTask, text: string): Promise<ReadFile> {
-  const csv = await readCsv(text, { maxRows: MAX_ROWS, columnOf });
+  const csv = await readCsv(text, { maxRows: MAX_ROWS, findColumn });
   if (!csv.ok) return refused(csv.issue);
   const { header, rows } = csv;
   if (header === undefined) return refused({ code: 'empty' });
-  const columns = header.cells.map(columnOf);
+  const columns = header.cells.map(findColumn);
   const issues = issuesOfHeader(task, header, columns);
   if (issues.length > 0) return { ok: false, issues };
   if (rows.length === 0) return refused({ code: 'empty' });
@@ -113,7 +113,7 @@ function readRow(task: BulkTask, columns: readonly string[], { line, cells, raw 
   const badRow = (issues: readonly RowIssue[]): ReadRow => ({ row: { line, name, issues }, content: '' });
   if (hasMoreCells(cells, columns)) return badRow([{ code: 'too_many_cells' }]);
   const auth = task === 'transfer' ? readAuth(given.auth ?? '') : { secret: undefined };
-  const checked = findTask(task).check(inputOf(task, given));
+  const checked = findTask(task).check(readInput(task, given));
   if (!checked.ok || 'issue' in auth)
     return badRow([...(checked.ok ? [] : checked.issues), ...('issue' in auth ? [auth.issue] : [])]);
   const { input } = checked;
@@ -124,7 +124,7 @@ function readRow(task: BulkTask, columns: readonly string[], { line, cells, raw 
   };
 }
 
-function inputOf(task: BulkTask, { name, period, ownerc, adminc, techc, nameservers }: Cells): unknown {
+function readInput(task: BulkTask, { name, period, ownerc, adminc, techc, nameservers }: Cells): unknown {
   const nameServers = (nameservers ?? '').split(/[\s|;,]+/).filter((server) => server !== '');
   switch (task) {
     case 'renew':
@@ -164,13 +164,13 @@ function dropDuplicates(read: readonly ReadRow[]): ReadFile {
     const same = byName.get(row.name) ?? [];
     const contrary = same.find((other) => other.content !== content)?.row;
     const first = same[0]?.row ?? row;
-    if (contrary !== undefined) bad.push(issueOf(row, { code: 'contradicts', line: contrary.line }));
-    else if (first !== row) bad.push(issueOf(row, { code: 'repeated', line: first.line }));
+    if (contrary !== undefined) bad.push(toIssue(row, { code: 'contradicts', line: contrary.line }));
+    else if (first !== row) bad.push(toIssue(row, { code: 'repeated', line: first.line }));
     else rows.push(row);
   }
   return { ok: true, rows, bad };
 }
 
-function issueOf({ line, name }: BulkRow, issue: RowIssue): BadRow {
+function toIssue({ line, name }: BulkRow, issue: RowIssue): BadRow {
   return { line, name, issues: [issue] };
 }

@@ -151,7 +151,7 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
       if (!isValidName(question.name)) return 'invalid_name';
       const reply = await queryInTurn(context, context.servers, question, signal);
       if ('failure' in reply) return reply.failure;
-      const own = reply.response.answers.filter((record) => isOf(record, question.name));
+      const own = reply.response.answers.filter((record) => isRecordFor(record, question.name));
       const signatures = own.flatMap((record) => readSignature(type, record) ?? []);
       return signatures.length > MAX_RECORDS ? 'too_large' : signatures;
     },
@@ -215,7 +215,7 @@ async function ask(
     result = await exchange(server, question, { timeoutMs, edns: false, signal, sockets });
   }
   if (!result.ok) return { failure: result.failure };
-  const failure = failureOf(result.response.code);
+  const failure = findFailure(result.response.code);
   return failure === undefined ? { response: result.response } : { failure };
 }
 
@@ -245,7 +245,7 @@ function nameserverPort(address: string, servers: readonly DnsServer[]): number 
   return beside?.port ?? DNS_PORT;
 }
 
-function failureOf(code: number): DnsFailure | undefined {
+function findFailure(code: number): DnsFailure | undefined {
   switch (code) {
     case RESPONSE_CODES.ok:
     case RESPONSE_CODES.noSuchName:
@@ -269,10 +269,10 @@ function readAnswer<Type extends RecordType>(
   const { authoritative, answers } = response;
   let current = name;
   for (let aliases = 0; aliases <= MAX_ALIASES; aliases += 1) {
-    const own = answers.filter((record) => isOf(record, current));
+    const own = answers.filter((record) => isRecordFor(record, current));
     const records = own.flatMap((record) => readRecord(type, record) ?? []);
     if (records.length > MAX_RECORDS) return { kind: 'unanswered', failure: 'too_large' };
-    if (records.length > 0) return { kind: 'records', records, authoritative, ttl: ttlOf(own) };
+    if (records.length > 0) return { kind: 'records', records, authoritative, ttl: lowestTtl(own) };
     const target = own.flatMap((record) => (record.type === 'CNAME' ? dnsName(record.data) : []))[0];
     if (target === undefined) break;
     if (current !== name) seen.add(current);
@@ -295,7 +295,7 @@ function readReferral({ authoritative, authorities }: Response): Referral | unde
 /** Only records of the name itself count, not those of other names or zones further up. */
 function readDelegation(response: Response, name: string): DelegationAnswer {
   const { authoritative, answers, authorities } = response;
-  const own = [...answers, ...authorities].filter((record) => isOf(record, name));
+  const own = [...answers, ...authorities].filter((record) => isRecordFor(record, name));
   const nameServers = own.flatMap((record) => readRecord('NS', record) ?? []);
   const ds = own.flatMap((record) => readRecord('DS', record) ?? []);
   if (nameServers.length > MAX_RECORDS || ds.length > MAX_RECORDS)
@@ -315,10 +315,10 @@ function readDs(response: Response, name: string): readonly RecordData['DS'][] |
   return (read.kind === 'no_data' || read.kind === 'no_such_name') && read.authoritative ? [] : undefined;
 }
 
-function ttlOf(records: readonly Answer[]): number {
+function lowestTtl(records: readonly Answer[]): number {
   return Math.min(...records.flatMap((record) => ('ttl' in record ? (record.ttl ?? 0) : [])));
 }
 
-function isOf(record: Answer, name: string): boolean {
+function isRecordFor(record: Answer, name: string): boolean {
   return 'class' in record && record.class === 'IN' && dnsName(record.name) === name;
 }

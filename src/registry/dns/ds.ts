@@ -21,7 +21,7 @@ export function matchDs(name: string, ds: DsRecord, keys: readonly DnskeyRecord[
     (key) =>
       (key.flags & ZONE_KEY_FLAG) !== 0 &&
       key.algorithm === ds.algorithm &&
-      keyTagOf(key) === ds.keyTag &&
+      computeKeyTag(key) === ds.keyTag &&
       dsDigest(name, key, ds.digestType) === ds.digest.toLowerCase(),
   );
   return matches ? 'match' : 'mismatch';
@@ -34,12 +34,12 @@ export function dsOfKey(name: string, key: DnskeyRecord): DsRecord[] {
     const digest = dsDigest(name, key, digestType);
     return digest === undefined
       ? []
-      : [{ keyTag: keyTagOf(key), algorithm: key.algorithm, digestType, digest }];
+      : [{ keyTag: computeKeyTag(key), algorithm: key.algorithm, digestType, digest }];
   });
 }
 
 /** RFC 4034, appendix B. */
-export function keyTagOf(key: DnskeyRecord): number {
+export function computeKeyTag(key: DnskeyRecord): number {
   const data = keyData(key);
   // RSA/MD5 has its own formula (RFC 4034, B.1).
   if (key.algorithm === RSAMD5) return data.length < 3 ? 0 : data.readUInt16BE(data.length - 3);

@@ -35,7 +35,7 @@ export function createParentZones(dns: DnsClient, now: () => Date): ParentZones 
     if (hosts.kind === 'unanswered') return 'unanswered';
     if (hosts.kind !== 'records') return 'none';
     const found = await Promise.all(
-      hosts.records.slice(0, MAX_SERVERS).map((host) => addressOf(host, signal)),
+      hosts.records.slice(0, MAX_SERVERS).map((host) => findAddress(host, signal)),
     );
     const addresses = [...new Set(found.flatMap((each) => each?.addresses.slice(0, 1) ?? []))];
     if (addresses.length === 0) return 'unanswered';
@@ -47,7 +47,7 @@ export function createParentZones(dns: DnsClient, now: () => Date): ParentZones 
     return servers;
   }
 
-  async function addressOf(host: string, signal: AbortSignal | undefined) {
+  async function findAddress(host: string, signal: AbortSignal | undefined) {
     for (const type of ['A', 'AAAA'] as const) {
       const answer = await dns.query(host, type, signal);
       if (answer.kind === 'records') return { addresses: answer.records, ttl: answer.ttl };

@@ -161,7 +161,7 @@ async function fetchRecord(
   if (address === undefined) return unavailable({ code: 'no_public_record' }, DAY_MS);
   try {
     const answer = await followRedirects(context, address, signal);
-    return answerOf({ ...answer, secure: answer.secure && bootstrap.secure });
+    return readAnswer({ ...answer, secure: answer.secure && bootstrap.secure });
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof LookupError) return error.result;
@@ -229,7 +229,7 @@ async function followRedirects(
 /** `tookMs` covers the request, not the wait for its turn before it. */
 async function request(context: RdapContext, url: URL, timeoutMs: number, signal: AbortSignal | undefined) {
   context.guard.check(url);
-  const limiter = limiterOf(context, url.host);
+  const limiter = hostLimiter(context, url.host);
   return limiter.run(async () => {
     const began = performance.now();
     const response = await send(context, url, timeoutMs, signal);
@@ -242,7 +242,7 @@ function isBusy(status: number): boolean {
   return status === 429 || status === 503;
 }
 
-function limiterOf({ limiters, spacingMs, now }: RdapContext, host: string): HostRateLimiter {
+function hostLimiter({ limiters, spacingMs, now }: RdapContext, host: string): HostRateLimiter {
   const known = limiters.get(host);
   if (known) return known;
   const made = new HostRateLimiter({ atOnce: MAX_CONCURRENT_REQUESTS, spacingMs, now });
@@ -281,7 +281,7 @@ async function send(
 /** RFC 7480, 4.2 and 5.3. JSON with another media type, or as plain text, is accepted. */
 const JSON_TYPE = /^(?:|(?:application|text)\/(?:[^/]+\+)?json|text\/plain)$/;
 
-function answerOf({ status, text, mediaType, server, secure }: RdapResponse): RdapAnswer {
+function readAnswer({ status, text, mediaType, server, secure }: RdapResponse): RdapAnswer {
   if (status !== 200 && status !== 404) return unavailable({ code: 'http_status', detail: String(status) });
   const body = JSON_TYPE.test(mediaType) ? readJson(text) : undefined;
   // RFC 7480, 5.3: a 404 may have no body.

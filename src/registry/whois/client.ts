@@ -100,7 +100,7 @@ async function askServer(context: WhoisContext, name: string, signal: AbortSigna
   const server = own ?? (await referredServer(context, name, signal));
   if (typeof server === 'string') return { kind: server };
   const query = whoisZoneOf(name).query?.(name) ?? name;
-  const limiter = limiterOf(context, server);
+  const limiter = hostLimiter(context, server);
   const answer = await limiter.run(
     () => exchange(context, server, own ?? context.iana, query, signal),
     signal,
@@ -116,23 +116,26 @@ async function referredServer(context: WhoisContext, name: string, signal: Abort
   const known = context.referrals.get(zone);
   if (known !== undefined && known.until > context.now().getTime()) return known.server;
   const { iana } = context;
-  const answer = await limiterOf(context, iana).run(
+  const answer = await hostLimiter(context, iana).run(
     () => exchange(context, iana, iana, zone, signal),
     signal,
   );
-  const server = 'text' in answer ? referralOf(answer.text) : answer.kind;
+  const server = 'text' in answer ? readReferral(answer.text) : answer.kind;
   const keptMs = 'text' in answer ? REFERRAL_KEPT_MS : PAUSE_MS;
   context.referrals.set(zone, { server, until: context.now().getTime() + keptMs });
   return server;
 }
 
-function referralOf(text: string): Referral {
+function readReferral(text: string): Referral {
   const [, host, port = String(WHOIS_PORT)] =
     /^(?:whois|refer):[ \t]*([a-z0-9.-]+)(?::(\d{1,5}))?[ \t\r]*$/im.exec(text) ?? [];
   return host === undefined || Number(port) > 65_535 ? 'no_server' : { host, port: Number(port) };
 }
 
-function limiterOf({ limiters, spacingMs, now }: WhoisContext, { host, port }: WhoisServer): HostRateLimiter {
+function hostLimiter(
+  { limiters, spacingMs, now }: WhoisContext,
+  { host, port }: WhoisServer,
+): HostRateLimiter {
   const key = `${host}:${port}`;
   const limiter = limiters.get(key) ?? new HostRateLimiter({ atOnce: 1, spacingMs, now });
   limiters.set(key, limiter);

@@ -54,7 +54,7 @@ export function readWhois(text: string, name: string, now: Date): WhoisReading {
     return { kind: 'limited' };
   const zone = whoisZoneOf(name);
   const own = ownLines(lines, name);
-  const record = recordOf(own ?? [], zone, now);
+  const record = buildRecord(own ?? [], zone, now);
   const isEmpty = (record.expiry ?? record.created ?? record.registrar) === undefined;
   if (isEmpty && LIMITED.test(text)) return { kind: 'limited' };
   if (isEmpty && NOT_FOUND.test(text)) return { kind: 'not_found' };
@@ -62,7 +62,7 @@ export function readWhois(text: string, name: string, now: Date): WhoisReading {
   return { kind: isEmpty && own !== undefined ? 'not_whois' : 'other_name' };
 }
 
-function recordOf(lines: readonly Line[], zone: WhoisZone, now: Date): WhoisRecord {
+function buildRecord(lines: readonly Line[], zone: WhoisZone, now: Date): WhoisRecord {
   const created = lines
     .filter(({ label }) => CREATION_LABELS.has(label))
     // Brazil adds a ticket's number.
@@ -70,13 +70,13 @@ function recordOf(lines: readonly Line[], zone: WhoisZone, now: Date): WhoisReco
     .find((date) => date !== undefined);
   const registrar = lines.find(({ label, value }) => REGISTRAR_LABELS.has(label) && !HIDDEN.test(value));
   return {
-    expiry: expiryOf(lines, zone, now, created),
+    expiry: readExpiry(lines, zone, now, created),
     created,
     registrar: registrar && shown(registrar.value.replace(/ \[Tag = [^[\]]+\]$/, '')),
   };
 }
 
-function expiryOf(
+function readExpiry(
   lines: readonly Line[],
   zone: WhoisZone,
   now: Date,
@@ -162,12 +162,12 @@ const LOOSE_LABEL =
 
 function readLine(line: string): Line | undefined {
   const loose = LOOSE_LABEL.exec(line)?.groups;
-  if (loose !== undefined) return lineOf(loose, true);
+  if (loose !== undefined) return toLine(loose, true);
   const parts = (BRACKETED.exec(line) ?? SEPARATED.exec(line))?.groups;
-  return parts && lineOf(parts, false);
+  return parts && toLine(parts, false);
 }
 
-function lineOf({ label = '', value = '' }: Record<string, string | undefined>, isLoose: boolean): Line {
+function toLine({ label = '', value = '' }: Record<string, string | undefined>, isLoose: boolean): Line {
   return { label: normalLabel(label), value: value.trim(), order: orderOf(label), isLoose };
 }
 

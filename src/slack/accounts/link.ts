@@ -174,7 +174,7 @@ const ownerSchema = z.object({
   }),
 });
 
-function fieldsFor(method: Method, call: Interaction): readonly Field[] {
+function buildFields(method: Method, call: Interaction): readonly Field[] {
   const { context, person } = call;
   const canBelongToTeam = method === 'trusted_application' && isAdmin(context, person);
   return [...fieldsOf(CREDENTIALS[method]), ...(canBelongToTeam ? fieldsOf(ownerSchema) : [])];
@@ -190,7 +190,7 @@ const linkForm: FormFeature<'link'> = {
   render(call, _origin, values) {
     const method = selectedMethod(values);
     return {
-      form: { ...linkForm.form, fields: fieldsFor(method, call) },
+      form: { ...linkForm.form, fields: buildFields(method, call) },
       values: { ...values, method },
       intro: [section(LINK.intro)],
     };

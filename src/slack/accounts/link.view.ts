@@ -17,7 +17,7 @@ import {
   quote,
   textMessage,
 } from '../kit/blocks.ts';
-import { factsOf, fieldWords } from '../orders/answer.view.ts';
+import { fieldWords, listFields } from '../orders/answer.view.ts';
 import { formatContext } from '../orders/order.view.ts';
 import { requestIssueText } from '../orders/request-issue.view.ts';
 
@@ -203,7 +203,7 @@ export function detailsMessage(account: Account, outcome: LookupOutcome): Messag
     case 'not_documented':
       return textMessage(NO_DETAILS);
     case 'told': {
-      const facts = factsOf(outcome.record);
+      const facts = listFields(outcome.record);
       const left = facts.length - MAX_FACTS;
       return message(`Data of the service about ${escapeText(accountName(account))}`, [
         ...lines([

@@ -6,7 +6,7 @@ import type { AdminsToNotify, SlackContext } from '../context.ts';
 import type { Message } from '../kit/blocks.ts';
 import type { SlackDirectory } from '../outbound/directory.ts';
 import {
-  directMessageTo,
+  directMessagePlace,
   type NotificationPlanner,
   ONCE,
   type SendNotification,
@@ -51,7 +51,7 @@ async function notifyAdmins(
       purpose: `to:${admin}`,
       version: ONCE,
       since: new Date(0),
-      places: [directMessageTo(directory, admin)],
+      places: [directMessagePlace(directory, admin)],
       message: () => message,
     });
   }

@@ -6,8 +6,13 @@ import type { PostedMessage } from '../../outbox/notifications.ts';
 import type { SlackContext } from '../context.ts';
 import { isDirectMessage } from '../kit/mrkdwn.ts';
 import type { NotifiedPeople } from '../orders/order.view.ts';
-import { metadataOf, type PlannedOrder } from '../orders/order-posts.ts';
-import { directMessageTo, ONCE, type SentNotification, type WantedNotification } from '../outbound/notify.ts';
+import { buildMetadata, type PlannedOrder } from '../orders/order-posts.ts';
+import {
+  directMessagePlace,
+  ONCE,
+  type SentNotification,
+  type WantedNotification,
+} from '../outbound/notify.ts';
 import { quietUntil } from '../outbound/quiet-hours.ts';
 import { loggedApprovers } from './decision.view.ts';
 import { escalationNotice, reminderNotice } from './waiting.view.ts';
@@ -69,7 +74,7 @@ async function copyToApprovers(
     await send({
       ...wanted,
       purpose,
-      places: [directMessageTo(context.directory, userId)],
+      places: [directMessagePlace(context.directory, userId)],
     });
   }
 }
@@ -112,8 +117,8 @@ export async function remindPeople(
               : { channelId: thread.channelId, threadTs: thread.ts },
         ],
         message: () => notice,
-        metadata: metadataOf(order),
-        waitsUntil: async () => (isPersonCopy ? quietFor(context, order, to) : undefined),
+        metadata: buildMetadata(order),
+        waitsUntil: async () => (isPersonCopy ? quietUntilFor(context, order, to) : undefined),
       });
       results.push({ userId: to, state });
     }
@@ -166,7 +171,7 @@ async function recipients(
     .map((to) => ({ to }));
 }
 
-async function quietFor(context: SlackContext, order: Order, userId: string): Promise<Date | undefined> {
+async function quietUntilFor(context: SlackContext, order: Order, userId: string): Promise<Date | undefined> {
   const now = context.now();
   const timeZone = await context.directory.timeZoneOf(userId);
   if (quietUntil(now, timeZone) === undefined) return undefined;

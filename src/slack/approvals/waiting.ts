@@ -58,7 +58,7 @@ export function renewalDays({ renewals }: Outlook, timeZone: string): RenewalDay
 }
 
 /** For the names of a list, as of now. */
-export async function renewalDaysOf(
+export async function loadRenewalDays(
   { orders, savedSettings }: SlackContext,
   listed: readonly { readonly domain: Pick<WatchedDomain, 'name' | 'expiry'> }[],
 ): Promise<RenewalDays> {

@@ -31,7 +31,7 @@ import {
 import { csvIssueText, MORE_CELLS, unreadableFileText } from '../kit/csv-issue.view.ts';
 import { fitLines, MOST_LINES, ROW_OF_BUTTONS } from '../kit/phone.ts';
 import { amountsText } from '../money/price.view.ts';
-import { namesOf } from '../orders/impact.view.ts';
+import { dependentNames } from '../orders/impact.view.ts';
 import { issueText, NO_AUTH_CODE } from '../orders/input-issue.view.ts';
 import { shortHash } from '../orders/order.view.ts';
 import { statedFields, timeText } from '../orders/statement.view.ts';
@@ -106,7 +106,7 @@ const FINDINGS: Readonly<Record<PlanFinding['code'], string>> = {
 };
 
 function findingText(finding: PlanFinding, mostNames: number): string {
-  const names = mostNames === 0 ? '' : `: ${namesOf(finding, mostNames)}`;
+  const names = mostNames === 0 ? '' : `: ${dependentNames(finding, mostNames)}`;
   return `*${count(finding.count, 'name')}* ${FINDINGS[finding.code]}${names}`;
 }
 

@@ -39,11 +39,11 @@ import { answerText, ownerlessLine } from '../names/owner.view.ts';
 import { channelMention } from '../names/portfolio.view.ts';
 import {
   deadlineText,
+  displayDay,
   keepButtons,
   lineWithMenu,
   priceText,
   type RenewalWays,
-  todayOf,
   whenText,
 } from './due.view.ts';
 import { type CostOf, listedLines, MAX_LISTED_NAMES } from './expiring.view.ts';
@@ -135,7 +135,7 @@ export function monthsMessage(months: readonly MonthCount[]): Message {
 
 export function digestList(
   names: readonly ListedName[],
-  costOf: CostOf,
+  calculateCost: CostOf,
   renewals: RenewalDays,
   now: Date,
 ): Message {
@@ -147,7 +147,7 @@ export function digestList(
     ...lines(
       names
         .slice(0, MAX_LISTED_NAMES)
-        .flatMap((listed) => listedLines(listed, costOf(listed), renewals, now)),
+        .flatMap((listed) => listedLines(listed, calculateCost(listed), renewals, now)),
     ),
     context(
       present([left > 0 && `${left} more.`, '`/domain expiring` lists everything that expires.']).join(' '),
@@ -257,7 +257,7 @@ function reminderLines(
       deadlineText(reminder, waiting, renewals.get(reminder.name)),
       ...present([!isMentionedBelow && answerText(answer)]),
     ].join(' · '),
-    isNear && !hasDecision(reminder, renewals) && laterText(waiting, todayOf(reminder)),
+    isNear && !hasDecision(reminder, renewals) && laterText(waiting, displayDay(reminder)),
     lastThreshold &&
       `Last reminder. ${mention(owner ?? watched.registeredBy ?? watched.addedBy)}, please decide.`,
     ...warnings(reminder).map((warning) => `:warning: ${warning}`),
@@ -273,7 +273,7 @@ function warnings(reminder: Reminder): string[] {
     isDeletionAssumed &&
       phase === 'redemption' &&
       until !== undefined &&
-      `If it was deleted after all, restore it by ${formatDay(until, todayOf(reminder))}`,
+      `If it was deleted after all, restore it by ${formatDay(until, displayDay(reminder))}`,
     estimated && 'The date is estimated from the last order',
     watched.doubt !== undefined && `Registry lookup: ${quote(formatDoubt(watched.doubt))}`,
     watched.undelivered !== undefined && undeliveredWarning(watched.undelivered),

@@ -43,7 +43,7 @@ export function whenText({ phase, daysLeft, isDeletionAssumed }: DueFacts): stri
       : 'deleted';
 }
 
-export function todayOf({ expiryDay, daysLeft }: DueFacts): string {
+export function displayDay({ expiryDay, daysLeft }: DueFacts): string {
   return shiftDay(expiryDay, -daysLeft);
 }
 
@@ -58,12 +58,12 @@ export function deadlineText(
 ): string {
   const { phase, daysLeft, lastSafeDay, restoreUntil, isDeletionAssumed } = due;
   const until = (day: string | undefined) =>
-    day === undefined ? 'now' : `by ${formatDay(day, todayOf(due))}`;
+    day === undefined ? 'now' : `by ${formatDay(day, displayDay(due))}`;
   const price = priceText(due, waiting);
   if (isDeletionAssumed) return NO_DELETION_KNOWN;
   switch (phase) {
     case 'registered':
-      if (renewal !== undefined) return renewalText(formatDay(renewal, todayOf(due)), price);
+      if (renewal !== undefined) return renewalText(formatDay(renewal, displayDay(due)), price);
       return `renew ${daysLeft === 0 ? 'now' : until(lastSafeDay)}${price}`;
     case 'auto_renew_grace':
       return `late renewal (not guaranteed) ${until(lastSafeDay)}${price}`;
@@ -76,7 +76,7 @@ export function deadlineText(
     case 'deleted':
       return `restore now: the deadline isn’t documented${price}`;
     case 'pending_delete':
-      return `can’t be recovered${lastSafeDay === undefined ? '' : `, released after ${formatDay(lastSafeDay, todayOf(due))}`}`;
+      return `can’t be recovered${lastSafeDay === undefined ? '' : `, released after ${formatDay(lastSafeDay, displayDay(due))}`}`;
     case 'released':
       return 'anyone can register it';
   }
@@ -98,7 +98,7 @@ export function askedDeadlineText(
   renewal: Day | undefined,
 ): string {
   return due.phase === 'registered' && renewal !== undefined
-    ? askedRenewalText(formatDay(renewal, todayOf(due)), priceText(due, waiting))
+    ? askedRenewalText(formatDay(renewal, displayDay(due)), priceText(due, waiting))
     : deadlineText(due, waiting, renewal);
 }
 

@@ -1,4 +1,4 @@
-import { renewalDaysOf, renewalWays, waitingOfListed } from '../approvals/waiting.ts';
+import { loadRenewalDays, renewalWays, waitingOfListed } from '../approvals/waiting.ts';
 import type { ActionCall, CommandCall, Feature, Interaction } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
 import { expiringPage, LIST_LENGTH } from './expiring.view.ts';
@@ -28,15 +28,15 @@ async function turnPage(call: ActionCall): Promise<void> {
 }
 
 async function page({ context }: Interaction, days: number, offset: number): Promise<Message> {
-  const [names, costOf] = await Promise.all([
+  const [names, calculateCost] = await Promise.all([
     context.expiry.list(days, offset, LIST_LENGTH),
     waitingOfListed(context),
   ]);
-  const renewals = await renewalDaysOf(context, names.names);
+  const renewals = await loadRenewalDays(context, names.names);
   return expiringPage(
     names,
     { days, offset, now: context.now() },
-    costOf,
+    calculateCost,
     renewals,
     await renewalWays(context),
   );

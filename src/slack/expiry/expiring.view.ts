@@ -44,7 +44,7 @@ export const LIST_LENGTH = 20;
 export function expiringPage(
   page: ListPage,
   { days, offset, now }: { readonly days: number; readonly offset: number; readonly now: Date },
-  costOf: CostOf,
+  calculateCost: CostOf,
   renewals: RenewalDays,
   ways: RenewalWays,
 ): Message {
@@ -63,12 +63,12 @@ export function expiringPage(
   const place = total > page.names.length ? `\nShown: ${offset + 1}–${last} of ${total}` : '';
   const turn = (actionId: string, label: string, to: number) => button(actionId, label, `${days}:${to}`);
   return message(
-    `${title}${first === undefined ? '' : `, first ${escapeText(displayName(first.domain.name))}${urgency(first, costOf)}`}`,
+    `${title}${first === undefined ? '' : `, first ${escapeText(displayName(first.domain.name))}${urgency(first, calculateCost)}`}`,
     [
       section(`*${title}*${place}`),
       ...page.names.flatMap((listed, index) =>
         lineWithMenu(
-          section(...listedLines(listed, costOf(listed), renewals, now)),
+          section(...listedLines(listed, calculateCost(listed), renewals, now)),
           `due_${index}`,
           listed.domain.lapse?.confirmed === undefined
             ? keepButtons(
@@ -93,9 +93,9 @@ export function expiringPage(
 }
 
 /** `: in 5 days, about €18.00` */
-function urgency(listed: ListedName, costOf: CostOf): string {
+function urgency(listed: ListedName, calculateCost: CostOf): string {
   const due = buildDueFacts(listed);
-  return due === undefined ? '' : `: ${whenText(due)}${priceText(due, costOf(listed))}`;
+  return due === undefined ? '' : `: ${whenText(due)}${priceText(due, calculateCost(listed))}`;
 }
 
 /** Deadline, action and price; then warnings, one per line. */

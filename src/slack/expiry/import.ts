@@ -4,7 +4,7 @@ import { attachedFields, attachedText } from '../attached-text.ts';
 import type { Feature, FormFeature } from '../feature.ts';
 import { message } from '../kit/blocks.ts';
 import { fieldsOf, noticeView } from '../kit/form.ts';
-import { gateOf } from '../names/fact-changes.ts';
+import { createGate } from '../names/fact-changes.ts';
 import { openForm } from '../open-form.ts';
 import { importProgress, importReport } from './expiry.view.ts';
 import { listIssueText } from './watch-list.view.ts';
@@ -42,7 +42,7 @@ const importForm: FormFeature<'import'> = {
     const list = await parseImport(given.text);
     if ('issue' in list) return { errors: { [given.field]: listIssueText(list.issue) } };
     const run = (progress: (done: number, total: number) => Promise<void>) =>
-      call.context.expiry.importNames(list, gateOf(call), progress);
+      call.context.expiry.importNames(list, createGate(call), progress);
     const total = list.accepted.length;
     if (total + list.rejected.length <= SLOW_LINES) {
       const { text, blocks } = importReport(await run(async () => undefined));

@@ -5,7 +5,7 @@ import type { DueReminder } from '../../expiry/plan.ts';
 import type { DigestMore, PlannedReminder } from '../../expiry/ports.ts';
 import { groupBy, present, splitIntoChunks } from '../../lib/collections.ts';
 import type { MessagePlace } from '../../outbox/notifications.ts';
-import { renewalDaysOf, renewalWays, waitingCosts, waitingOfListed } from '../approvals/waiting.ts';
+import { loadRenewalDays, renewalWays, waitingCosts, waitingOfListed } from '../approvals/waiting.ts';
 import type { SlackContext } from '../context.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { type NotificationPlanner, ONCE } from '../outbound/notify.ts';
@@ -158,9 +158,9 @@ function reminderView(context: SlackContext, digest: OwnerViews['digest']): View
 function questionView(context: SlackContext): View {
   return async (part, isFirst) => {
     const { questions: names, open } = part;
-    const [costOf, renewals, details, waitingOf, ways, also] = await Promise.all([
+    const [calculateCost, renewals, details, waitingOf, ways, also] = await Promise.all([
       waitingOfListed(context),
-      renewalDaysOf(context, names),
+      loadRenewalDays(context, names),
       context.portfolio.findMany(names.map(({ domain }) => domain.name)),
       waitingCosts(context),
       renewalWays(context),
@@ -170,6 +170,6 @@ function questionView(context: SlackContext): View {
       [...details].flatMap(([name, { note }]) => (note === undefined ? [] : [[name, note] as const])),
     );
     const reminders = partBlocks(also, waitingOf, false, ways);
-    return questionMessage({ names, open, costOf, renewals, notes, reminders }, isFirst);
+    return questionMessage({ names, open, calculateCost, renewals, notes, reminders }, isFirst);
   };
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type ActionCall, type Feature, type FormFeature, formOrigin } from '../feature.ts';
 import { section, textMessage } from '../kit/blocks.ts';
 import { fieldsOf, readForm } from '../kit/form.ts';
-import { gateOf } from '../names/fact-changes.ts';
+import { createGate } from '../names/fact-changes.ts';
 import { neededOwner, noteField } from '../names/owner-fields.ts';
 import { ownerIssue } from '../names/owners.ts';
 import { ownersIssueText } from '../names/portfolio.view.ts';
@@ -16,7 +16,7 @@ import { formatWatchRefusal } from './watch-list.view.ts';
 async function keep(call: ActionCall): Promise<void> {
   const { context, person, value: name } = call;
   const given = { name, by: person.id };
-  const outcome = await context.expiry.answerQuestion(given, { kind: 'name_kept' }, gateOf(call));
+  const outcome = await context.expiry.answerQuestion(given, { kind: 'name_kept' }, createGate(call));
   if (outcome.ok) context.notifyDue();
   await call.respond(outcome.ok ? keptText(name) : formatWatchRefusal(outcome.refusal));
 }
@@ -41,7 +41,7 @@ const handoverForm: FormFeature<'handover'> = {
     if (issue !== undefined) return { errors: { owner: ownersIssueText(issue) } };
     const given = { name: origin.subject ?? '', by: person.id };
     const answer = { kind: 'name_handed_over', to, reason } as const;
-    const outcome = await context.expiry.answerQuestion(given, answer, gateOf(call));
+    const outcome = await context.expiry.answerQuestion(given, answer, createGate(call));
     if (!outcome.ok) return { errors: { owner: formatWatchRefusal(outcome.refusal) } };
     context.notifyDue();
     return { say: textMessage(handedOverText(given.name, to)) };

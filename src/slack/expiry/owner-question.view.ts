@@ -24,7 +24,7 @@ export interface QuestionPart {
   readonly names: readonly ListedName[];
   /** Unanswered names of all parts. */
   readonly open: number;
-  readonly costOf: CostOf;
+  readonly calculateCost: CostOf;
   readonly renewals: RenewalDays;
   /** The reason for each name. */
   readonly notes: ReadonlyMap<string, string>;
@@ -79,7 +79,7 @@ const SAID = { keep: 'you keep it', lapse: 'you let it lapse' } as const;
 function questionBlocks(
   listed: ListedName,
   index: number,
-  { costOf, renewals, notes }: QuestionPart,
+  { calculateCost, renewals, notes }: QuestionPart,
 ): AnyBlock[] {
   const { domain } = listed;
   const answer = ownerAnswer(domain, endOf(domain));
@@ -92,7 +92,7 @@ function questionBlocks(
     present([
       formatName(domain.name),
       due && whenText(due),
-      due && askedDeadlineText(due, costOf(listed), renewal),
+      due && askedDeadlineText(due, calculateCost(listed), renewal),
     ]).join(' · '),
     note !== undefined && `“${quote(note)}”`,
   );

@@ -6,7 +6,7 @@ import { rulesOutRenewal } from '../../names/incident.ts';
 import { MAX_NAMES } from '../../orders/tasks.ts';
 import { canSee } from '../../orders/visibility.ts';
 import { displayName } from '../../zones/names.ts';
-import { renewalDaysOf, waitingOfListed } from '../approvals/waiting.ts';
+import { loadRenewalDays, waitingOfListed } from '../approvals/waiting.ts';
 import {
   type ActionCall,
   type Feature,
@@ -31,7 +31,7 @@ import {
   typedField,
 } from '../kit/form.ts';
 import { isDirectMessage } from '../kit/mrkdwn.ts';
-import { gateOf, requestConfirmation } from '../names/fact-changes.ts';
+import { createGate, requestConfirmation } from '../names/fact-changes.ts';
 import { openForm } from '../open-form.ts';
 import { openAlreadyAtFieldText } from '../orders/asking.view.ts';
 import { renewForm, restoreForm } from '../orders/domains.ts';
@@ -133,12 +133,12 @@ async function openRenewMany(call: ActionCall): Promise<void> {
 async function showAll(call: ActionCall): Promise<void> {
   const { expiry, now } = call.context;
   const { digestId, destination } = parsePlace(call.value);
-  const [names, costOf] = await Promise.all([
+  const [names, calculateCost] = await Promise.all([
     expiry.loadMessageNames(digestId, destination),
     waitingOfListed(call.context),
   ]);
-  const renewals = await renewalDaysOf(call.context, names.slice(0, MAX_LISTED_NAMES));
-  await call.respond(digestList(names, costOf, renewals, now()));
+  const renewals = await loadRenewalDays(call.context, names.slice(0, MAX_LISTED_NAMES));
+  await call.respond(digestList(names, calculateCost, renewals, now()));
 }
 
 function openWith(form: FormFeature) {
@@ -268,7 +268,7 @@ const snoozeForm: FormFeature<'snooze'> = {
     const { days, reason } = read.value;
     const { context, origin } = call;
     const request = { name: origin.subject ?? '', reason, origin: placeInChannel(origin) };
-    const outcome = await context.expiry.snooze(request, days, gateOf(call));
+    const outcome = await context.expiry.snooze(request, days, createGate(call));
     if (!outcome.ok) return { errors: { days: formatWatchRefusal(outcome.refusal) } };
     context.notifyDue();
     return { say: undefined };
@@ -296,7 +296,7 @@ const lapseForm: FormFeature<'lapse'> = {
     if ('errors' in read) return read;
     const { context, origin } = call;
     const request = { name: origin.subject ?? '', origin: placeInChannel(origin), ...read.value };
-    const outcome = await context.expiry.requestLapse(request, gateOf(call));
+    const outcome = await context.expiry.requestLapse(request, createGate(call));
     if (!outcome.ok) return { errors: { reason: formatWatchRefusal(outcome.refusal) } };
     context.notifyDue();
     return { say: undefined };
@@ -326,7 +326,7 @@ const renewedForm: FormFeature<'renewed'> = {
     const { context, origin } = call;
     const { expires, note: reason } = read.value;
     const request = { name: origin.subject ?? '', reason, origin: placeInChannel(origin) };
-    const outcome = await context.expiry.recordRenewal(request, expires, gateOf(call));
+    const outcome = await context.expiry.recordRenewal(request, expires, createGate(call));
     if (!outcome.ok) return { errors: { expires: formatWatchRefusal(outcome.refusal) } };
     context.notifyDue();
     if (outcome.waiting === undefined) return { say: undefined };

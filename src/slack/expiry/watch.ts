@@ -6,7 +6,7 @@ import type { KnownName } from '../../names/names.ts';
 import { assessPosture, judge } from '../../names/posture.ts';
 import { type CommandCall, type Feature, formOrigin, type Interaction, isAdmin } from '../feature.ts';
 import { escapeText, type Message } from '../kit/blocks.ts';
-import { gateOf, requestConfirmation } from '../names/fact-changes.ts';
+import { createGate, requestConfirmation } from '../names/fact-changes.ts';
 import {
   lookingText,
   UNWATCH_USAGE,
@@ -30,7 +30,7 @@ async function runWatch(call: Interaction, words: readonly string[], isCommand: 
   const isList = names.length > 1;
   const added: (readonly [text: string, added: Awaited<ReturnType<Expiry['add']>>])[] = [];
   for (const text of names)
-    added.push([text, await call.context.expiry.add({ text, date }, gateOf(call))] as const);
+    added.push([text, await call.context.expiry.add({ text, date }, createGate(call))] as const);
   const lookups = Promise.all(
     added.map(async ([text, each]) => ({
       text,

@@ -48,16 +48,16 @@ interface Group {
 }
 
 /** The title of a command's group. */
-export function groupOf({ name }: { readonly name: string }): string {
+export function findGroup({ name }: { readonly name: string }): string {
   return HELP_GROUPS.find(({ names }) => names.includes(name))?.title ?? EVERYDAY;
 }
 
-function groupsOf(commands: readonly Described[], fits: (command: Described) => boolean): Group[] {
+function usableGroups(commands: readonly Described[], fits: (command: Described) => boolean): Group[] {
   const place = ({ name }: Described) => HELP_GROUPS.flatMap(({ names }) => names).indexOf(name);
   return HELP_GROUPS.map(({ title }) => ({
     title,
     commands: commands
-      .filter((command) => groupOf(command) === title && fits(command))
+      .filter((command) => findGroup(command) === title && fits(command))
       .sort((a, b) => place(a) - place(b)),
   })).filter((group) => group.commands.length > 0);
 }
@@ -80,7 +80,7 @@ const WITH_TEAM_ACCOUNT =
 const WATCH_ONLY_INTRO =
   '*Domain Steward* watches your names: expiry, DNS, registrar, certificates. It says in a channel what needs a decision.';
 
-function introFor({ hasService, isLinked, hasTeamAccount = false }: HelpReader): string {
+function introText({ hasService, isLinked, hasTeamAccount = false }: HelpReader): string {
   if (!hasService) return WATCH_ONLY_INTRO;
   if (isLinked) return INTRO;
   return `${INTRO}\n${hasTeamAccount ? WITH_TEAM_ACCOUNT : LINK_FIRST}`;
@@ -104,7 +104,7 @@ export function helpOverview(commands: readonly Described[], reader: HelpReader)
     .filter((command) => canUse(command, reader) && !(command.name === 'link' && reader.isLinked))
     .slice(0, OVERVIEW_COMMANDS);
   return message('What /domain can do', [
-    section(introFor(reader)),
+    section(introText(reader)),
     ...lines(shown.map(usageLine)),
     ...actions('help', [button('help_all', 'All commands', 'all')]),
     reader.hasService
@@ -119,7 +119,7 @@ export function helpOverview(commands: readonly Described[], reader: HelpReader)
 
 /** One line per subcommand; unusable ones last. */
 export function helpForAll(commands: readonly Described[], reader: HelpReader): Message {
-  const usable = groupsOf(commands, (command) => canUse(command, reader));
+  const usable = usableGroups(commands, (command) => canUse(command, reader));
   const linked = commands.filter((command) => lacksAccount(command.needs, reader));
   const admin = reader.isAdmin ? [] : commands.filter(({ needs }) => needs === 'admin');
   const groups: readonly Group[] = [

@@ -9,7 +9,7 @@ import { countNames, endOf, ownerAnswer } from '../../names/portfolio.ts';
 import { summarize } from '../../names/posture.ts';
 import { isRequester, scheduledFirst } from '../../orders/order.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
-import { renewalDaysOf } from '../approvals/waiting.ts';
+import { loadRenewalDays } from '../approvals/waiting.ts';
 import type { SlackContext } from '../context.ts';
 import { isAdmin } from '../feature.ts';
 import { MAX_LISTED } from '../names/incident.view.ts';
@@ -25,7 +25,7 @@ export function publishHome(context: SlackContext, userId: string): Promise<void
 }
 
 async function publish(context: SlackContext, userId: string): Promise<void> {
-  const blocks = await blocksFor(context, userId).catch((err: unknown) => {
+  const blocks = await buildBlocks(context, userId).catch((err: unknown) => {
     const reference = newReference();
     context.log.error({ err, reference }, 'reading what the Home tab shows');
     return unavailableBlocks(reference);
@@ -35,7 +35,7 @@ async function publish(context: SlackContext, userId: string): Promise<void> {
   );
 }
 
-async function blocksFor(context: SlackContext, userId: string): Promise<readonly KnownBlock[]> {
+async function buildBlocks(context: SlackContext, userId: string): Promise<readonly KnownBlock[]> {
   const person = await context.directory.person(userId, undefined);
   return person.isMember
     ? homeBlocks(await homeData(context, userId, isAdmin(context, person)))
@@ -115,7 +115,7 @@ async function loadNextExpiring(context: SlackContext, userId: string) {
     loadOwned(context, userId),
   ]);
   const shown = owned?.next === undefined ? next : [...next, owned.next];
-  return { next, owned, renewals: await renewalDaysOf(context, shown) };
+  return { next, owned, renewals: await loadRenewalDays(context, shown) };
 }
 
 async function loadOwned({ portfolio, expiry, now }: SlackContext, userId: string) {

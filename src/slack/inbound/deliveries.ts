@@ -23,8 +23,8 @@ import {
   commandPayload,
   globalShortcutPayload,
   parseOrigin,
-  senderOf,
   shortcutPayload,
+  toSender,
   valuesOf,
   viewPayload,
 } from './payload.ts';
@@ -184,7 +184,7 @@ const runAction: Runner<string | undefined> = async (handleLimited, body, acknow
   const view = payload.view ?? undefined;
   const origin = view === undefined ? undefined : parseOrigin(view);
   const delivery = {
-    ...senderOf(payload),
+    ...toSender(payload),
     isInModal: view?.type === 'modal',
     channelId: payload.channel?.id ?? origin?.channelId,
     threadTs: payload.message?.thread_ts ?? origin?.threadTs,
@@ -215,7 +215,7 @@ const runAction: Runner<string | undefined> = async (handleLimited, body, acknow
 const SHORTCUT = { needs: TASK_MENU.needs, activity: 'shortcut' };
 
 function shortcutOf(payload: z.infer<typeof globalShortcutPayload>) {
-  return { ...senderOf(payload), isInModal: false, deliveryId: `shortcut:${payload.trigger_id}` };
+  return { ...toSender(payload), isInModal: false, deliveryId: `shortcut:${payload.trigger_id}` };
 }
 
 const runShortcut: Runner<void> = async (handleLimited, body, acknowledgement) => {

@@ -21,7 +21,7 @@ const interaction = z.object({
   response_url: z.string().optional(),
 });
 
-export function senderOf({ user, team, trigger_id, response_url }: z.infer<typeof interaction>) {
+export function toSender({ user, team, trigger_id, response_url }: z.infer<typeof interaction>) {
   return {
     userId: user.id,
     homeTeamId: user.team_id ?? team?.id,

@@ -21,7 +21,7 @@ import { ANSWERED_ELSEWHERE, CHECKING } from './access.view.ts';
 import type { Acknowledgement } from './acknowledgement.ts';
 import { authorize, type Delivery, interaction } from './authorize.ts';
 import { errorMessage } from './error-message.ts';
-import { senderOf, type ViewPayload, valuesOf, type viewPayload } from './payload.ts';
+import { toSender, type ViewPayload, valuesOf, type viewPayload } from './payload.ts';
 import { respondBefore } from './respond.ts';
 
 /* Handles submitted forms. Slack waits 3 seconds. Slower outcomes first show a "checking" view, updated later. */
@@ -47,7 +47,7 @@ export async function submitForm(
 ): Promise<void> {
   const { user, view } = payload;
   const delivery: Delivery = {
-    ...senderOf(payload),
+    ...toSender(payload),
     isInModal: false,
     channelId: origin.channelId === '' ? undefined : origin.channelId,
     threadTs: origin.threadTs,

@@ -306,7 +306,7 @@ function element(field: Field, value: string | readonly string[] | undefined): I
   const text = joined(value);
   const initial =
     text === undefined || text === '' ? {} : { initial_value: truncate(text, LIMITS.inputValue) };
-  const shared = commonOf(field);
+  const shared = commonFields(field);
   switch (field.kind) {
     case 'text':
       return { type: 'plain_text_input', ...shared, ...initial };
@@ -346,7 +346,7 @@ function element(field: Field, value: string | readonly string[] | undefined): I
   }
 }
 
-function commonOf({ name, placeholder }: Field) {
+function commonFields({ name, placeholder }: Field) {
   return {
     action_id: name,
     ...(placeholder === undefined ? {} : { placeholder: plainText(placeholder, LIMITS.placeholder) }),
@@ -362,7 +362,7 @@ function separated(value: string | readonly string[] | undefined): readonly stri
 }
 
 function menu(field: Field, value: string | readonly string[] | undefined): InputBlock['element'] {
-  const shared = commonOf(field);
+  const shared = commonFields(field);
   const options = menuOptions(field.options ?? []);
   const given = separated(value);
   const chosen = options.filter(({ value: each }) => each !== undefined && given.includes(each));
@@ -382,7 +382,7 @@ function menu(field: Field, value: string | readonly string[] | undefined): Inpu
 }
 
 function picker(field: Field, value: string | readonly string[] | undefined): InputBlock['element'] {
-  const shared = commonOf(field);
+  const shared = commonFields(field);
   const text = joined(value);
   const ids = separated(value).filter((id) => id !== '');
   switch (field.kind) {

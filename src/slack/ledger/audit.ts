@@ -16,13 +16,13 @@ import {
   progressText,
   type Span,
 } from './audit-export.view.ts';
-import { datesOf, readSpan } from './span.ts';
+import { parseDates, readSpan } from './span.ts';
 
 /* The audit log as a CSV file, for admins. */
 
 const DEFAULT_DAYS = 30;
 
-async function* csvOf(
+async function* writeCsv(
   context: SlackContext,
   from: Date,
   to: Date,
@@ -53,8 +53,8 @@ async function runAudit(call: CommandCall): Promise<void> {
 
 async function exported(call: CommandCall, span: Span, progress: ExportProgress): Promise<Message> {
   const { context, person } = call;
-  const { from, to } = datesOf(span);
-  const lines = csvOf(context, from, to, (at) => {
+  const { from, to } = parseDates(span);
+  const lines = writeCsv(context, from, to, (at) => {
     progress.rows += 1;
     progress.at = at;
   });

@@ -70,7 +70,7 @@ export interface OrderLine {
 /** One line, or one per item for events about several items of a bulk order. */
 export async function orderLines(event: AuditedEvent, nameOf: NameOf): Promise<OrderLine[]> {
   const { order, entry } = event;
-  const items = order.bulk === undefined ? [] : itemsOf(order, entry);
+  const items = order.bulk === undefined ? [] : affectedItems(order, entry);
   const n = 'n' in entry ? entry.n : undefined;
   const about = items.length === 0 ? [order.items.find((item) => item.n === n)] : items;
   return Promise.all(
@@ -95,7 +95,7 @@ const JOINT_OUTCOMES: Readonly<Partial<Record<OrderLogEntry['kind'], string>>> =
   invalidated: 'UNKNOWN',
 };
 
-function itemsOf({ items }: Order, entry: OrderLogEntry): readonly OrderItem[] {
+function affectedItems({ items }: Order, entry: OrderLogEntry): readonly OrderItem[] {
   if (!JOINT.has(entry.kind)) return [];
   if (entry.kind === 'invalidated')
     return items.filter(({ state, answeredAt }) => state === 'UNKNOWN' && answeredAt === undefined);
@@ -130,7 +130,7 @@ export async function orderRow(event: AuditedEvent, nameOf: NameOf, item?: Order
       `${requestedEntry.account}${requestedEntry.usesTeamAccount === true ? ' (the team’s account)' : ''}`,
     reason: requestedEntry?.reason ?? undefined,
     decided_by: (await Promise.all([...new Set(deciders)].map(nameOf))).join('; '),
-    decision_reason: DECISIONS.has(entry.kind) ? decisionReasonOf(logged) : logged.question,
+    decision_reason: DECISIONS.has(entry.kind) ? findReason(logged) : logged.question,
     ctid: logged.ctid ?? (order.bulk && item?.ctid),
     sent: SENT.has(entry.kind) ? sentInput(order, requestedEntry, item) : undefined,
     outcome: logged.outcome ?? (order.bulk && item && JOINT_OUTCOMES[entry.kind]),
@@ -204,7 +204,7 @@ function ruleText(rule: RuleReference): string {
   return rule.kind === 'rule' ? rule.name : settingsRuleName(rule.kind);
 }
 
-function decisionReasonOf({ reason, seen }: AnyOrderLogEntry): string | undefined {
+function findReason({ reason, seen }: AnyOrderLogEntry): string | undefined {
   return reason ?? (seen && recordFindingText(seen));
 }
 

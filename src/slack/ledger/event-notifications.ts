@@ -2,7 +2,7 @@ import type { TeamEvent } from '../../ledger/events.ts';
 import { charterStatusMessage } from '../approvals/signing/charter.view.ts';
 import type { SlackContext } from '../context.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
-import { directMessageTo, type NotificationPlanner, ONCE } from '../outbound/notify.ts';
+import { directMessagePlace, type NotificationPlanner, ONCE } from '../outbound/notify.ts';
 import {
   lapseConfirmedText,
   renewedText,
@@ -21,7 +21,7 @@ export function createEventPlanner(context: SlackContext): NotificationPlanner {
     const common = { version: ONCE, since: event.at };
     if (event.kind === 'stand_in_changed') {
       for (const [userId, text] of standInTexts(event)) {
-        const places = [directMessageTo(context.directory, userId)];
+        const places = [directMessagePlace(context.directory, userId)];
         await send({ ...common, purpose: `to:${userId}`, places, message: () => textMessage(text) });
       }
       return undefined;
@@ -43,7 +43,7 @@ export function createEventPlanner(context: SlackContext): NotificationPlanner {
     // At least the person who decided is notified.
     const places = [
       async () => (origin?.channelId === '' ? undefined : origin),
-      directMessageTo(context.directory, event.actor),
+      directMessagePlace(context.directory, event.actor),
     ];
     await send({ ...common, purpose: 'decision', places, message: () => decisionMessage(context, event) });
     return undefined;

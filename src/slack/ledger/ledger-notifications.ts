@@ -3,7 +3,7 @@ import { DAY_MS } from '../../lib/duration.ts';
 import type { SlackContext } from '../context.ts';
 import type { Message } from '../kit/blocks.ts';
 import {
-  directMessageTo,
+  directMessagePlace,
   type NotificationPlanner,
   ONCE,
   type SendNotification,
@@ -39,7 +39,7 @@ export async function alertOfLedger(
   const common = { version: ONCE, since, message: () => message };
   await send({ ...common, purpose: 'alert', places: [() => alertPlace(context)] });
   for (const admin of await context.adminsToNotify())
-    await send({ ...common, purpose: `to:${admin}`, places: [directMessageTo(context.directory, admin)] });
+    await send({ ...common, purpose: `to:${admin}`, places: [directMessagePlace(context.directory, admin)] });
 }
 
 /** One line a day in `ALERT_CHANNEL`, if set, with the hourly anchors in its thread. */

@@ -14,7 +14,7 @@ import {
   receiptFileText,
   WHICH_RECEIPT,
 } from './ledger-export.view.ts';
-import { datesOf, readSpan } from './span.ts';
+import { parseDates, readSpan } from './span.ts';
 
 /* The ledger, for admins, and an order's receipt, for its readers: files that are verified without the bot. */
 
@@ -32,7 +32,7 @@ async function runLedger(call: CommandCall): Promise<void> {
   const { context, person } = call;
   const span = call.words.length === 0 ? undefined : readSpan('ledger', call.words, context.now());
   if (span !== undefined && 'problem' in span) return call.respond(span.problem);
-  const file = context.ledger.file(span && datesOf(span));
+  const file = context.ledger.file(span && parseDates(span));
   const { fingerprint, ...state } = await context.ledger.state();
   if (file === undefined || fingerprint === undefined) return call.respond(NO_KEY);
   let written = 0;

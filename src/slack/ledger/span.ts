@@ -15,7 +15,7 @@ export function readSpan(
   return first > last ? { problem: spanReversedText(first, last) } : { first, last };
 }
 
-export function datesOf({ first, last }: Span): { readonly from: Date; readonly to: Date } {
+export function parseDates({ first, last }: Span): { readonly from: Date; readonly to: Date } {
   return {
     from: new Date(`${first}T00:00:00Z`),
     to: new Date(Date.parse(`${last}T00:00:00Z`) + DAY_MS),

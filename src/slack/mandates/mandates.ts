@@ -84,14 +84,14 @@ const mandateForm = formOfList({
   async values(former, { context, person }) {
     const own = await context.accounts.active(person.id);
     const account = own === undefined ? 'team' : 'mine';
-    return { span: 'year', account, notice: String(DEFAULT_NOTICE_DAYS), ...valuesOf(former?.input) };
+    return { span: 'year', account, notice: String(DEFAULT_NOTICE_DAYS), ...termsValues(former?.input) };
   },
   gone: { mandate_names: MANDATE_GONE },
   save,
 });
 
 /** A mandate's terms as form values, without its end. */
-function valuesOf(input: unknown): FormValues {
+function termsValues(input: unknown): FormValues {
   const terms = mandateTerms.safeParse(input).data;
   if (terms === undefined) return {};
   const { mandate_names, max_price, max_total, span, notice } = terms;

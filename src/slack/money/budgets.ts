@@ -15,7 +15,7 @@ import { PRICE_ISSUES } from './price.view.ts';
 const TAG = /^[\p{L}\p{N}][\p{L}\p{N}_-]{0,49}$/u;
 
 /** Decimal point. */
-function amountIn(currency: string) {
+function amountSchema(currency: string) {
   return z.string(PRICE_ISSUES.not_an_amount).transform((text, context) => {
     const read = parseAmount(text, currency);
     if (read.ok) return read.amount;
@@ -29,8 +29,11 @@ const AMOUNT: FieldDisplay = { label: 'Amount', kind: 'text', placeholder: '1000
 /** An empty amount removes an existing budget. */
 function amountField(budget: Budget | undefined, currency: string): z.ZodType<Amount | undefined> {
   return budget === undefined
-    ? field(AMOUNT, amountIn(currency))
-    : field({ ...AMOUNT, hint: 'Empty: remove the budget.' }, amountIn(budget.amount.currency).optional());
+    ? field(AMOUNT, amountSchema(currency))
+    : field(
+        { ...AMOUNT, hint: 'Empty: remove the budget.' },
+        amountSchema(budget.amount.currency).optional(),
+      );
 }
 
 const budgetForm = formOfList({

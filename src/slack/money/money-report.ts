@@ -37,7 +37,7 @@ export function createMoneyReportPlanner(context: SlackContext): NotificationPla
       version: ONCE,
       since: span.to,
       places: [async () => ({ channelId })],
-      message: async () => moneyReport(await figuresOf(context, span, timeZone)),
+      message: async () => moneyReport(await loadFigures(context, span, timeZone)),
       mustArrive: true,
       alertsAdmins: true,
     });
@@ -66,7 +66,7 @@ function monthBefore(day: string): SpendSpan | undefined {
   return readSpan(utcDay(new Date(first.getTime() - 1)).slice(0, 7));
 }
 
-async function figuresOf(context: SlackContext, span: SpendSpan, timeZone: string): Promise<MoneyReport> {
+async function loadFigures(context: SlackContext, span: SpendSpan, timeZone: string): Promise<MoneyReport> {
   const { spending, moneyReports: reports } = context;
   const { text: month, from, to } = span;
   const now = context.now();

@@ -242,7 +242,7 @@ export function priceLine({ zone, task, period, amount, validFrom, source }: Pri
 }
 
 /** Marks a price as past, valid or future. */
-function validityOf(price: Price, list: readonly Price[], today: string): string {
+function priceValidity(price: Price, list: readonly Price[], today: string): string {
   if (price.validFrom > today) return 'later';
   return findPrice(list, price, today)?.validFrom === price.validFrom ? 'valid' : 'over';
 }
@@ -273,7 +273,7 @@ export function priceList(list: readonly ListedPrice[], offset: number, reader: 
       ...actions('prices', edit),
     ]);
   }
-  const isOver = (price: Price) => validityOf(price, list, reader.today) === 'over';
+  const isOver = (price: Price) => priceValidity(price, list, reader.today) === 'over';
   const sorted = [...list.filter((price) => !isOver(price)), ...list.filter(isOver)];
   const page = pageOf(sorted, offset, TABLE_ROWS);
   return message(`The price list: ${count(list.length, 'price')}`, [
@@ -288,7 +288,7 @@ export function priceList(list: readonly ListedPrice[], offset: number, reader: 
         formatAmount(price.amount, reader.locale),
         dayText(price.validFrom),
         price.source,
-        validityOf(price, list, reader.today),
+        priceValidity(price, list, reader.today),
       ]),
     }),
     reader.isAdmin && editMenu(page.shown),

@@ -55,7 +55,7 @@ async function figures(call: Interaction, span: SpendSpan): Promise<SpendShown> 
     budgets.statuses(dayWithin(span, utcDay(now))),
   ]);
   const ahead = renewalsAhead(list, renewals, nextTwelveMonths(now, timeZone), utcDay(now));
-  const isConcealed = await concealedFrom(call, purchases);
+  const isConcealed = await createConcealment(call, purchases);
   let spend = calculateSpend(list, []);
   for await (const some of iterateSlices(purchases)) {
     const tags = await orders.affectedTags(some.map(({ name }) => name));
@@ -75,7 +75,7 @@ async function figures(call: Interaction, span: SpendSpan): Promise<SpendShown> 
 }
 
 /** Purchases hidden from a person. Looks up approver groups in Slack only if needed. */
-async function concealedFrom(
+async function createConcealment(
   call: Interaction,
   purchases: readonly Purchase[],
 ): Promise<(purchase: Purchase) => boolean> {

@@ -42,7 +42,7 @@ export interface SpendShown {
 
 const SECTIONS = ['month', 'task', 'zone', 'tag', 'person', 'mandate'] as const;
 
-function linesOf(spend: Spend, by: (typeof SECTIONS)[number]): readonly SpendLine[] {
+function spendLines(spend: Spend, by: (typeof SECTIONS)[number]): readonly SpendLine[] {
   const { byMonth, byTask, byZone, byTag, byPerson, byMandate } = spend;
   const all = {
     month: byMonth,
@@ -72,9 +72,9 @@ export function spendMessage(shown: SpendShown, offset: number): Message {
   // Phones show only the first columns, so the cost precedes the number of names.
   const rows: (readonly Cell[])[] = [
     ...SECTIONS.flatMap((by) =>
-      linesOf(spend, by).map((line): readonly Cell[] => [
+      spendLines(spend, by).map((line): readonly Cell[] => [
         `By ${by}`,
-        cellOf(by, line.key),
+        toCell(by, line.key),
         sumText(line, locale),
         String(line.names),
       ]),
@@ -131,7 +131,7 @@ function unusedBlocks({ unused, locale }: SpendShown): AnyBlock[] {
 /** Replaces zone or person of orders that the reader may not see. */
 const PRIVATE_ORDERS = 'private orders';
 
-function cellOf(by: (typeof SECTIONS)[number], key: string): Cell {
+function toCell(by: (typeof SECTIONS)[number], key: string): Cell {
   if (key === CONCEALED) return PRIVATE_ORDERS;
   switch (by) {
     case 'person':
@@ -175,7 +175,7 @@ export function spendRows(
   return [
     ...rowsOf('total', '', spend.total),
     ...SECTIONS.flatMap((by) =>
-      linesOf(spend, by).flatMap((line) => rowsOf(by, csvKey(by, line.key, nameOf), line)),
+      spendLines(spend, by).flatMap((line) => rowsOf(by, csvKey(by, line.key, nameOf), line)),
     ),
     ...ahead.flatMap((line) => rowsOf('ahead', line.key, line)),
     ...(unused.names === 0 ? [] : rowsOf('unused', '', unused)),

@@ -19,7 +19,7 @@ import { savedText } from './portfolio.view.ts';
  * change's id; a click reads everything again.
  */
 
-export function gateOf(call: Interaction): Gate {
+export function createGate(call: Interaction): Gate {
   return (changes) => call.context.facts.changeReminders(changes, call.person.id, formOrigin(call));
 }
 

@@ -11,7 +11,7 @@ import { notifiedIds } from '../../policy/policy.ts';
 import type { SlackContext } from '../context.ts';
 import type { Message } from '../kit/blocks.ts';
 import {
-  directMessageTo,
+  directMessagePlace,
   type NotificationPlanner,
   ONCE,
   type SendNotification,
@@ -78,7 +78,7 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
       essence: String(claim.version),
       message: () => incidentMessage(incident, now, privateOrders, movedAt),
       since: incident.openedAt,
-      metadata: metadataOf(incident),
+      metadata: buildMetadata(incident),
     };
     const channelOf = (channelId: string | undefined) => async () =>
       channelId === undefined ? undefined : { channelId };
@@ -88,8 +88,8 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
       ...common,
       purpose: 'incident',
       places: [
-        channelOf(alertChannelOf(settings)),
-        ...admins.map((admin) => directMessageTo(context.directory, admin)),
+        channelOf(findAlertChannel(settings)),
+        ...admins.map((admin) => directMessagePlace(context.directory, admin)),
         channelOf(own),
       ],
       mustArrive: true,
@@ -130,7 +130,7 @@ async function readName(context: SlackContext, name: string): Promise<NameOfInci
 }
 
 /** Channel for incidents. Undefined: direct messages to admins. */
-function alertChannelOf(settings: TeamSettings): string | undefined {
+function findAlertChannel(settings: TeamSettings): string | undefined {
   return settings.alertChannel ?? settings.reminderChannel;
 }
 
@@ -200,9 +200,9 @@ async function notifyConcerned(
       purpose: `raised:to:${person}`,
       version: ONCE,
       since: incident.openedAt,
-      places: [directMessageTo(context.directory, person)],
+      places: [directMessagePlace(context.directory, person)],
       message: () => raisedMessage(incident, at.channelId, context.now()),
-      metadata: metadataOf(incident),
+      metadata: buildMetadata(incident),
     });
     if (state === 'pending') return undefined;
     if (state === 'current') reached.push(person);
@@ -227,7 +227,7 @@ async function sendReplies(
       since: incident.openedAt,
       places: [async () => ({ channelId, threadTs: ts })],
       message: () => reply,
-      metadata: metadataOf(incident),
+      metadata: buildMetadata(incident),
     });
     if (state === 'pending') return;
   }
@@ -244,7 +244,7 @@ async function concerned(context: SlackContext, { owner }: NameOfIncident) {
   };
 }
 
-function metadataOf(incident: Incident): MessageMetadata {
+function buildMetadata(incident: Incident): MessageMetadata {
   const { id, name, state } = incident;
   return {
     event_type: 'domain_incident',

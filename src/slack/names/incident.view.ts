@@ -87,12 +87,12 @@ export interface IncidentPeople {
 }
 
 function titleOf(incident: ListedIncident): string {
-  const worst = worstOf(incident);
+  const worst = worstKind(incident);
   const why = DANGERS.has(worst) ? '' : ', and no order explains it';
   return `${escapeText(displayName(incident.name))} ${TITLES[worst]}${why}`;
 }
 
-export function worstOf(incident: ListedIncident): IncidentKind {
+export function worstKind(incident: ListedIncident): IncidentKind {
   const kinds = incidentKinds(incident).toSorted((a, b) => WORST_FIRST.indexOf(a) - WORST_FIRST.indexOf(b));
   const [worst = 'nameservers'] = kinds;
   return worst;
@@ -228,7 +228,7 @@ export function raisedMessage(incident: Incident, channelId: string, now: Date):
 
 export function openIncidentLine(incident: ListedIncident): string {
   const since = incident.changes[0]?.firstSeenAfter ?? incident.openedAt;
-  const what = `${escapeText(displayName(incident.name))} ${TITLES[worstOf(incident)]}`;
+  const what = `${escapeText(displayName(incident.name))} ${TITLES[worstKind(incident)]}`;
   return `:rotating_light: *${what}* since ${moment(since)}${whereText(incident)}`;
 }
 
@@ -265,7 +265,7 @@ export function incidentsMessage(page: Page<ListedIncident>, of: string): Messag
   return message(title, [
     section(`*${title}*`),
     ...page.shown.flatMap((incident) => [
-      section(listedLine(incident), HAPPENED[worstOf(incident)]),
+      section(listedLine(incident), HAPPENED[worstKind(incident)]),
       ...incidentButtons(incident, 'listed_incident'),
     ]),
     ...pageControls('incidents', page, INCIDENTS_SHOWN, of),
@@ -393,7 +393,7 @@ const WHY: Readonly<Record<RuledOutOrder['why'], string>> = {
 
 /** The checked orders, in one line. */
 function checkedOrdersLine({ changes }: Incident, privateOrders: ReadonlySet<string>): string {
-  const orders = ordersOf(changes);
+  const orders = uniqueOrders(changes);
   const hidden = orders.filter(({ id }) => privateOrders.has(id)).length;
   const shown = orders.filter(({ id }) => !privateOrders.has(id) && !isIncidentOrderId(id));
   const texts = shown.map(({ id, task }) => (task === 'lapse' ? TASKS[task] : `${TASKS[task]} ${code(id)}`));
@@ -407,12 +407,12 @@ function checkedOrdersLine({ changes }: Incident, privateOrders: ReadonlySet<str
 }
 
 /** Each order once, and why it doesn't explain the latest change. */
-function ordersOf(changes: readonly IncidentChange[]): readonly RuledOutOrder[] {
+function uniqueOrders(changes: readonly IncidentChange[]): readonly RuledOutOrder[] {
   return [...new Map(changes.flatMap(({ orders }) => orders.map((order) => [order.id, order]))).values()];
 }
 
 function orderLines({ name, changes }: Incident, privateOrders: ReadonlySet<string>): string[] {
-  const orders = ordersOf(changes);
+  const orders = uniqueOrders(changes);
   if (orders.length === 0) return ['• None: I sent nothing for this name.'];
   const hidden = orders.filter(({ id }) => privateOrders.has(id)).length;
   const shown = orders.filter(({ id }) => !privateOrders.has(id)).map(orderLine);

@@ -39,11 +39,11 @@ const CHANNEL: FieldDisplay = {
 };
 
 const id = z.string().optional();
-const tags = z.string().default('').transform(tagsIn);
+const tags = z.string().default('').transform(parseTags);
 /** For forms that can remove values. */
 const clear = z.array(z.enum(['owner', 'channel'])).default([]);
 
-function tagsIn(text: string, context: z.RefinementCtx): readonly string[] {
+function parseTags(text: string, context: z.RefinementCtx): readonly string[] {
   const read = readTags(text);
   if (read.ok) return read.tags;
   context.addIssue(read.issues.map(tagIssueText).join(' '));
@@ -73,7 +73,7 @@ const several = z.object({
         const isRemoved = (word: string) => /^[-–—]./.test(word);
         const added = words.filter((word) => !isRemoved(word)).join(' ');
         const removed = words.filter(isRemoved).map((word) => word.slice(1));
-        return { added: tagsIn(added, context), removed: tagsIn(removed.join(' '), context) };
+        return { added: parseTags(added, context), removed: parseTags(removed.join(' '), context) };
       }),
   ),
   channel: field({ ...CHANNEL, hint: 'Leave empty to keep each name’s channel.' }, id),
@@ -193,13 +193,13 @@ async function save(
   // All names get the same channel.
   const [{ channel } = {}] = changes.values();
   const isNewChannel = typeof channel === 'string' && channel !== formerChannel;
-  const channelIssue = await channelIssueOf(call.context, isNewChannel ? [channel] : []);
+  const channelIssue = await findChannelIssue(call.context, isNewChannel ? [channel] : []);
   if (channelIssue !== undefined) return { errors: { channel: channelIssue.text } };
   const outcome = await call.context.facts.change(changes, call.person.id, call.origin);
   return { say: textMessage(await editedText(call, outcome, changes.size === 1)) };
 }
 
-export async function channelIssueOf(
+export async function findChannelIssue(
   { web }: SlackContext,
   channelIds: Iterable<string>,
 ): Promise<{ readonly channelId: string; readonly text: string } | undefined> {

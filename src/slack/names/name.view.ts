@@ -49,7 +49,7 @@ import { coveredText } from '../mandates/mandate.view.ts';
 import { waitingText } from '../money/price.view.ts';
 import { orderLine } from '../orders/order.view.ts';
 import { FACT_LABELS, formatChange, formatList, formatValue, UNSEEN_REASONS } from './facts.view.ts';
-import { firstIncidents, HAPPENED, incidentButtons, worstOf } from './incident.view.ts';
+import { firstIncidents, HAPPENED, incidentButtons, worstKind } from './incident.view.ts';
 import { answerText } from './owner.view.ts';
 import { detailPairs, editButton } from './portfolio.view.ts';
 import { findingLines } from './posture.view.ts';
@@ -197,7 +197,7 @@ const SOURCES = {
 function incidentLine(incident: ListedIncident): string {
   const { changes, openedAt, channelId } = incident;
   const where = channelId === undefined ? '' : ` See <#${channelId}>.`;
-  return `:rotating_light: *${HAPPENED[worstOf(incident)]}* No order explains it; seen ${moment(changes[0]?.firstSeenAfter ?? openedAt)}.${where}`;
+  return `:rotating_light: *${HAPPENED[worstKind(incident)]}* No order explains it; seen ${moment(changes[0]?.firstSeenAfter ?? openedAt)}.${where}`;
 }
 
 /** Why the day may be one before the registry's. */

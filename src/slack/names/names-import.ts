@@ -9,7 +9,7 @@ import { opening } from '../open-form.ts';
 import { withProgress } from '../outbound/progress.ts';
 import { sendFile } from '../send-file.ts';
 import { changesFile, editedText } from './fact-changes.ts';
-import { channelIssueOf } from './name-edit.ts';
+import { findChannelIssue } from './name-edit.ts';
 import { importIssuesText, importPlan, importProgress, PLAN_GONE } from './names-import.view.ts';
 import { ownersIssue } from './owners.ts';
 import { ownersIssueText } from './portfolio.view.ts';
@@ -51,7 +51,7 @@ export const namesImportForm: FormFeature<'names_import'> = {
     const channels = plan.changed.flatMap(({ before, after }) =>
       after?.channel === undefined || after.channel === before?.channel ? [] : after.channel,
     );
-    const issue = await channelIssueOf(call.context, new Set(channels));
+    const issue = await findChannelIssue(call.context, new Set(channels));
     if (issue !== undefined) return { errors: { [given.field]: `${issue.channelId}: ${issue.text}` } };
     if (plan.changed.length > FILE_FROM)
       await call.respond(await sendFile(call, await changesFile(plan.changed)));

@@ -12,7 +12,7 @@ import {
 } from '../../names/filter.ts';
 import { countNames, DETAIL_COLUMNS, detailCells } from '../../names/portfolio.ts';
 import type { FoundName, ListedJudgedName, NameQuery } from '../../names/ports.ts';
-import { codesOf, summarize } from '../../names/posture.ts';
+import { findingCodes, summarize } from '../../names/posture.ts';
 import { calendarDay, utcDay } from '../../zones/calendar-day.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import { renewManyForm } from '../expiry/reminders.ts';
@@ -55,9 +55,10 @@ type Found =
 /** Parses a filter and resolves its owners. */
 export async function parseQuery(call: Interaction, text: string): Promise<Found> {
   const read = readFilter(text);
-  if (!read.ok) return { problem: problemsOf(read.issues) };
+  if (!read.ok) return { problem: formatProblems(read.issues) };
   const owners = await findOwners(call, read.filter);
-  if ('unknown' in owners) return { problem: problemsOf([{ code: 'unknown_owner', value: owners.unknown }]) };
+  if ('unknown' in owners)
+    return { problem: formatProblems([{ code: 'unknown_owner', value: owners.unknown }]) };
   const { portfolio, now } = call.context;
   const asked = { filter: read.filter, owners: owners.ids, now: now() };
   const all = filtersFindings(read.filter) ? await portfolio.judged(asked) : undefined;
@@ -73,7 +74,7 @@ export async function parseQuery(call: Interaction, text: string): Promise<Found
   };
 }
 
-function problemsOf(issues: readonly Parameters<typeof filterIssueText>[0][]): Message {
+function formatProblems(issues: readonly Parameters<typeof filterIssueText>[0][]): Message {
   return textMessage(issues.map((issue) => filterIssueText(issue, nearest)).join('\n'));
 }
 
@@ -160,7 +161,7 @@ async function showPage(call: Interaction, state: PageState): Promise<Message> {
     offset,
     names: shown.map((name) => ({
       ...name,
-      expires: expiresOf(name, now(), reminderTimezone),
+      expires: expiryDate(name, now(), reminderTimezone),
       renewal: name.deletedAt === undefined ? renewalPrice(name.name) : undefined,
     })),
     // A deleted name needs a restore, which has another price.
@@ -191,7 +192,7 @@ function cursorState(filter: string, name: FoundName, offset: number, isBackward
   };
 }
 
-function expiresOf({ expiresAt, expirySource }: FoundName, now: Date, timeZone: string) {
+function expiryDate({ expiresAt, expirySource }: FoundName, now: Date, timeZone: string) {
   if (expiresAt === undefined) return undefined;
   const source = expirySource === 'rdap' || expirySource === 'order' ? expirySource : 'person';
   const lastDay = expiryDay(expiresAt, source, timeZone);
@@ -247,7 +248,7 @@ async function exportNames(call: Interaction, text: string): Promise<void> {
   if ('problem' in found) return call.respond(found.problem);
   const { portfolio, now } = call.context;
   const { names: judged } = summarize(await found.judged(), now());
-  const findings = new Map(judged.map((each) => [each.name, codesOf(each).join(' ')]));
+  const findings = new Map(judged.map((each) => [each.name, findingCodes(each).join(' ')]));
   const lines: (readonly string[])[] = [COLUMNS];
   for (let { query } = found; lines.length <= MAX_EXPORT; ) {
     const rows = await portfolio.page({ ...query, limit: EXPORT_BATCH });

@@ -32,7 +32,7 @@ export function newsMessage({ faulty, registries, certificates, renewed, now }: 
       `${count(certificates.length, 'certificate')} to renew`,
       certificates.map(
         ({ host, endsAt }) =>
-          `${shown(host)} · :warning: ends ${formatDays(daysTo(endsAt, now))}, ${day(endsAt)}`,
+          `${shown(host)} · :warning: ends ${formatDays(daysUntil(endsAt, now))}, ${day(endsAt)}`,
       ),
       `All: ${code('/domain names cert<30')}`,
     ),
@@ -59,7 +59,7 @@ function shown(name: string): string {
   return escapeText(displayName(name));
 }
 
-function daysTo(endsAt: Date, now: Date): number {
+function daysUntil(endsAt: Date, now: Date): number {
   return Math.ceil((endsAt.getTime() - now.getTime()) / DAY_MS);
 }
 

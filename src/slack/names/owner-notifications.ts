@@ -1,6 +1,6 @@
 import type { SlackContext } from '../context.ts';
 import { alertPlace } from '../ledger/ledger-notifications.ts';
-import { directMessageTo, type NotificationPlanner, ONCE } from '../outbound/notify.ts';
+import { directMessagePlace, type NotificationPlanner, ONCE } from '../outbound/notify.ts';
 import { ownerlessNames } from './assign-owners.ts';
 import { ownerLeftMessage } from './owner.view.ts';
 
@@ -17,7 +17,7 @@ export function createOwnerLeftPlanner(context: SlackContext): NotificationPlann
       since: new Date(at),
       places: [
         () => alertPlace(context),
-        ...admins.map((admin) => directMessageTo(context.directory, admin)),
+        ...admins.map((admin) => directMessagePlace(context.directory, admin)),
       ],
       mustArrive: true,
       alertsAdmins: true,

@@ -26,8 +26,8 @@ async function runRules(call: CommandCall): Promise<void> {
   const rules = {
     name: displayName(name.ascii),
     issues: checkName(name),
-    dates: await datesOf(call, name, timeZone),
-    transferLock: await transferLockOf(call, name),
+    dates: await loadDates(call, name, timeZone),
+    transferLock: await findTransferLock(call, name),
   };
   await call.respond(rulesMessage(profile, profile.documented ? profile.zone : name.zone, rules, at));
 }
@@ -36,7 +36,7 @@ async function runRules(call: CommandCall): Promise<void> {
 const MAX_ORDERS_CHECKED = 50;
 
 /** The latest transfer lock that an order started (service API, Limits). */
-async function transferLockOf(call: CommandCall, { ascii }: DomainName): Promise<TransferLock | undefined> {
+async function findTransferLock(call: CommandCall, { ascii }: DomainName): Promise<TransferLock | undefined> {
   // The lock is public at the registry: a private order reveals only its day.
   const wanted = { viewer: 'system', name: ascii, limit: MAX_ORDERS_CHECKED } as const;
   const found = await call.context.orders.store.list(wanted);
@@ -51,7 +51,7 @@ async function transferLockOf(call: CommandCall, { ascii }: DomainName): Promise
   return locks.sort((a, b) => b.until.getTime() - a.until.getTime())[0];
 }
 
-async function datesOf(
+async function loadDates(
   call: CommandCall,
   name: DomainName,
   timeZone: string,

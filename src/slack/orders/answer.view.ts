@@ -22,17 +22,19 @@ import { noticeView, verbatim } from '../kit/form.ts';
 type AnswerField = readonly [name: string, value: string];
 
 /** All fields in order. Undocumented ones are labeled by name. */
-export function factsOf(data: unknown, path = ''): AnswerField[] {
+export function listFields(data: unknown, path = ''): AnswerField[] {
   if (data === undefined || data === null || data === '') return [];
   if (Array.isArray(data)) {
     if (data.every((each) => typeof each !== 'object' || each === null)) {
       const texts = data.filter((each) => each !== null && each !== '').map(String);
       return texts.length === 0 ? [] : [[path, texts.join(', ')]];
     }
-    return data.flatMap((each, index) => factsOf(each, data.length === 1 ? path : inside(path, index + 1)));
+    return data.flatMap((each, index) =>
+      listFields(each, data.length === 1 ? path : inside(path, index + 1)),
+    );
   }
   if (typeof data !== 'object') return [[path, String(data)]];
-  return Object.entries(data).flatMap(([name, value]) => factsOf(value, inside(path, name)));
+  return Object.entries(data).flatMap(([name, value]) => listFields(value, inside(path, name)));
 }
 
 function inside(path: string, name: string | number): string {
@@ -57,8 +59,8 @@ export function isMoment(value: string): boolean {
 }
 
 /** Expiry date in an answer, under common field names; undefined: none. */
-export function expiryIn(data: unknown): Date | undefined {
-  const [, value] = factsOf(data).find(([name, text]) => /expir/i.test(name) && isMoment(text)) ?? [];
+export function findExpiry(data: unknown): Date | undefined {
+  const [, value] = listFields(data).find(([name, text]) => /expir/i.test(name) && isMoment(text)) ?? [];
   return value === undefined ? undefined : new Date(value);
 }
 
@@ -82,7 +84,7 @@ export function otherObjectLines({ name, result }: OrderItem): string[] {
 
 function answerLines(result: ItemResult): string[] {
   const { data, hasAnswer } = result;
-  const all = factsOf(data);
+  const all = listFields(data);
   // Dates come first.
   const facts = [
     ...all.filter(([, value]) => isMoment(value)),
@@ -102,7 +104,7 @@ function answerLines(result: ItemResult): string[] {
 }
 
 /** Answers besides status and messages, under their names if several. */
-export function answersOf({ items }: Order, nameOf: (name: string) => string): string[] {
+export function answerSections({ items }: Order, nameOf: (name: string) => string): string[] {
   return items.flatMap(({ name, result }) => {
     const said = result === undefined ? [] : answerLines(result);
     return said.length === 0 || items.length === 1 ? said : [`*${escapeText(nameOf(name))}*`, ...said];

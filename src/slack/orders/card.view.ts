@@ -359,7 +359,7 @@ function unusualFacts(
   briefing: Briefing,
 ): Readonly<Record<UnusualFact, readonly (string | undefined)[]>> {
   const { decision, history, cost, budgets, term } = briefing;
-  const isZoneUnknown = notesOf(order).some((note) => note.code === 'zone_not_documented');
+  const isZoneUnknown = taskNotes(order).some((note) => note.code === 'zone_not_documented');
   return {
     price: priceLines(order, briefing),
     account: [accountLine(order)],
@@ -413,7 +413,7 @@ export function accountLine(order: Order): string | undefined {
   return owner === order.requesterId ? undefined : `:warning: Uses the account of ${mention(owner)}`;
 }
 
-function notesOf({ task, items }: Order) {
+function taskNotes({ task, items }: Order) {
   return findTask(task).notes(items.map(({ name }) => name));
 }
 
@@ -442,7 +442,7 @@ function daysAgo(days: number): string {
 
 /** Whether a deleted name can be restored, and the price. */
 export function restoreLines(order: Order, { restoreCost }: DraftBriefing): string[] {
-  const note = notesOf(order).find((each) => each.code === 'restorable_then_free');
+  const note = taskNotes(order).find((each) => each.code === 'restorable_then_free');
   if (note?.code !== 'restorable_then_free') return [];
   const price =
     restoreCost === undefined || restoreCost.sums.length === 0
@@ -560,7 +560,7 @@ const CHARGES: Readonly<Record<Charge, string | undefined>> = {
 /** The zone's notes on the task, except the card's facts. */
 function noteLines(order: Order, { cost }: Briefing): string[] {
   const isPremiumNoted = cost !== undefined && hasPremiumNote(cost);
-  return notesOf(order)
+  return taskNotes(order)
     .filter(({ code }) => code !== 'costs_money' && !(code === 'premium_names' && isPremiumNoted))
     .map((note) => `• ${escapeText(formatTaskNote(note))}`);
 }

@@ -178,7 +178,7 @@ function dependentsText(item: DependentsItem, most: number): string {
   const order = hidden === 1 ? 'a private order' : 'private orders';
   const stops = severity === 'stops' ? 'will lead nowhere' : hidden === 1 ? 'leads to it' : 'lead to it';
   return present([
-    shown.count > 0 && `${namesOf(shown, most)} ${dependency(shown)}`,
+    shown.count > 0 && `${dependentNames(shown, most)} ${dependency(shown)}`,
     hidden > 0 && `${count(hidden, 'redirect')} of ${order} ${stops}`,
   ]).join('; ');
 }
@@ -191,7 +191,7 @@ function dependency({ by, count: all, severity }: DependentsItem): string {
   return severity === 'stops' ? `${stops}: ${all === 1 ? 'it' : 'they'} ${needs}` : needs;
 }
 
-export function namesOf(
+export function dependentNames(
   found: { readonly names: readonly string[]; readonly count: number },
   most: number,
 ): string {

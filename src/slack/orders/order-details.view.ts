@@ -19,7 +19,7 @@ import {
 import { type FormOrigin, noticeView } from '../kit/form.ts';
 import { coveredNamesText, previewLines } from '../mandates/mandate.view.ts';
 import { quoteCell } from '../money/price.view.ts';
-import { answersOf } from './answer.view.ts';
+import { answerSections } from './answer.view.ts';
 import { commentButton, explainingFacts, impactBlocks, type UnusualFact, unusualLines } from './card.view.ts';
 import {
   clickButton,
@@ -91,7 +91,7 @@ function outcomeShown(order: Order): SectionBlock[] {
     ...(isOne ? resultText(item) : []),
     // Outcomes of file rows are in a file.
     ...(order.bulk === undefined
-      ? answersOf(order, (name) => itemName(order, name))
+      ? answerSections(order, (name) => itemName(order, name))
       : groupLines(order, SHOWN_NAMES)),
   ];
   return said.length === 0 ? [] : lines(['*Result*', ...said]);

@@ -131,19 +131,19 @@ export function orderForm<const Task extends OrderTaskName>(
   options: OrderFormDeclaration & { readonly task: Task },
 ): FormFeature<Task> {
   const { words } = findTask(options.task);
-  const fields = fieldsFor(options, BOTH, {});
+  const fields = buildFields(options, BOTH, {});
   return {
     form: { name: options.task, title: words.title, submit: words.submit, fields },
     refusal: async (call, values = {}) =>
       (await refusalOfAccount(call, options.task)) ??
-      (await refusalOfPolicy(call, options.task, inputOf(options, values))),
+      (await refusalOfPolicy(call, options.task, taskInput(options, values))),
     render: (call, origin, values) => render(options, call, origin, values),
     issuesOf: (given) => issuesOf(options, given),
     submit: (call) => submit(options, call),
   };
 }
 
-function declaredFor(options: OrderFormDeclaration, reach: AvailableInterfaces, values: FormValues) {
+function declareFields(options: OrderFormDeclaration, reach: AvailableInterfaces, values: FormValues) {
   const { fields, interfaces } = options;
   const declared = typeof fields === 'function' ? fields(chosenReach(reach, values)) : fields;
   return interfaces?.choice === undefined || !reach.json || !reach.xml
@@ -151,20 +151,20 @@ function declaredFor(options: OrderFormDeclaration, reach: AvailableInterfaces, 
     : declared.extend({ interface: interfaceField(interfaces.choice) });
 }
 
-function fieldsFor(
+function buildFields(
   options: OrderFormDeclaration,
   reach: AvailableInterfaces,
   values: FormValues,
 ): readonly Field[] {
   return [
-    ...fieldsOf(declaredFor(options, reach, values)),
+    ...fieldsOf(declareFields(options, reach, values)),
     ...(options.needsOwnerQuestion ? fieldsOf(OWNERSHIP) : []),
     ...fieldsOf(extraFields(options.task)),
   ];
 }
 
 /** The requester owns the name, unless they choose another person. */
-function presetsFor(
+function presetValues(
   options: OrderFormDeclaration,
   { person }: Interaction,
   account: Account | undefined,
@@ -172,8 +172,8 @@ function presetsFor(
   return { ...options.presets?.(account), ...(options.needsOwnerQuestion && { owner: person.id }) };
 }
 
-function inputOf(options: OrderFormDeclaration, values: FormValues): unknown {
-  const read = readForm(declaredFor(options, BOTH, {}), values);
+function taskInput(options: OrderFormDeclaration, values: FormValues): unknown {
+  const read = readForm(declareFields(options, BOTH, {}), values);
   const typed = 'errors' in read ? {} : read.value;
   const input = Object.fromEntries(
     Object.entries(typed).filter(
@@ -203,12 +203,12 @@ async function render(
   const { words, constraints } = findTask(task);
   const account = await call.orderAccount();
   const reach = accountReach(options, call, account);
-  const presets = presetsFor(options, call, account);
+  const presets = presetValues(options, call, account);
   const shown = { ...presets, ...(await recall(call, account, options, values)), ...values };
   const offered = await presetField(call, options.presetKinds ?? []);
-  const [tied] = constraints(inputOf(options, shown)).xml;
+  const [tied] = constraints(taskInput(options, shown)).xml;
   const because = tied && TIES[tied.what];
-  const fields = [...offered, ...fieldsFor(options, reach, shown)];
+  const fields = [...offered, ...buildFields(options, reach, shown)];
   return {
     form: { name: task, title: words.title, submit: words.submit, fields },
     origin: account === undefined ? origin : { ...origin, accountId: account.id },
@@ -221,7 +221,7 @@ async function render(
 
 /** Issues of fields that the command fills. The form asks for the others. */
 function issuesOf(options: OrderFormDeclaration, given: FormValues): Record<string, string> {
-  const checked = findTask(options.task).check(inputOf(options, given));
+  const checked = findTask(options.task).check(taskInput(options, given));
   if (checked.ok) return {};
   return errorsByField(fieldProblems(checked.issues).filter(({ field }) => linesIn(given[field]).length > 0));
 }
@@ -236,9 +236,9 @@ async function submit(options: OrderFormDeclaration, call: SubmissionCall): Prom
   }
   const refusal = await refusalOfAccount(call, options.task, account);
   if (refusal !== undefined) return { say: refusal };
-  const fields = fieldsFor(options, accountReach(options, call, account), call.values);
+  const fields = buildFields(options, accountReach(options, call, account), call.values);
   // An absent field wasn't touched.
-  const typed = { ...presetsFor(options, call, account), ...call.values };
+  const typed = { ...presetValues(options, call, account), ...call.values };
   return requestTyped(options, call, fields, pick(typed, ...fields.map(({ name }) => name)));
 }
 
@@ -259,7 +259,7 @@ async function requestTyped(
   if ('errors' in owned) return owned;
   const outcome = await requestFromForm(call, call.origin, {
     task: options.task,
-    input: inputOf(options, values),
+    input: taskInput(options, values),
     reason: reasoned.value.reason,
     sendAt: reasoned.value.send_at,
     ...owned,
@@ -296,7 +296,7 @@ function otherProblems(
   values: FormValues,
   found: readonly FieldProblem[],
 ): readonly FieldProblem[] {
-  const checked = findTask(options.task).check(inputOf(options, values));
+  const checked = findTask(options.task).check(taskInput(options, values));
   const fields = new Set(found.map(({ field }) => field));
   return checked.ok ? [] : fieldProblems(checked.issues).filter(({ field }) => !fields.has(field));
 }

@@ -30,7 +30,7 @@ import { waitsForDayMessage } from '../mandates/mandate-day.ts';
 import { overBudgetReply, waitsForAdminAlone } from '../money/budget.view.ts';
 import { repricedReply } from '../money/price.view.ts';
 import {
-  directMessageTo,
+  directMessagePlace,
   type NotificationPlanner,
   ONCE,
   type SendNotification,
@@ -40,14 +40,14 @@ import { dropMentions } from '../outbound/plain-names.ts';
 import { type CardBriefing, noPlaceHint, orderCard, type UndoOffer } from './card.view.ts';
 import { logDiffersNotice } from './log-differs.view.ts';
 import { type NotifiedPeople, notifiedText } from './order.view.ts';
-import { CARD, metadataOf, type PlannedOrder, type PlannedThread, type Thread } from './order-posts.ts';
-import { changedStatementOf, statementChangedNotice } from './statement-changed.view.ts';
+import { buildMetadata, CARD, type PlannedOrder, type PlannedThread, type Thread } from './order-posts.ts';
+import { findChangedStatement, statementChangedNotice } from './statement-changed.view.ts';
 import { named, orderReply } from './thread.view.ts';
 
 export function createOrderPlanner(context: SlackContext): NotificationPlanner {
   const { now } = context;
   return async (claim, send) => {
-    const repeatAt = pauseOf(claim.id, now());
+    const repeatAt = pauseEnd(claim.id, now());
     if (repeatAt !== undefined) return { repeatAt, isDeferred: true };
     const found = await context.orders.store.loadWithHistory(claim.id, 'system');
     if (found === undefined || !wasRequested(found.history)) return undefined;
@@ -84,7 +84,7 @@ const BULK_UPDATE_MS = 3_000;
 const shownAt = new Map<string, number>();
 
 /** End of the pause before an order's next update; undefined: now. Checked before reading thousands of items. */
-function pauseOf(orderId: string, now: Date): Date | undefined {
+function pauseEnd(orderId: string, now: Date): Date | undefined {
   const since = now.getTime() - (shownAt.get(orderId) ?? Number.NEGATIVE_INFINITY);
   // A clock set back doesn't delay updates.
   return since >= 0 && since < BULK_UPDATE_MS ? new Date(now.getTime() + BULK_UPDATE_MS - since) : undefined;
@@ -141,7 +141,7 @@ async function planOrder(context: SlackContext, found: PlannedOrder): Promise<vo
     version: String(planned.version),
     essence: cardEssence(order, briefing.budgets),
     since: lastChangeAt(order, history),
-    metadata: metadataOf(order),
+    metadata: buildMetadata(order),
     message: () => orderCard(order, shown),
   };
   const copies = [...posted.keys()].filter((purpose) => purpose.startsWith(COPY));
@@ -219,10 +219,10 @@ async function notifyChangedStatement(context: SlackContext, planned: PlannedThr
       since,
       places: [async () => thread],
       message: () => named(order, textMessage(notifiedText(called))),
-      metadata: metadataOf(order),
+      metadata: buildMetadata(order),
     });
   };
-  const changed = changedStatementOf(order);
+  const changed = findChangedStatement(order);
   if (changed !== undefined) await tell('statement_changed', () => statementChangedNotice(order, changed));
   const unsigned = findSigningDifferences(order);
   if (unsigned !== undefined) await tell('not_signed', () => notSignedNotice(order, unsigned));
@@ -247,8 +247,8 @@ async function sendOnce(
       message,
       purpose: `notice:${about}:${userId}`,
       version: ONCE,
-      places: [directMessageTo(directory, userId)],
-      metadata: metadataOf(order),
+      places: [directMessagePlace(directory, userId)],
+      metadata: buildMetadata(order),
     });
     results.push({ userId, state });
   }
@@ -266,7 +266,7 @@ function firstCard(
   return {
     ...wanted,
     purpose: CARD,
-    places: [async () => ({ channelId, threadTs }), directMessageTo(directory, requesterId)],
+    places: [async () => ({ channelId, threadTs }), directMessagePlace(directory, requesterId)],
     message: (place) => {
       // A replacement card doesn't need the hint on inviting the bot.
       const isFirst = place > 0 && !posted.has(CARD);
@@ -338,7 +338,7 @@ async function sendReplies(
   { order, history, posted, send, thread, since }: PlannedThread,
   replyTo: (entry: OrderLogEntry) => Message | undefined,
 ): Promise<boolean> {
-  const directMessagePlaces = (userId: string) => directMessageTo(directory, userId);
+  const directMessagePlaces = (userId: string) => directMessagePlace(directory, userId);
   for (const entry of history) {
     const purpose = replyPurpose(entry);
     const reply = posted.has(purpose) ? undefined : replyTo(entry);
@@ -354,7 +354,7 @@ async function sendReplies(
         directMessagePlaces(order.requesterId),
       ],
       message: () => named(order, reply),
-      metadata: metadataOf({ ...order, state: entry.state }),
+      metadata: buildMetadata({ ...order, state: entry.state }),
     });
     if (state === 'pending') return false;
   }

@@ -51,7 +51,7 @@ export async function waitForCard(call: Interaction, order: Order): Promise<Mess
   }
 }
 
-export function metadataOf(order: Order) {
+export function buildMetadata(order: Order) {
   return {
     event_type: 'domain_order',
     event_payload: {

@@ -40,7 +40,7 @@ import {
   table,
   truncateMarkup,
 } from '../kit/blocks.ts';
-import { expiryIn, formatKind, messageLine } from './answer.view.ts';
+import { findExpiry, formatKind, messageLine } from './answer.view.ts';
 import { recordFindingText } from './record-finding.view.ts';
 import { summaryText } from './summary.view.ts';
 
@@ -117,7 +117,7 @@ export function nextSteps(order: Order, item: OrderItem): string[] {
 /** A renewed name's new expiry, by the service. */
 export function paidUntilText({ task, items }: Order): string[] {
   const [item, ...others] = items;
-  const until = task !== 'renew' || others.length > 0 ? undefined : expiryIn(item?.result?.data);
+  const until = task !== 'renew' || others.length > 0 ? undefined : findExpiry(item?.result?.data);
   return until === undefined ? [] : [day(until)];
 }
 

@@ -16,7 +16,7 @@ import {
 } from '../feature.ts';
 import { actions, facts, lines, type Message, message, offers } from '../kit/blocks.ts';
 import { pageActions, pageOf, type Turn } from '../kit/pages.ts';
-import { answerButtons, answersOf } from './answer.view.ts';
+import { answerButtons, answerSections } from './answer.view.ts';
 import { explainingFacts, orderCard, orderOfCardBlock } from './card.view.ts';
 import { itemName, receiptButton } from './order.view.ts';
 import {
@@ -39,7 +39,7 @@ async function runOrders(call: CommandCall): Promise<void> {
 }
 
 async function ordersPage(call: Interaction, { of, offset }: Turn): Promise<Message | string> {
-  const { filter, title, none } = filterFor(of === '' ? undefined : of, call.person.id);
+  const { filter, title, none } = orderFilter(of === '' ? undefined : of, call.person.id);
   const wanted = { ...filter, limit: MAX_LISTED };
   const found = await visibleOrders(call.context.orders, toViewer(call), wanted);
   return found.length === 0
@@ -50,7 +50,7 @@ async function ordersPage(call: Interaction, { of, offset }: Turn): Promise<Mess
 /** More than anyone pages through. */
 const MAX_LISTED = 1_000;
 
-function filterFor(
+function orderFilter(
   word: string | undefined,
   userId: string,
 ): { readonly filter: Omit<OrderFilter, 'limit' | 'viewer'>; readonly title: string; readonly none: string } {
@@ -97,7 +97,7 @@ async function runOrder(call: CommandCall): Promise<void> {
       ...shown,
       ...facts(explainingFacts(order, briefing)),
       // For thousands of rows, the thread's file has the answers.
-      ...(order.bulk === undefined ? lines(answersOf(order, (name) => itemName(order, name))) : []),
+      ...(order.bulk === undefined ? lines(answerSections(order, (name) => itemName(order, name))) : []),
       ...actions(
         `data_${order.id}`,
         present([

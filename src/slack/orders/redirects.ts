@@ -31,7 +31,7 @@ const TARGET: FieldDisplay = {
 const CHOSEN = { dispatches: true, isNeeded: true };
 
 /** All documented types and modes per interface (service API, Redirect). */
-function fieldsFor({ json, xml }: AvailableInterfaces): z.ZodObject {
+function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
   const shared = z.object({
     source: SOURCE,
     target: field(
@@ -78,7 +78,7 @@ function recallRedirect(last: FormValues, given: FormValues): FormValues {
 
 const redirectForm = orderForm({
   task: 'redirect',
-  fields: fieldsFor,
+  fields: buildFields,
   interfaces: { xmlHas: 'Email redirects, the modes frame and single, titles and backup targets' },
   presets: (account) =>
     account?.method === 'two_factor' ? { type: 'domain' } : { type: 'DOMAIN', mode: 'HTTP' },

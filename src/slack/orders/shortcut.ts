@@ -38,7 +38,7 @@ const chosen = z.object({
   ),
 });
 
-function menuOf(
+function buildMenu(
   forms: readonly FormFeature[],
   names: readonly string[],
   origin: FormOrigin,
@@ -59,11 +59,11 @@ function menuOf(
 
 export function createTaskMenu(forms: readonly FormFeature[]): FormFeature<'task_menu'> {
   return {
-    form: menuOf(forms, [], { channelId: '-' }),
+    form: buildMenu(forms, [], { channelId: '-' }),
     async render(call, origin, values) {
       const refusals = await Promise.all(forms.map((each) => each.refusal?.(call)));
       const possible = forms.filter((_, index) => refusals[index] === undefined);
-      return { form: menuOf(possible, linesIn(values['names']), origin) };
+      return { form: buildMenu(possible, linesIn(values['names']), origin) };
     },
     async submit(call): Promise<Submitted> {
       const read = readForm(chosen, call.values);
@@ -71,13 +71,13 @@ export function createTaskMenu(forms: readonly FormFeature[]): FormFeature<'task
       const { task, names, channel } = read.value;
       const feature = forms.find(({ form }) => form.name === task);
       if (feature === undefined) return { errors: { task: 'Choose a task.' } };
-      const values = valuesFor(feature, names);
+      const values = nameValues(feature, names);
       const refusal = await feature.refusal?.(call, values);
       if (refusal !== undefined) return { errors: { task: refusal.text } };
       if (values === undefined) {
         return { errors: { names: 'This task takes one name. Tick only one.' } };
       }
-      return { view: formView(await renderForm(feature, call, await originFor(call, channel), values)) };
+      return { view: formView(await renderForm(feature, call, await formOriginFor(call, channel), values)) };
     },
   };
 }
@@ -86,7 +86,7 @@ export function createTaskMenu(forms: readonly FormFeature[]): FormFeature<'task
  * Selected names for a form's name field.
  * @returns undefined if it takes fewer
  */
-function valuesFor({ form }: FormFeature, names: readonly string[]): FormValues | undefined {
+function nameValues({ form }: FormFeature, names: readonly string[]): FormValues | undefined {
   const [name] = names;
   if (name === undefined) return {};
   const fields = form.fields.map((field) => field.name);
@@ -96,7 +96,7 @@ function valuesFor({ form }: FormFeature, names: readonly string[]): FormValues 
   return names.length > 1 ? undefined : { [field]: name };
 }
 
-async function originFor(
+async function formOriginFor(
   { origin, context, person }: SubmissionCall,
   channel: string | undefined,
 ): Promise<FormOrigin> {

@@ -11,7 +11,7 @@ import { orderForm } from './order-form.ts';
 const PERSON = { fname: typedField('First name'), lname: typedField('Last name') };
 
 /** XML takes the address as one text. Line joining and the id's place aren't documented. */
-function fieldsFor({ json }: AvailableInterfaces): z.ZodObject {
+function buildFields({ json }: AvailableInterfaces): z.ZodObject {
   return z.object({
     id: typedField('SSL contact id', {
       hint: `Empty fields aren’t sent; the document doesn’t say whether the service then keeps its values.${json ? '' : ' Over XML the position of the id isn’t documented: it’s sent first in the contact.'}`,
@@ -45,7 +45,7 @@ function recallContact(last: FormValues, given: FormValues): FormValues {
 
 export const sslContactForm = orderForm({
   task: 'ssl-contact',
-  fields: fieldsFor,
+  fields: buildFields,
   interfaces: {
     choice: 'Default: JSON. XML takes the address as one text and has no first and last name.',
   },

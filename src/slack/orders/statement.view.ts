@@ -67,13 +67,13 @@ const NAME_FIELDS: ReadonlySet<string> = new Set(['name', 'source', 'id', 'user'
 /** A value and its path; list positions have none. */
 type Leaf = readonly [path: string, value: string | number | boolean | { readonly secret: string }];
 
-function leavesIn(value: StatedValue, path = ''): Leaf[] {
+function listLeaves(value: StatedValue, path = ''): Leaf[] {
   if (typeof value !== 'object') return [[path, value]];
-  if (isList(value)) return value.flatMap((each) => leavesIn(each, path));
+  if (isList(value)) return value.flatMap((each) => listLeaves(each, path));
   const { secret, ...others } = value;
   if (typeof secret === 'string' && Object.keys(others).length === 0) return [[path, { secret }]];
   return Object.entries(value).flatMap(([field, inner]) =>
-    leavesIn(inner, path === '' ? field : `${path}.${field}`),
+    listLeaves(inner, path === '' ? field : `${path}.${field}`),
   );
 }
 
@@ -82,11 +82,11 @@ function isList(value: readonly StatedValue[] | StatedObject): value is readonly
 }
 
 /** A request's values. In XML, they are inside one element named after the task. */
-function leavesOf({ request }: StatementItem): Leaf[] {
-  if (request.interface === 'none') return leavesIn(request.terms);
-  if (request.interface === 'json') return request.body === undefined ? [] : leavesIn(request.body);
+function requestLeaves({ request }: StatementItem): Leaf[] {
+  if (request.interface === 'none') return listLeaves(request.terms);
+  if (request.interface === 'json') return request.body === undefined ? [] : listLeaves(request.body);
   return Object.entries(request.element).flatMap(([name, value]) =>
-    leavesIn(value, typeof value === 'object' && !isList(value) ? '' : name),
+    listLeaves(value, typeof value === 'object' && !isList(value) ? '' : name),
   );
 }
 
@@ -117,7 +117,7 @@ interface StatedField {
  */
 export function statedFields(item: StatementItem, given = 'given, stored encrypted'): readonly StatedField[] {
   const found = new Map<string, string[]>();
-  for (const [path, value] of leavesOf(item)) {
+  for (const [path, value] of requestLeaves(item)) {
     if (NAME_FIELDS.has(path) && String(value) === item.name) continue;
     found.set(path, [...(found.get(path) ?? []), typeof value === 'object' ? given : String(value)]);
   }
@@ -209,7 +209,9 @@ function itemText(statement: Statement, item: StatementItem): string {
   return [
     `*${item.n}. ${exactText(statedName(statement, item))}*`,
     ...itemFacts(item).map(([label, value]) => `*${label}*: ${value}`),
-    ...leavesOf(item).flatMap(([, value]) => (typeof value === 'object' ? [exactText(value.secret)] : [])),
+    ...requestLeaves(item).flatMap(([, value]) =>
+      typeof value === 'object' ? [exactText(value.secret)] : [],
+    ),
     `${addressText(item)} · ${exactText(item.ctid)}`,
   ].join('\n');
 }

@@ -40,7 +40,7 @@ const MAIL_KEY = {
   }),
 };
 
-function fieldsFor({ json, xml }: AvailableInterfaces): z.ZodObject {
+function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
   return z.object({ ...USER, ...(json ? JSON_PARENT : {}), ...(xml ? MAIL_KEY : {}) });
 }
 
@@ -60,7 +60,7 @@ function userInput(typed: Readonly<Record<string, unknown>>) {
 
 export const userForm = orderForm({
   task: 'user',
-  fields: fieldsFor,
+  fields: buildFields,
   interfaces: {
     xmlHas: 'Users with a mail key',
     choice: 'Default: JSON. XML names the parent user as the owner, with name and context only.',

@@ -51,7 +51,7 @@ export interface WantedNotification {
 /** Constant version of one-time messages. */
 export const ONCE = 'once';
 
-export function directMessageTo(directory: SlackDirectory, userId: string) {
+export function directMessagePlace(directory: SlackDirectory, userId: string) {
   return async () => ({ channelId: await directory.directMessage(userId) });
 }
 

@@ -249,7 +249,7 @@ export function slackApiError(method: string, cause: unknown): SlackApiError {
       : new SlackApiError('refused', method, {
           code: data.error,
           needed: data.needed,
-          refusedBlocks: blocksIn(data.response_metadata?.messages ?? []),
+          refusedBlocks: findBlocks(data.response_metadata?.messages ?? []),
           cause,
         });
   }
@@ -257,7 +257,7 @@ export function slackApiError(method: string, cause: unknown): SlackApiError {
 }
 
 /** Slack locates errors: `… [json-pointer:/blocks/3/text]`. */
-function blocksIn(messages: readonly string[]): readonly number[] {
+function findBlocks(messages: readonly string[]): readonly number[] {
   return messages.flatMap((message) => {
     const found = /\[json-pointer:(?:\/view)?\/blocks\/(\d+)/.exec(message);
     return found === null ? [] : Number(found[1]);

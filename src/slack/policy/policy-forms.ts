@@ -119,7 +119,7 @@ const FORM: Form<'policy_rule'> = {
 /** Used if Slack refuses the pickers. */
 export const plainRuleForm: Form = { ...FORM, fields: withTypedIds(FIELDS) };
 
-function ruleTextOf(given: z.output<typeof declared>) {
+function toRuleText(given: z.output<typeof declared>) {
   const { by_groups, approver_groups, silent_groups, escalate_groups, ...typed } = given;
   const by = [...typed.by, ...by_groups];
   const approvers = [...typed.approvers, ...approver_groups];
@@ -144,7 +144,7 @@ export function ruleSubject(rule: PolicyRule): string {
   return `${fingerprint(ruleToText(rule, ''))} ${rule.name}`;
 }
 
-function errorsOf(issues: readonly PolicyIssue[]): FieldErrors {
+function collectErrors(issues: readonly PolicyIssue[]): FieldErrors {
   return joinErrors(issues.map((issue) => [issue.field ?? 'rule_name', formIssueText(issue)]));
 }
 
@@ -154,13 +154,13 @@ function readRule(
   others: readonly PolicyRule[],
   currency: string,
 ): { readonly rule: PolicyRule } | { readonly errors: FieldErrors } {
-  const texts = [...others.map((rule) => ruleToText(rule, currency)), ruleTextOf(given)];
+  const texts = [...others.map((rule) => ruleToText(rule, currency)), toRuleText(given)];
   const read = parseRules(texts, { tasks: [...ORDER_TASK_NAMES], currency });
   const rule = read.ok ? read.rules.at(-1) : undefined;
   if (rule !== undefined) return { rule };
   const issues = read.ok ? [] : read.issues;
   const own = issues.filter(({ path }) => path.length === 0 || path[0] === others.length);
-  if (own.length > 0) return { errors: errorsOf(own) };
+  if (own.length > 0) return { errors: collectErrors(own) };
   const [other] = issues;
   return {
     errors: { rule_name: other === undefined ? DRAFT.unreadable : policyIssueSentence(other) },

@@ -1,5 +1,5 @@
 import { isTeamAccount } from '../../accounts/account.ts';
-import { decidedOrder, evaluateUnder, factOrderOf } from '../../approvals/requirements.ts';
+import { decidedOrder, evaluateUnder, toFactOrder } from '../../approvals/requirements.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { amountsByName } from '../../money/order-cost.ts';
 import type { OrderTaskName } from '../../orders/order.ts';
@@ -72,7 +72,7 @@ function readNames(task: OrderTaskName, words: readonly string[], requesterId: s
     const names = given.flatMap((word) => findNames({ [nameField]: word }));
     return names.length < given.length
       ? { problem: TRIAL.unreadable(given.join(' ')) }
-      : { order: factOrderOf({ ...asked, names }) };
+      : { order: toFactOrder({ ...asked, names }) };
   }
   if (given.length === 0) return { problem: TRIAL.noName };
   const names: string[] = [];
@@ -81,7 +81,7 @@ function readNames(task: OrderTaskName, words: readonly string[], requesterId: s
     if (!name.ok) return { problem: escapeText(zoneIssueText(name.issue)) };
     names.push(name.value.ascii);
   }
-  return { order: factOrderOf({ ...asked, names: [...new Set(names)] }) };
+  return { order: toFactOrder({ ...asked, names: [...new Set(names)] }) };
 }
 
 /** The policy in force with a draft's rules. A published draft is signed. */
@@ -167,7 +167,7 @@ async function replayed(context: SlackContext, days: number, rules: Policy['rule
     if ('event' in logged || logged.entry.kind !== 'requested') continue;
     const { order, entry } = logged;
     const { id, requesterId } = order;
-    const asked = factOrderOf(decidedOrder(order));
+    const asked = toFactOrder(decidedOrder(order));
     const pricesOf = async () => amountsByName(entry.price);
     const sources = { directory: { membersOf }, ruleFacts: { ...ruleFacts, pricesOf } };
     const facts = await gatherFacts(sources, [...current.rules, ...rules], asked);

@@ -106,7 +106,7 @@ const MOMENT = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d)(:\d\d)?)?$/;
 /** Time with a UTC offset, in the service's JSON format. */
 const WITH_OFFSET = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:?\d\d)$/;
 
-function labelOf(text: string): string | undefined {
+function parseLabel(text: string): string | undefined {
   if (!PART.test(text)) return undefined;
   if (WILDCARD.test(text)) return text.toLowerCase();
   const host = parseDomainName(`${text}.example`);
@@ -114,13 +114,13 @@ function labelOf(text: string): string | undefined {
 }
 
 /** Labels of a TLD, typed with a leading dot. */
-function endingOf(text: string): string | undefined {
-  const labels = text.replace(/^\./, '').replace(/\.$/, '').split('.').map(labelOf);
+function parseEnding(text: string): string | undefined {
+  const labels = text.replace(/^\./, '').replace(/\.$/, '').split('.').map(parseLabel);
   return labels.includes(undefined) ? undefined : labels.join('.');
 }
 
 /** Time or day. With a UTC offset, it is sent as typed. */
-function momentOf(text: string): string | undefined {
+function parseMoment(text: string): string | undefined {
   if (WITH_OFFSET.test(text)) return text;
   const [, day, time, seconds = ':00'] = MOMENT.exec(text) ?? [];
   if (day !== undefined) return `${day} ${time === undefined ? '00:00:00' : `${time}${seconds}`}`;
@@ -138,7 +138,7 @@ function filterSchema(read: (text: string) => string | undefined, issue: string)
 }
 
 /** XML for its own features, or if the account lacks JSON, unless only JSON documents the search. */
-function interfaceFor(wanted: PreregQuery, reach: AvailableInterfaces): Interface {
+function selectInterface(wanted: PreregQuery, reach: AvailableInterfaces): Interface {
   const { json, xml } = tiesOf(wanted);
   return xml.length > 0 || (!reach.json && json.length === 0) ? 'xml' : 'json';
 }
@@ -155,7 +155,7 @@ function tieErrors(typed: PreregQuery, reach: AvailableInterfaces): FieldErrors 
   } else if (xml !== undefined && !reach.xml) {
     errors[xml.field] = XML_OUT_OF_REACH;
   }
-  const via = interfaceFor(typed, reach);
+  const via = selectInterface(typed, reach);
   for (const key of PREREG_FILTERS) {
     const value = typed.filters[key] ?? '';
     if (via === 'json' && WILDCARD.test(value)) errors[key] = NO_WILDCARDS;
@@ -180,7 +180,7 @@ interface Searcher {
 }
 
 /** Interfaces of the person's active account; undefined if not linked. */
-async function searcherOf(call: Interaction): Promise<Searcher | undefined> {
+async function loadSearcher(call: Interaction): Promise<Searcher | undefined> {
   const account = await call.account();
   const client = account === undefined ? undefined : await call.context.accounts.clientFor(account.id);
   if (account === undefined || client === undefined) return undefined;
@@ -223,9 +223,9 @@ function isCount(text: string): boolean {
 }
 
 async function search(call: Interaction, wanted: PreregQuery): Promise<Message> {
-  const searcher = await searcherOf(call);
+  const searcher = await loadSearcher(call);
   if (searcher === undefined) return NOT_LINKED;
-  const via = interfaceFor(wanted, searcher.reach);
+  const via = selectInterface(wanted, searcher.reach);
   try {
     return preregPage(wanted, await ask(call, searcher, wanted, via), via);
   } catch (error) {
@@ -238,7 +238,7 @@ async function search(call: Interaction, wanted: PreregQuery): Promise<Message> 
 async function runPrereg(call: CommandCall): Promise<void> {
   const [text, ...more] = call.words;
   if (text === undefined) return openFromLine(call, preregForm, {});
-  const searcher = await searcherOf(call);
+  const searcher = await loadSearcher(call);
   if (searcher === undefined) return call.respond(NOT_LINKED);
   const read = more.length > 0 ? undefined : queryOfText(text, searcher.reach);
   if (read !== undefined && 'query' in read) return call.respond(await search(call, read.query));
@@ -266,7 +266,7 @@ function readButton(value: string): PreregQuery | undefined {
 async function openRecord(call: ActionCall): Promise<void> {
   const clickedAt = performance.now();
   const name = call.value;
-  const searcher = await searcherOf(call);
+  const searcher = await loadSearcher(call);
   if (searcher === undefined) return call.respond(NOT_LINKED);
   const [label = ''] = name.split('.');
   const via: Interface = searcher.reach.json ? 'json' : 'xml';
@@ -294,12 +294,12 @@ const moment = (label: string) =>
   field(
     { label, kind: 'text', placeholder: '2027-03-01 00:00:00' },
     filterSchema(
-      momentOf,
+      parseMoment,
       'Enter the time as 2027-03-01 12:00:00, for JSON also with a UTC offset, or only the date.',
     ).optional(),
   );
 
-const ending = filterSchema(endingOf, 'Enter only the ending, such as rest.');
+const ending = filterSchema(parseEnding, 'Enter only the ending, such as rest.');
 
 /** Search fields, with one interface's options (service API, Preregistration search). */
 const searchFields = ({ json, xml }: AvailableInterfaces) =>
@@ -307,7 +307,7 @@ const searchFields = ({ json, xml }: AvailableInterfaces) =>
     sld: field(
       { label: 'Name', kind: 'text', placeholder: 'cafe', hint: 'Without its ending. Empty: all names.' },
       filterSchema(
-        labelOf,
+        parseLabel,
         'Enter the name without its ending: letters, digits and hyphens, such as cafe.',
       ).optional(),
     ),
@@ -435,7 +435,7 @@ const preregForm: FormFeature<'prereg'> = {
 
   async render(call, _origin, values) {
     const account = await call.account();
-    const reach = (await searcherOf(call))?.reach ?? BOTH;
+    const reach = (await loadSearcher(call))?.reach ?? BOTH;
     const [because] = tiesOf(typedQuery(values).typed).xml;
     return {
       form: { ...preregForm.form, fields: fieldsFor(reach) },
@@ -445,7 +445,7 @@ const preregForm: FormFeature<'prereg'> = {
   },
 
   async submit(call) {
-    const reach = (await searcherOf(call))?.reach ?? BOTH;
+    const reach = (await loadSearcher(call))?.reach ?? BOTH;
     const read = readQuery({ ...EVERYBODYS, ...call.values }, reach);
     return 'errors' in read ? read : { say: await search(call, read.query) };
   },

@@ -25,7 +25,7 @@ import {
   table,
   textMessage,
 } from '../kit/blocks.ts';
-import { factsOf, isMoment } from '../orders/answer.view.ts';
+import { isMoment, listFields } from '../orders/answer.view.ts';
 import { requestIssueText } from '../orders/request-issue.view.ts';
 
 /* Preregistration search results: a table, and full records. */
@@ -96,8 +96,8 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
 const NAMESERVER_MEMBER = /^(?:\d+\.?)?(?:name)?$/;
 const CONTACT_MEMBER = /^(?:id)?$/;
 
-function cellOf(record: Preregistration, column: string): string {
-  const value = spellingsOf(column)
+function toCell(record: Preregistration, column: string): string {
+  const value = listSpellings(column)
     .map((name) => record[name])
     .find(isGiven);
   switch (column) {
@@ -106,9 +106,9 @@ function cellOf(record: Preregistration, column: string): string {
     case 'nserver':
       return partsOf(record['nameServers'], NAMESERVER_MEMBER).join(', ');
     case 'confirmation':
-      return spanOf(record, 'confirmation');
+      return formatSpan(record, 'confirmation');
     case 'phase_period':
-      return spanOf(record, 'period');
+      return formatSpan(record, 'period');
     case 'ownerc':
     case 'adminc':
     case 'techc':
@@ -128,7 +128,7 @@ function cellOf(record: Preregistration, column: string): string {
 }
 
 /** `tmch_mark` and `tmchMark`: the interfaces differ in spelling. */
-function spellingsOf(name: string): readonly string[] {
+function listSpellings(name: string): readonly string[] {
   return [name, name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())];
 }
 
@@ -168,24 +168,24 @@ function stateCell(text: string): string {
 
 /** Values with matching names. Non-objects have no name. */
 function partsOf(data: unknown, wanted: RegExp): string[] {
-  return factsOf(data).flatMap(([name, value]) => (wanted.test(name) ? [value] : []));
+  return listFields(data).flatMap(([name, value]) => (wanted.test(name) ? [value] : []));
 }
 
 function configOf({ preregConfig }: Preregistration, name: string): string | undefined {
-  return factsOf(preregConfig).find(([key]) => spellingsOf(name).includes(key))?.[1];
+  return listFields(preregConfig).find(([key]) => listSpellings(name).includes(key))?.[1];
 }
 
 type Phase = 'confirmation' | 'period';
 
 /** Start and end of a phase in the service's format; undefined without either. */
-function phaseOf(record: Preregistration, phase: Phase) {
+function findPhase(record: Preregistration, phase: Phase) {
   const start = configOf(record, `${phase}_start`);
   const end = configOf(record, `${phase}_end`);
   return start === undefined && end === undefined ? undefined : { start, end };
 }
 
-function spanOf(record: Preregistration, phase: Phase): string {
-  const told = phaseOf(record, phase);
+function formatSpan(record: Preregistration, phase: Phase): string {
+  const told = findPhase(record, phase);
   return told === undefined ? '' : `${momentCell(told.start ?? '?')} – ${momentCell(told.end ?? '?')}`;
 }
 
@@ -196,44 +196,44 @@ export function preregPage(query: PreregQuery, found: Preregistrations, via: Int
   const buttons = actions('prereg', pageButtons(query, found));
   if (records.length === 0) {
     const none = `No ${query.offset === 0 ? '' : 'more '}${escapeText(what)}.`;
-    return message(none, [section(none), context(meaningOf(query, via)), ...buttons]);
+    return message(none, [section(none), context(describeFilter(query, via)), ...buttons]);
   }
   const from = query.offset + 1;
   const until = query.offset + records.length;
   const range = `${from}–${until}${summary === undefined ? '' : ` of ${summary}`}`;
   const title = `P${what.slice(1)}: ${range}`;
-  const { columns, left } = columnsOf(records, query.keys);
+  const { columns, left } = selectColumns(records, query.keys);
   return message(escapeText(title), [
     section(`*${escapeText(title)}*`),
     table({
       caption: title,
       columns: columns.map(fieldLabel),
-      rows: records.map((record) => columns.map((column) => cellOf(record, column))),
+      rows: records.map((record) => columns.map((column) => toCell(record, column))),
       pageSize: query.limit,
     }),
     left.length > 0 &&
       context(
         `There’s no room for ${escapeText(left.map(fieldLabel).join(', '))}: open a record to see them, or reduce the number of records.`,
       ),
-    context(meaningOf(query, via)),
+    context(describeFilter(query, via)),
     ...openMenu(records),
     ...buttons,
   ]);
 }
 
 /** Requested columns with content, as many as a table takes, name first. */
-function columnsOf(
+function selectColumns(
   records: readonly Preregistration[],
   keys: readonly string[],
 ): { readonly columns: readonly string[]; readonly left: readonly string[] } {
   const [name, ...others] = DEFAULT_COLUMNS;
   const asked = [...new Set([name, ...keys, ...others])].filter(
-    (column) => keys.includes(column) || records.some((record) => cellOf(record, column) !== ''),
+    (column) => keys.includes(column) || records.some((record) => toCell(record, column) !== ''),
   );
   let room = LIMITS.tableText - 200;
   const columns: string[] = [];
   for (const column of asked) {
-    const length = records.reduce((sum, record) => sum + cellOf(record, column).length + 1, 0);
+    const length = records.reduce((sum, record) => sum + toCell(record, column).length + 1, 0);
     if (columns.length > 0 && (length > room || columns.length >= MAX_COLUMNS)) continue;
     room -= length;
     columns.push(column);
@@ -265,7 +265,7 @@ function formatQuery({ filters: { sld, tld, subtld, ...others } }: PreregQuery):
   return `${name}${more.length === 0 ? '' : `, ${more.join(', ')}`}`;
 }
 
-function meaningOf({ filters }: PreregQuery, via: Interface): string {
+function describeFilter({ filters }: PreregQuery, via: Interface): string {
   const over = `Searched over the service’s ${via === 'json' ? 'JSON' : 'XML'} interface`;
   if (Object.keys(filters).length === 0) return `${over}, without a filter.`;
   return via === 'json'
@@ -338,17 +338,17 @@ function recordBlocks(record: Preregistration, now: Date) {
     phaseLine('Confirmation', record, 'confirmation', now),
     phaseLine('Phase period', record, 'period', now),
   ]);
-  const known = new Set(['name', 'nameServers', 'preregConfig', ...columns.flatMap(spellingsOf)]);
+  const known = new Set(['name', 'nameServers', 'preregConfig', ...columns.flatMap(listSpellings)]);
   const rest = Object.fromEntries(Object.entries(record).filter(([key]) => !known.has(key)));
   const pairs = [
-    ...columns.map((column) => [LABELS[column] ?? column, cellOf(record, column)] as const),
+    ...columns.map((column) => [LABELS[column] ?? column, toCell(record, column)] as const),
     ...OBJECTS.flatMap(({ label, names, documented }) =>
       names
-        .flatMap((name) => factsOf(record[name]))
+        .flatMap((name) => listFields(record[name]))
         .filter(([member]) => !documented.test(member))
         .map(([member, value]) => [member === '' ? label : `${label}: ${member}`, value] as const),
     ),
-    ...factsOf(rest),
+    ...listFields(rest),
   ].filter(([, value]) => value !== '');
   return present([
     phases.length > 0 && section(...phases),
@@ -358,7 +358,7 @@ function recordBlocks(record: Preregistration, now: Date) {
 
 /** `Confirmation: from … until …, which is in 3 days`. */
 function phaseLine(label: string, record: Preregistration, phase: Phase, now: Date): string | undefined {
-  const phases = phaseOf(record, phase);
+  const phases = findPhase(record, phase);
   if (phases === undefined) return undefined;
   const { start, end } = phases;
   const told = (at: string | undefined) => (at === undefined ? 'an unknown time' : quote(momentCell(at)));
@@ -385,7 +385,7 @@ function isGiven(value: unknown): boolean {
 function formatData(value: unknown): string {
   if (!isGiven(value)) return '';
   if (typeof value !== 'object') return String(value);
-  return factsOf(value)
+  return listFields(value)
     .map(([name, inner]) => (/^(?:user|context|id|\d+)?$/.test(name) ? inner : `${name}: ${inner}`))
     .join(', ');
 }

@@ -28,7 +28,7 @@ export function presetList(page: Page<Preset>, mayEdit: boolean): Message {
     section(page.total === 0 ? text : `*${text}*`),
     ...page.shown.flatMap((preset): AnyBlock[] => [
       section(`*${quote(preset.name)}*: ${contentText(preset)}`),
-      ...(mayEdit ? actions(`preset_${preset.id}`, buttonsOf(preset)) : []),
+      ...(mayEdit ? actions(`preset_${preset.id}`, presetButtons(preset)) : []),
     ]),
     ...pageControls('presets', page, PRESETS_SHOWN),
     ...(mayEdit ? actions('presets', [add]) : [context('Approvers and admins can change them.')]),
@@ -45,7 +45,7 @@ function contentText({ kind, fields }: Preset): string {
     .join(', ');
 }
 
-function buttonsOf({ id, name }: Preset) {
+function presetButtons({ id, name }: Preset) {
   return [
     button('preset_edit', 'Edit…', id, { label: `Edit ${name}` }),
     button('preset_delete', 'Delete', id, { style: 'danger', label: `Delete ${name}` }),

@@ -78,13 +78,13 @@ export function adminProposalView(proposal: AdminProposal): ProposalView {
       return { ...shown, textOnlyHint: buttonsHint('/domain settings') };
     },
     ended({ locale }) {
-      const [title, text] = endOf(proposal);
+      const [title, text] = formatEnd(proposal);
       return message(title, [section(text), ...lines(changeLines(proposal, locale))]);
     },
   };
 }
 
-function endOf({ proposer, state, endedBy = '' }: AdminProposal): readonly [string, string] {
+function formatEnd({ proposer, state, endedBy = '' }: AdminProposal): readonly [string, string] {
   if (state === 'confirmed')
     return [
       'Confirmed: it applies from now on',

@@ -4,7 +4,7 @@ import { defaultRequirement } from '../../approvals/requirements.ts';
 import { HOUR_MS } from '../../lib/duration.ts';
 import type { MessagePlace } from '../../outbox/notifications.ts';
 import type { SlackContext } from '../context.ts';
-import { directMessageTo, type NotificationPlanner } from '../outbound/notify.ts';
+import { directMessagePlace, type NotificationPlanner } from '../outbound/notify.ts';
 import { dropMentions } from '../outbound/plain-names.ts';
 import { buildProposalView } from './views.ts';
 
@@ -38,7 +38,7 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
     const [view, audience, progress, settings] = await Promise.all([
       buildProposalView(context, proposal, isOpen && confirmations.length === 0),
       loadAudience(context, proposal),
-      isOpen ? proposals.progressOf(proposal) : [],
+      isOpen ? proposals.loadProgress(proposal) : [],
       context.savedSettings(),
     ]);
     const { reminderChannel } = settings;
@@ -58,7 +58,7 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
       const places =
         reader === CHANNEL
           ? audience.channels.map((channel) => async () => channel)
-          : [directMessageTo(directory, reader)];
+          : [directMessagePlace(directory, reader)];
       const message = async () => {
         const locale = reader === CHANNEL ? 'en-US' : await directory.localeOf(userId);
         const asReader = { userId, locale, progress };
@@ -100,7 +100,7 @@ async function confirmersToNotify(
   proposal: Proposal,
 ): Promise<Audience> {
   const { proposer, origin } = proposal;
-  const [progress, settings] = await Promise.all([proposals.progressOf(proposal), savedSettings()]);
+  const [progress, settings] = await Promise.all([proposals.loadProgress(proposal), savedSettings()]);
   const named = progress.map(({ requirement }) => requirement);
   const asked = named.length === 0 ? [defaultRequirement(settings, [])] : named;
   const { people } = await notifiedPeople(directory, asked, new Map());

@@ -33,7 +33,7 @@ export async function proposeToAdmins(
 /** Confirms a proposal, and shows the result. The outbox notifies all others. */
 export async function confirmProposal(call: ActionCall, kinds: Kinds): Promise<void> {
   const { context, person, value } = call;
-  const problem = await problemOf(context, await context.proposals.find(kinds, value));
+  const problem = await findProblem(context, await context.proposals.find(kinds, value));
   if (problem !== undefined) return call.respond(NOT_CONFIRMED.impossible(problem));
   const given = { userId: person.id, shown: shownHash(call.blockId) };
   const outcome = await context.proposals.confirm(kinds, value, given);
@@ -41,7 +41,7 @@ export async function confirmProposal(call: ActionCall, kinds: Kinds): Promise<v
   if (!outcome.ok) return refuse(call, kinds, outcome.refusal);
   call.acknowledge();
   const { proposal, isComplete } = outcome;
-  context.log.info({ ...loggedOf(proposal, person.id), isComplete }, 'a proposal was confirmed');
+  context.log.info({ ...loggedProposal(proposal, person.id), isComplete }, 'a proposal was confirmed');
   await call.respond(await proposalMessage(context, proposal, person.id), { replace: true });
   if (!isComplete) return;
   if (proposal.kind !== 'facts' && proposal.kind !== 'lapse') return context.refreshWaitingCards();
@@ -55,11 +55,11 @@ export async function withdrawProposal(call: ActionCall, kinds: Kinds): Promise<
   context.notifyDue();
   if (!outcome.ok) return refuse(call, kinds, outcome.refusal);
   call.acknowledge();
-  context.log.info(loggedOf(outcome.proposal, person.id), 'a proposal was withdrawn');
+  context.log.info(loggedProposal(outcome.proposal, person.id), 'a proposal was withdrawn');
   await call.respond(await proposalMessage(context, outcome.proposal, person.id), { replace: true });
 }
 
-function loggedOf({ id, kind, proposer: askedBy, payload }: Proposal, by: string) {
+function loggedProposal({ id, kind, proposer: askedBy, payload }: Proposal, by: string) {
   return { by, askedBy, ...(kind === 'settings' || kind === 'prices' ? { change: payload } : {}), id, kind };
 }
 
@@ -76,7 +76,10 @@ async function refuse(call: ActionCall, [kind]: Kinds, refusal: ProposalRefusal)
 }
 
 /** Why a proposal can't take effect: nobody could approve under its settings. */
-async function problemOf(context: SlackContext, proposal: Proposal | undefined): Promise<string | undefined> {
+async function findProblem(
+  context: SlackContext,
+  proposal: Proposal | undefined,
+): Promise<string | undefined> {
   if (proposal?.kind !== 'settings' || !proposal.payload.some(({ name }) => APPROVER_SETTINGS.has(name)))
     return undefined;
   const next = withChanges(await context.savedSettings(), proposal.payload);

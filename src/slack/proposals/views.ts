@@ -50,7 +50,7 @@ export async function proposalMessage(
   const [view, locale, progress] = await Promise.all([
     buildProposalView(context, proposal),
     context.directory.localeOf(userId),
-    isOpen ? context.proposals.progressOf(proposal) : [],
+    isOpen ? context.proposals.loadProgress(proposal) : [],
   ]);
   const reader = { userId, locale, progress, isAllSeen };
   return isOpen ? view.question(reader) : view.ended(reader);

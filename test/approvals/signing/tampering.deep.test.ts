@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import {
   type ApprovalSignature,
   approvalSignature,
-  challengeOf,
+  buildChallenge,
   findDifference,
 } from '../../../src/approvals/signing/approval.ts';
 import { createVerifier, vouchAssertion } from '../../../src/approvals/signing/assertion.ts';
 import { buildKeyRing, type KeyLog } from '../../../src/approvals/signing/key-ring.ts';
-import { coseOfSpki, fingerprintOf, spkiOfCose } from '../../../src/approvals/signing/public-key.ts';
+import { computeFingerprint, coseOfSpki, spkiOfCose } from '../../../src/approvals/signing/public-key.ts';
 import type { Misbehaviour } from '../../support/authenticator.ts';
 import { HERE, newLog, newNonce, newSigner, rootsOf } from './sample.ts';
 
@@ -28,7 +28,7 @@ const log = newLog(
     [bob, carol],
   ],
 );
-const { challenge, bound } = challengeOf('U0CAROL', subject, newNonce());
+const { challenge, bound } = buildChallenge('U0CAROL', subject, newNonce());
 const signed: ApprovalSignature = { signature: carol.authenticator.assert(challenge), bound };
 
 /** Whether Carol's approval counts. The verifier is new, so that it remembers nothing. */
@@ -149,5 +149,5 @@ test('another person’s key doesn’t sign for Carol', async () => {
 test('public keys survive the conversion from COSE', () => {
   const { publicKey, fingerprint } = anna.authenticator;
   expect(spkiOfCose(coseOfSpki(publicKey))).toBe(publicKey);
-  expect(fingerprintOf(publicKey)).toBe(fingerprint);
+  expect(computeFingerprint(publicKey)).toBe(fingerprint);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { dsDigest, keyTagOf, matchDs } from '../../../src/registry/dns/ds.ts';
+import { computeKeyTag, dsDigest, matchDs } from '../../../src/registry/dns/ds.ts';
 
 /** The key of RFC 4034, 5.4 and RFC 4509, 2.3. */
 const EXAMPLE_KEY = {
@@ -26,10 +26,10 @@ const P384_DIGEST =
 
 describe('the digest of a key', () => {
   test('matches the examples of the RFCs', () => {
-    expect(keyTagOf(EXAMPLE_KEY)).toBe(60_485);
+    expect(computeKeyTag(EXAMPLE_KEY)).toBe(60_485);
     expect(dsDigest('dskey.example.com', EXAMPLE_KEY, 1)).toBe(SHA1);
     expect(dsDigest('DSKEY.Example.com.', EXAMPLE_KEY, 2)).toBe(SHA256);
-    expect(keyTagOf(P384_KEY)).toBe(10_771);
+    expect(computeKeyTag(P384_KEY)).toBe(10_771);
     expect(dsDigest('example.net', P384_KEY, 4)).toBe(P384_DIGEST);
   });
 
@@ -58,7 +58,7 @@ describe('a DS', () => {
   test('doesn’t match a key that isn’t the zone’s', () => {
     const other = { ...EXAMPLE_KEY, flags: 0 };
     const digest = dsDigest('dskey.example.com', other, 2) ?? '';
-    expect(matchDs('dskey.example.com', { ...ds, keyTag: keyTagOf(other), digest }, [other])).toBe(
+    expect(matchDs('dskey.example.com', { ...ds, keyTag: computeKeyTag(other), digest }, [other])).toBe(
       'mismatch',
     );
   });

@@ -33,7 +33,7 @@ function listed(name: string, daysLeft: number, more: Partial<WatchedDomain> = {
 }
 
 const renewal = { amount: { currency: 'EUR', minor: 1_800 }, validFrom: '2026-11-01', source: '', times: 1 };
-const costOf = () => [{ kind: 'renew' as const, until: '2027-06-30', renewal }];
+const calculateCost = () => [{ kind: 'renew' as const, until: '2027-06-30', renewal }];
 
 /** The text of a message on a phone, without anything to decipher. */
 function read(message: Message): string {
@@ -46,7 +46,7 @@ const expiring = (names: readonly ListedName[]) =>
   expiringPage(
     { names, deleted: 0, dated: names.length, undated: 0 },
     { days: 90, offset: 0, now: NOW },
-    costOf,
+    calculateCost,
     new Map(),
     { hasService: true, isElsewhere: () => false },
   );
@@ -167,7 +167,7 @@ function usualName(): NameScreen {
     changes: [],
     judgement: { findings: [], unseen: [] },
     renewWithinDays: 60,
-    waiting: costOf(),
+    waiting: calculateCost(),
     today: TODAY,
   };
 }
@@ -220,7 +220,7 @@ test('name: fits a phone if nothing is unusual', () => {
 });
 
 test('whether to let a name lapse: the question first, then what stops and what waiting costs', () => {
-  const waiting = waitingText(costOf(), TODAY);
+  const waiting = waitingText(calculateCost(), TODAY);
   const details = { owner: undefined, tags: [], channel: undefined, note: undefined };
   const decision = { kind: 'lapse_confirmed', reason: 'it is over', askedBy: 'U0ALICE' } as const;
   const names = [{ name: 'cafe.rest', before: details, after: details, decision }];

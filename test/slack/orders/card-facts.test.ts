@@ -28,7 +28,7 @@ const DECISION: PendingDecision = {
   standIns: new Map(),
 };
 
-function costOf(minor: number, unknown = 0): OrderCost {
+function calculateCost(minor: number, unknown = 0): OrderCost {
   const amount = { currency: 'EUR', minor };
   const source = 'Contract 7';
   const quote = { amount, validFrom: '2026-11-01', source, times: 2 };
@@ -47,7 +47,7 @@ const USUAL: Partial<Briefing> = {
   decision: DECISION,
   history: [],
   now: ASKED_AT,
-  cost: costOf(3_600),
+  cost: calculateCost(3_600),
 };
 
 function assessImpact(...items: readonly ImpactItem[]): Impact {
@@ -71,24 +71,24 @@ const renewed = { ...sampleOrder('SUCCEEDED'), closedAt: new Date(ASKED_AT.getTi
 /** A row of the table: its fact, an order and its briefing with the unusual fact, and the visible text. */
 type Case = readonly [fact: string, order: Order, extras: Partial<Briefing>, open: readonly string[]];
 const CASES: readonly Case[] = [
-  ['price', waiting, { cost: costOf(0, 1) }, ['Costs money, price unknown']],
+  ['price', waiting, { cost: calculateCost(0, 1) }, ['Costs money, price unknown']],
   [
     'price',
     sampleOrder('PENDING', {}, ['menu.example']),
-    { cost: costOf(0, 1) },
+    { cost: calculateCost(0, 1) },
     ['May cost money, price unknown'],
   ],
   ['price', ofTask('owner-change'), { cost: undefined }, ['cost not stated']],
   [
     'price',
     sampleOrder('PENDING', {}, ['a.rest', 'b.rest']),
-    { cost: costOf(3_600, 1) },
+    { cost: calculateCost(3_600, 1) },
     ['Price unknown for 1 name'],
   ],
   [
     'price',
     waiting,
-    { history: [orderEvent('requested', 'PENDING', { price: costOf(1_800) })] },
+    { history: [orderEvent('requested', 'PENDING', { price: calculateCost(1_800) })] },
     ['The price changed', 'from €18.00 to €36.00'],
   ],
   ['system', sampleOrder('PENDING', { account: { ...waiting.account, context: 1 } }), {}, ['DEMO · Renew']],
@@ -185,7 +185,7 @@ const CASES: readonly Case[] = [
   [
     'last order for the name',
     ofTask('delete'),
-    { last: { order: renewed, cost: costOf(3_600) } },
+    { last: { order: renewed, cost: calculateCost(3_600) } },
     ['Renewed a week ago, for about €36.00'],
   ],
   [
@@ -235,7 +235,7 @@ const CASES: readonly Case[] = [
   [
     'restorable',
     ofTask('delete'),
-    { restoreCost: costOf(8_000) },
+    { restoreCost: calculateCost(8_000) },
     ['Can be restored for 30 days, for about €80.00'],
   ],
   [
@@ -314,7 +314,7 @@ describe('the facts of a card', () => {
   });
 
   it('are in Details if they explain', () => {
-    const history = [orderEvent('requested', 'PENDING', { price: costOf(3_600) })];
+    const history = [orderEvent('requested', 'PENDING', { price: calculateCost(3_600) })];
     const briefing = newBriefing({ ...USUAL, statement: statedBy(waiting), history });
     const origin = { channelId: 'C1' };
     const view = orderDetailsView({ order: waiting, briefing, mayDecide: true, origin, page: 1 });

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { metadataOf } from '../../../src/slack/orders/order-posts.ts';
+import { buildMetadata } from '../../../src/slack/orders/order-posts.ts';
 import { newOrder } from '../../orders/sample.ts';
 
 const namesOf = (count: number) =>
-  metadataOf(newOrder(Array.from({ length: count }, (_, n) => `name-${n}.rest`))).event_payload.names;
+  buildMetadata(newOrder(Array.from({ length: count }, (_, n) => `name-${n}.rest`))).event_payload.names;
 
 test('metadata has all names of an order, as far as Slack accepts them', () => {
   expect(namesOf(3)).toBe('name-0.rest,name-1.rest,name-2.rest');

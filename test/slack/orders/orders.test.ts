@@ -10,7 +10,7 @@ import type { StatedObject, Statement } from '../../../src/orders/statement-shap
 import { findTask } from '../../../src/orders/tasks.ts';
 import { homeBlocks } from '../../../src/slack/home/home.view.ts';
 import { type Message, message } from '../../../src/slack/kit/blocks.ts';
-import { answersOf } from '../../../src/slack/orders/answer.view.ts';
+import { answerSections } from '../../../src/slack/orders/answer.view.ts';
 import { confirmMessage } from '../../../src/slack/orders/confirm.view.ts';
 import { type HistoryEvent, orderLine, ordersTable } from '../../../src/slack/orders/order.view.ts';
 import { orderDetailsView } from '../../../src/slack/orders/order-details.view.ts';
@@ -59,7 +59,7 @@ it('a response that is one value is shown without a label', () => {
       ...item,
       result: { summary: { code: 'done' } as const, data },
     }));
-    return answersOf({ ...order, items }, (name) => name);
+    return answerSections({ ...order, items }, (name) => name);
   };
   expect(said('[secret]')).toEqual(['• [secret]']);
   expect(said({ status: 'active' })).toEqual(['• Status: active']);

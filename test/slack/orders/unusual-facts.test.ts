@@ -38,7 +38,7 @@ const DECISION: PendingDecision = {
   standIns: new Map(),
 };
 
-function costOf(minor: number): OrderCost {
+function calculateCost(minor: number): OrderCost {
   const amount = { currency: 'EUR', minor };
   const quote = { amount, validFrom: '2026-11-01', source: 'Contract 7', times: 1 };
   return {
@@ -83,14 +83,14 @@ const standIns = new Map([['U0BOB', { userId: 'U0CAROL', until: ASKED_AT }]]);
 const finding = { code: 'price_unknown' as const, names: ['a.rest'], count: 1 };
 const last = {
   order: { ...sampleOrder('SUCCEEDED'), closedAt: new Date(ASKED_AT.getTime() - 7 * DAY_MS) },
-  cost: costOf(3_600),
+  cost: calculateCost(3_600),
 };
-const asked = [orderEvent('requested', 'PENDING', { price: costOf(1_800) })];
+const asked = [orderEvent('requested', 'PENDING', { price: calculateCost(1_800) })];
 
 /** A fact, an order that has it, and the expected text. */
 type Case = readonly [fact: UnusualFact, order: Order, known: Partial<Briefing>, said: RegExp];
 const CASES: readonly Case[] = [
-  ['price', renewal(), { cost: costOf(0) }, /price unknown|Price\W+unknown/i],
+  ['price', renewal(), { cost: calculateCost(0) }, /price unknown|Price\W+unknown/i],
   ['price_change', renewal(), { history: asked }, /from €18\.00 to €36\.00/],
   ['budget', renewal(), { budgets: EXCEEDED }, /It exceeds the budget of all names for November 2026 by €26/],
   ['account', renewal({ account: { ...renewal().account, isTeamAccount: true } }), {}, /the team’s account/],
@@ -136,14 +136,19 @@ const CASES: readonly Case[] = [
     /New: The website will stop working/,
   ],
   ['past', deletion(), { last }, /Renewed a week ago, for about €36\.00/],
-  ['restore', deletion(), { restoreCost: costOf(8_000) }, /Can be restored for 30 days, for about €80\.00/],
+  [
+    'restore',
+    deletion(),
+    { restoreCost: calculateCost(8_000) },
+    /Can be restored for 30 days, for about €80\.00/,
+  ],
 ];
 
 const briefingOf = (order: Order, known: Partial<Briefing>) =>
   newBriefing({
     statement: statedBy(order),
     decision: DECISION,
-    cost: costOf(3_600),
+    cost: calculateCost(3_600),
     now: ASKED_AT,
     ...known,
   });
@@ -261,7 +266,7 @@ test('copies in the approval channel and in direct messages equal the card', asy
             recordShownExcess: async () => undefined,
           },
           ...{ directory, settings, ...NO_POLICY, servicePlaces: PLACES, now: () => ASKED_AT },
-          priceOf: async () => costOf(0),
+          priceOf: async () => calculateCost(0),
           compareBudgets: async () => EXCEEDED,
         }),
         names: {

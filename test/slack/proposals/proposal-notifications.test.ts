@@ -96,7 +96,7 @@ function look() {
       adminsToNotify: async () => ['U0ADA', 'U0BOB', 'U0CAROL'],
       proposals: {
         read: (id) => store.read(id, now()),
-        progressOf: async ({ kind }) =>
+        loadProgress: async ({ kind }) =>
           kind !== 'facts'
             ? []
             : [
