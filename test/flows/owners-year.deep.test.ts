@@ -146,7 +146,7 @@ async function answer(person: Actor, message: Message, name: string, day: number
   }
 }
 
-/** Gives a leaver's names to somebody, from the alert. */
+/** Gives a leaver's names to another person, from the alert. */
 async function assignNames(leaver: string): Promise<void> {
   const alert = t.workspace
     .messages('C0DOMAINS')

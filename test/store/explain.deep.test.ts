@@ -324,7 +324,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'what a form is prefilled from': () => orders().latest('create', 'U0PERSON8', 4),
   'the audit log of a day': () => all(createEventLog(database, '').read(ago(24), NOW)),
   'what an order costs': () => createPriceStore(database, 'T0STEWARD').listOf(['zone7', 'zone8']),
-  'what is left of the budgets': () => createBudgetStore(database, 'T0STEWARD').statuses('2027-06-15'),
+  'the remaining budgets': () => createBudgetStore(database, 'T0STEWARD').statuses('2027-06-15'),
   'the accounts of a person': () => createAccountStore(database).list('T0STEWARD', 'U0PERSON7'),
   'a success that is followed': follow,
   'a name that is put on the list': () =>
