@@ -5,7 +5,7 @@ import type { IncidentWarning } from '../../src/names/ports.ts';
 import { newOrder } from '../orders/sample.ts';
 import { namesContextWith } from '../support/names-context.ts';
 
-/* Who has seen the open incidents of an order's names, and since when. */
+/* Which approvers know the open incidents of an order's names. */
 
 const at = (hour: number) => new Date(Date.UTC(2026, 10, 22, hour));
 const change: IncidentChange = {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type FormerNameServers, undoOrder } from '../../src/orders/undo.ts';
 import { acceptedOf, HOUR_MS, type Rig, startRig } from './rig.ts';
 
-/* Undoing a change of nameservers: what is requested, by whom, and until when. */
+/* Undoing a change of nameservers: the request, permissions and the deadline. */
 
 let rig: Rig;
 beforeAll(async () => {
