@@ -68,7 +68,7 @@ test('the guided path leads from the first command to the expiry digest', async 
   await stepIs('See what expires');
   await clickNext('+7 days');
   await clickNext('domain-expiry');
-  await window.message(/names? to decide about/).waitFor();
+  await window.message(/names? needs? a decision/).waitFor();
   await page.getByText('That’s the whole path.').waitFor();
   await window.checkAccess('the digest');
   expect(await page.locator('.next').count(), 'nothing is left to click').toBe(0);
@@ -211,7 +211,7 @@ test('several names are renewed at once from the digest', async () => {
   await window.link('alice, context 4');
   await page.getByRole('button', { name: '+7 days' }).click();
   await window.goTo('domain-expiry');
-  const digest = window.message(/names? to decide about/);
+  const digest = window.message(/names? needs? a decision/);
   await digest.getByRole('button', { name: 'Renew several…' }).click();
   const names = dialog.getByRole('group', { name: 'Names' });
   await names.getByLabel(/^bakery\.rest/).check();

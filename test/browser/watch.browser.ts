@@ -43,7 +43,7 @@ test('the path leads from two tokens to the first digest', async () => {
 
   await stepIs('See what expires');
   await clickNext('+7 days');
-  const digest = window.message(/to decide about|bar\.rest/).last();
+  const digest = window.message(/needs? a decision|bar\.rest/).last();
   await digest.waitFor();
   await page.getByText('That’s all it needs.').waitFor();
   await window.checkAccess('the digest');

@@ -189,7 +189,7 @@ function titleSuffix(reminder: Reminder, renewals: RenewalDays, waiting: readonl
     : priceText(reminder, waiting);
 }
 
-/** `12 names to decide about, first bakery.rest: tomorrow`, `cafe.rest expires in 7 days`. Plain text. */
+/** `12 names need a decision · first: bakery.rest, tomorrow`, `cafe.rest expires in 7 days`. Plain text. */
 function digestTitle({ all, total, renewals, more, disputed }: DigestHead, waitingOf: WaitingOf): string {
   const atLeast = more ? 'More than ' : '';
   const [urgent] = compareUrgency(all, renewals, waitingOf);
@@ -200,8 +200,9 @@ function digestTitle({ all, total, renewals, more, disputed }: DigestHead, waiti
   const what =
     undecided === 0
       ? `${count(total, 'name')} renewed by mandates`
-      : `${count(undecided, 'name')} to decide about`;
-  return `${atLeast}${what}, first ${name}: ${whenText(urgent)}`;
+      : `${count(undecided, 'name')} ${undecided === 1 ? 'needs' : 'need'} a decision`;
+  const when = urgent.phase === 'registered' ? formatDays(urgent.daysLeft) : whenText(urgent);
+  return `${atLeast}${what} · first: ${name}, ${when}`;
 }
 
 function headline(reminder: Reminder): string {

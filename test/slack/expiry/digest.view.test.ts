@@ -128,7 +128,7 @@ describe('a digest of twelve names', () => {
   test('has each name once, with its menu, and all of them one click away', () => {
     const message = digestHead(twelve(14), costs);
     const [title, ...rest] = message.blocks;
-    expect(title).toMatchObject({ text: { text: expect.stringMatching(/^12 names .* first restaurant0/) } });
+    expect(title).toMatchObject({ text: { text: expect.stringMatching(/^12 names .* first: restaurant0/) } });
     expect(JSON.stringify(rest).match(/\*restaurant7\.rest\*/g)).toHaveLength(1);
     expect(buttonsOf(message).slice(-2)).toEqual(['reminder_renew_many', 'reminder_all']);
     expect(unreadable(message.text, blocksOf(message.blocks))).toEqual([]);
@@ -223,7 +223,7 @@ describe('the life of a name in the digest', () => {
         named('gone.rest', 100, { deletedAt: inDays(-31) }),
       ]),
     );
-    expect(message.text, 'the title names the first entry of the list').toContain('first soon.rest');
+    expect(message.text, 'the title names the first entry of the list').toContain('first: soon.rest');
     const names = [...shown(message).matchAll(/^\*(\w+)\.rest\*/gm)].map(([, name]) => name);
     expect(names).toEqual(['soon', 'deleted', 'grace', 'gone']);
   });
@@ -325,6 +325,15 @@ describe('within Slack’s limits', () => {
   });
 });
 
+test.each([
+  [0, 'today'],
+  [1, 'tomorrow'],
+  [-2, 'expired 2 days ago'],
+])('the title says when the first of several names expires: in %i days', (days, when) => {
+  const { text } = digestHead(head([named('first.rest', days), named('later.rest', days + 1)]));
+  expect(text).toBe(`2 names need a decision · first: first.rest, ${when}`);
+});
+
 test('names that renew without a click are the last line', () => {
   const last = shown(digestHead(head([named('cafe.rest', 10)], { uncovered: ['cafe.rest'] })))
     .trim()
@@ -339,7 +348,7 @@ describe('a name that a mandate renews', () => {
 
   test('needs no decision, and has the day of its renewal', () => {
     const both = digestHead(head([named('mandated.rest', 7), named('cafe.rest', 10)], { renewals }));
-    expect(both.text).toBe('1 name to decide about, first cafe.rest: 10 days');
+    expect(both.text).toBe('1 name needs a decision · first: cafe.rest, in 10 days');
     expect(shown(both)).toMatch(
       /\*cafe\.rest\* · 10 days · renew by [\s\S]*\*mandated\.rest\* · 7 days · a mandate renews it on 17 Jun/,
     );
@@ -349,7 +358,7 @@ describe('a name that a mandate renews', () => {
     expect(alone.text).toBe('mandated.rest expires in 7 days, a mandate renews it on 17 Jun');
     const all = new Map([...renewals, ['cafe.rest', '2027-06-20'] as const]);
     const none = digestHead(head([named('mandated.rest', 7), named('cafe.rest', 10)], { renewals: all }));
-    expect(none.text).toBe('2 names renewed by mandates, first mandated.rest: 7 days');
+    expect(none.text).toBe('2 names renewed by mandates · first: mandated.rest, in 7 days');
   });
 
   test.each([
@@ -357,7 +366,7 @@ describe('a name that a mandate renews', () => {
     ['once it has expired', -1],
   ])('needs a decision %s', (_, days) => {
     const message = digestHead(head([named('mandated.rest', days), named('cafe.rest', 10)], { renewals }));
-    expect(message.text).toMatch(/^2 names to decide about, first /);
+    expect(message.text).toMatch(/^2 names need a decision · first: /);
     if (days > 0) expect(shown(message)).toMatch(/a mandate renews it on 17 Jun[\s\S]*please decide/);
     else expect(shown(message)).not.toContain('a mandate renews');
   });
