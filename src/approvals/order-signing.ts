@@ -49,8 +49,7 @@ export interface OrderSigningDeps {
 
 /** An approval is bound to these besides the statement. For a paused order: the state after it is resumed. */
 function approvalBinding(order: Order): BoundTo {
-  const { id, requesterId, earlierRequesters, account, retryOf, demand, bulk, items } = order;
-  const { approvalRound = 0 } = order;
+  const { id, requesterId, earlierRequesters, account, retryOf, demand, bulk, items, approvalRound } = order;
   const waves = bulk !== undefined && isPaused(order) ? resumedBulk(items, bulk) : bulk;
   return {
     order: id,

@@ -264,13 +264,9 @@ export function requestedRequirements({ demand }: Order, settings: TeamSettings)
   const requirements = demand.requirements.map((requirement) =>
     requirement.rule.kind === 'rule' || requirement.rule.kind === 'environment'
       ? requirement
-      : { ...dropSilent(requirement), ...requested },
+      : { ...requirement, ...requested },
   );
   return { ...demand, requirements: mergeRequirements(requirements) };
-}
-
-function dropSilent({ silent: _, ...requirement }: Requirement): Requirement {
-  return requirement;
 }
 
 export interface CurrentRequirements {

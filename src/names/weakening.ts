@@ -153,10 +153,9 @@ function mandateRequirement({ order }: ActiveMandate, protection: Protection, na
   const [first, ...others] = order.demand.requirements.filter(({ rule }) => rule.kind === 'rule');
   if (first === undefined) return anyApproverRequirement(protection, [name]);
   const all = [first, ...others];
-  const { silent: _, ...rest } = first;
   const signed = all.every((each) => each.signed);
   return {
-    ...rest,
+    ...first,
     names: [name],
     ...requirementPeople(notifiedIds(all), silentIds(all)),
     needed: 1,

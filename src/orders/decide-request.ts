@@ -174,6 +174,7 @@ function unstatedOrder(
     earlierRequesters:
       retries === undefined ? [] : [...new Set([...retries.earlierRequesters, retries.requesterId])],
     sendAfter: scheduledTime(context),
+    approvalRound: 0,
     mandated: request.mandated,
     deliveryId: request.deliveryId,
     createdAt: now,

@@ -166,7 +166,7 @@ export function differenceFromLog(
 }
 
 /** Approvals in a row that hides a reopening are invalid. */
-function isFromEarlierRound({ approvalRound = 0 }: Order, history: readonly OrderLogEntry[]): boolean {
+function isFromEarlierRound({ approvalRound }: Order, history: readonly OrderLogEntry[]): boolean {
   return history.filter(({ kind }) => kind === 'reopened').length > approvalRound;
 }
 

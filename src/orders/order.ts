@@ -252,7 +252,7 @@ export interface Order {
   /** Not sent before: the time its requester chose, or at the earliest a day after its mandate's announcement. */
   readonly sendAfter?: Date | undefined;
   /** How often it was reopened. Approvals are for one round. */
-  readonly approvalRound?: number | undefined;
+  readonly approvalRound: number;
   /** The mandate that made it; undefined for a person's order. */
   readonly mandated?: Mandated | undefined;
   readonly mandateEnd?: MandateEnd | undefined;
@@ -585,13 +585,22 @@ export function waitsForScheduledTime(order: Order): boolean {
   );
 }
 
+/** Pending again since its chosen time: sent right after its approval. */
+export function isReopened({ state, approvalRound }: Pick<Order, 'state' | 'approvalRound'>): boolean {
+  return state === 'PENDING' && approvalRound > 0;
+}
+
+/** The chosen time of an order that isn't sent before. */
+export function upcomingTime(order: Order): Date | undefined {
+  const { state } = order;
+  const isOpen = state === 'DRAFT' || (state === 'PENDING' && !isReopened(order));
+  return isOpen || waitsForScheduledTime(order) ? chosenTime(order) : undefined;
+}
+
 /** Scheduled orders first, in order of time. */
 export function scheduledFirst(orders: readonly Order[]): readonly Order[] {
-  const timeOf = (order: Order) =>
-    order.state === 'PENDING' || waitsForScheduledTime(order) ? chosenTime(order)?.getTime() : undefined;
-  return orders.toSorted(
-    (a, b) => (timeOf(a) ?? Number.MAX_SAFE_INTEGER) - (timeOf(b) ?? Number.MAX_SAFE_INTEGER),
-  );
+  const timeOf = (order: Order) => upcomingTime(order)?.getTime() ?? Number.MAX_SAFE_INTEGER;
+  return orders.toSorted((a, b) => timeOf(a) - timeOf(b));
 }
 
 /** Items waiting to be sent or resent. */

@@ -282,7 +282,7 @@ function reopened(order: Order, event: EventOf<'reopened'>, now: Date): Transiti
     approvals: [],
     emergencyApprovedBy: undefined,
     signedOffBy: undefined,
-    approvalRound: (order.approvalRound ?? 0) + 1,
+    approvalRound: order.approvalRound + 1,
   });
 }
 

@@ -370,9 +370,8 @@ export function mergeRequirements(requirements: readonly Requirement[]): readonl
     const kept = known === undefined || known.needed < requirement.needed ? requirement : known;
     const asking = known === undefined ? [requirement] : [known, requirement];
     const signed = asking.some((each) => each.signed);
-    const { silent: _, ...rest } = kept;
     strongest.set(people, {
-      ...rest,
+      ...kept,
       ...requirementPeople(kept.approvers, silentIds(asking)),
       names,
       signed,

@@ -73,20 +73,20 @@ export interface PolicyInForce extends Policy {
 export interface RequirementPeople {
   readonly approvers: readonly string[];
   /** Approvers who are never mentioned, messaged or reminded. */
-  readonly silent?: readonly string[];
+  readonly silent: readonly string[];
 }
 
 export function requirementPeople(
   approvers: readonly string[],
   silent: readonly string[],
 ): RequirementPeople {
-  return silent.length === 0 ? { approvers } : { approvers: [...new Set([...approvers, ...silent])], silent };
+  return { approvers: [...new Set([...approvers, ...silent])], silent };
 }
 
 /** The people and groups whom at least one requirement notifies. */
 export function notifiedIds(requirements: readonly RequirementPeople[]): readonly string[] {
   const called = requirements.flatMap(({ approvers, silent }) =>
-    approvers.filter((id) => silent?.includes(id) !== true),
+    approvers.filter((id) => !silent.includes(id)),
   );
   return [...new Set(called)];
 }
@@ -94,7 +94,7 @@ export function notifiedIds(requirements: readonly RequirementPeople[]): readonl
 /** The people and groups who may approve without being notified. */
 export function silentIds(requirements: readonly RequirementPeople[]): readonly string[] {
   const called = notifiedIds(requirements);
-  return [...new Set(requirements.flatMap(({ silent = [] }) => silent))].filter((id) => !called.includes(id));
+  return [...new Set(requirements.flatMap(({ silent }) => silent))].filter((id) => !called.includes(id));
 }
 
 /**

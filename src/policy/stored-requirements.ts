@@ -29,7 +29,7 @@ export const storedRequirement = z.object({
   /** Ids of people and groups. */
   approvers: texts,
   /** Approvers who are never notified. */
-  silent: texts.exactOptional(),
+  silent: texts,
   /** Approvals must be passkey signatures. */
   signed: z.boolean(),
 });

@@ -116,7 +116,7 @@ function swapOrder({ before, after, leaseMs, at }: Change): Statement {
     leaseUntil: workerId === undefined ? null : lease,
     emergencyApprovedBy: after.emergencyApprovedBy ?? null,
     signedOffBy: after.signedOffBy ?? null,
-    approvalRound: after.approvalRound ?? 0,
+    approvalRound: after.approvalRound,
     mandateEnd: after.mandateEnd && JSON.stringify(after.mandateEnd),
     bulk: after.bulk === before.bulk ? undefined : jsonOf(after.bulk),
     ...(isDecidedAgain && {
@@ -195,7 +195,7 @@ function insertOrderRow(
     draftEvents,
     mandateId: order.mandated?.id,
     sendAfter: order.sendAfter,
-    approvalRound: order.approvalRound ?? 0,
+    approvalRound: order.approvalRound,
     mandateEnd: jsonOf(order.mandateEnd),
   };
   return Prisma.sql`

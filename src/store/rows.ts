@@ -120,7 +120,7 @@ export const orderRow = row(
 
 export function orderOf(row: z.output<typeof orderRow.schema>): Order {
   const { accountId, accountLogin, accountMethod, usesTeamAccount, context, ...flat } = row;
-  const { workerId, mandateId, approvalRound, ...order } = flat;
+  const { workerId, mandateId, ...order } = flat;
   return {
     ...order,
     account: {
@@ -130,7 +130,6 @@ export function orderOf(row: z.output<typeof orderRow.schema>): Order {
     input: row.bulk === undefined ? row.input : bulkInput(row.items),
     claim: workerId === undefined ? undefined : { workerId },
     mandated: mandateId === undefined ? undefined : { id: mandateId },
-    approvalRound: approvalRound === 0 ? undefined : approvalRound,
   };
 }
 

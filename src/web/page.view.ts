@@ -1,6 +1,6 @@
 import { type AddedKey, MAX_KEYS } from '../approvals/signing/key-ring.ts';
 import type { FactsChange } from '../names/portfolio.ts';
-import type { Order } from '../orders/order.ts';
+import { isReopened, type Order, upcomingTime } from '../orders/order.ts';
 import type { Statement, StatementItem } from '../orders/statement-shape.ts';
 import type { Finished, Problem, Shown, ToSign } from './ceremony.ts';
 import { type Html, html, jsonScript } from './html.ts';
@@ -141,6 +141,12 @@ function moment(at: Date): Html {
   return html`<time datetime="${at.toISOString()}">${at.toISOString().slice(0, 16).replace('T', ' ')} UTC</time>`;
 }
 
+function timeFact(order: Order, at: Date): Html {
+  const label = isReopened(order) || upcomingTime(order) !== undefined ? 'Will be sent' : 'Scheduled for';
+  const time = isReopened(order) ? html`right after approval (was scheduled for ${moment(at)})` : moment(at);
+  return html`<dt>${label}</dt><dd>${time}</dd>\n`;
+}
+
 function orderParts(
   order: Order,
   statement: Statement,
@@ -158,7 +164,7 @@ function orderParts(
     body: html`${approverNote('unusual', 'Unusual', known?.unusual)}
 <dl>
 <dt>Requested by</dt><dd>${nameOf(facts, order.requesterId)}, ${moment(order.createdAt)}</dd>
-${order.reason === undefined ? undefined : html`<dt>Reason</dt><dd>“${order.reason}”</dd>\n`}${notBefore === undefined ? undefined : html`<dt>Will be sent</dt><dd>${moment(new Date(notBefore))}</dd>\n`}<dt>Account</dt><dd>${known?.account}</dd>
+${order.reason === undefined ? undefined : html`<dt>Reason</dt><dd>“${order.reason}”</dd>\n`}${notBefore === undefined ? undefined : timeFact(order, new Date(notBefore))}<dt>Account</dt><dd>${known?.account}</dd>
 ${known?.facts.map(({ label, lines }) => html`<dt>${label}</dt><dd>${linesOf(lines)}</dd>\n`)}<dt>Sent to</dt><dd><code>${statement.service}</code></dd>
 <dt>Order</dt><dd><code>${order.id}</code></dd>
 <dt>You sign as</dt><dd>${nameOf(facts, userId)}</dd>

@@ -22,6 +22,7 @@ function demand(
       names: ['cafe.rest'],
       needed,
       approvers,
+      silent: [],
       signed: false,
     })),
     refusedBy: [],

@@ -90,7 +90,7 @@ export function ruled(...approvers: readonly string[]): Order['demand'] {
   return {
     ...demand,
     breakGlass: true,
-    requirements: [{ rule, names: ['cafe.rest'], needed: 1, approvers, signed: false }],
+    requirements: [{ rule, names: ['cafe.rest'], needed: 1, approvers, silent: [], signed: false }],
   };
 }
 

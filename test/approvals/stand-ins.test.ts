@@ -58,6 +58,7 @@ function demandOf({ requirements }: Pick<World, 'requirements'>): Requirements {
       ...each,
       rule: { kind: 'rule', version: 1, index, name: `rule ${index}` },
       names: ['cafe.rest'],
+      silent: [],
       signed: false,
     })),
     refusedBy: [],

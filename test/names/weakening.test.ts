@@ -241,7 +241,7 @@ describe('a lapse', () => {
 });
 
 describe('while no charter is valid', () => {
-  const environment = { approvers: ['U0ENV'], needed: 2, tasks: ['renew'] };
+  const environment = { approvers: ['U0ENV'], silent: [], needed: 2, tasks: ['renew'] };
   const lapsed = (rules: readonly PolicyRule[]) => {
     const given = protection(rules);
     const problem = 'rows_differ' as const;

@@ -172,7 +172,7 @@ describe('what decides', () => {
       tags: ['brand', 'row'],
       lapsed: {
         problem: 'rows_differ',
-        environment: { approvers: ['U0ENV'], needed: 2, tasks: ['delete'] },
+        environment: { approvers: ['U0ENV'], silent: [], needed: 2, tasks: ['delete'] },
       },
     });
   });

@@ -170,7 +170,7 @@ test(
           const order = { ...sampleOrder('PENDING', { task, input: checked.input }, [name]) };
           const statement = buildStatement(order, PLACES);
           const sent = hostsSent(task, statement.items[0]?.request);
-          const card = [orderTitle(order), ...commonFacts(statement).flat()]
+          const card = [orderTitle(order), ...commonFacts(statement, order).flat()]
             .join('\n')
             .replaceAll('\u2060', '');
           for (const each of sent) {

@@ -36,7 +36,9 @@ export function newBulk(waveSize: number): Bulk {
 export function newDemand(names: readonly string[], needed = 1): Requirements {
   return {
     outcome: 'approve',
-    requirements: [{ rule: { kind: 'approval_tasks' }, names, needed, approvers: ['U0BOB'], signed: false }],
+    requirements: [
+      { rule: { kind: 'approval_tasks' }, names, needed, approvers: ['U0BOB'], silent: [], signed: false },
+    ],
     refusedBy: [],
     ttlMs: 72 * HOUR_MS,
     remindAfterMs: 4 * HOUR_MS,
@@ -88,6 +90,7 @@ export function newOrder(names: readonly string[], overrides: Partial<Order> = {
     claim: undefined,
     retryOf: undefined,
     earlierRequesters: [],
+    approvalRound: 0,
     escalateAt: undefined,
     isPrivate: false,
     shownExcess: [],

@@ -69,6 +69,7 @@ describe('without rules', () => {
           names: ['cafe.rest'],
           needed: 1,
           approvers: ['U0BOSS'],
+          silent: [],
           signed: false,
         },
       ],

@@ -305,7 +305,7 @@ function waitingPart({ toDecide, briefings }: HomeData, length: number): KnownBl
 function waitingEntry(order: Order, briefing: Briefing | undefined): KnownBlock[] {
   const entry = section(decisionText(order, briefing));
   const statement = order.bulk === undefined ? briefing?.statement : undefined;
-  const sent = statement === undefined || showWhole([entry], statement) ? '' : briefText(statement);
+  const sent = statement === undefined || showWhole([entry], statement) ? '' : briefText(statement, order);
   const details = sent === '' ? [] : [section(sent)];
   const isWhole = showWhole([entry, ...details], statement);
   return [

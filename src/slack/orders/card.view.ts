@@ -8,11 +8,11 @@ import { compareImpacts } from '../../names/impact.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
 import {
   accountOwner,
-  chosenTime,
   isFinal,
   type Order,
   type OrderItem,
   pendingItems,
+  upcomingTime,
   waitsForScheduledTime,
 } from '../../orders/order.ts';
 import { findTask } from '../../orders/tasks.ts';
@@ -314,7 +314,7 @@ function contentLines(order: Order, briefing: Briefing): string[] {
   const term = briefing.term && termLine(briefing.term);
   const names = order.items.map(({ name }) => escapeText(itemName(order, name)));
   const title = orderTitle(order);
-  const atRequest = commonFacts(briefing.statement)
+  const atRequest = commonFacts(briefing.statement, order)
     .filter(([label, value]) => label !== 'Period' || !title.endsWith(` for ${value}`))
     .map(([label, value]) => `${label}: ${value.replaceAll('\n', ', ')}`)
     .join(' · ');
@@ -502,7 +502,7 @@ export function impactBlocks({ impact }: Briefing): SectionBlock[] {
 function formatSending(order: Order, { decision, statement }: Briefing): string {
   const approval = (approvalsNeeded(order, decision) ?? 2) > 1 ? 'The last approval' : 'Approving';
   const what = order.items.length === 1 ? 'the request' : `${order.items.length} requests, one per name,`;
-  const time = order.approvalRound === undefined ? chosenTime(order) : undefined;
+  const time = upcomingTime(order);
   const waves = order.bulk && `in waves of ${order.bulk.waveSize}`;
   const start = time === undefined ? !waves && 'at once' : moment(time);
   const when = present([start, waves]).join(', ');

@@ -29,7 +29,9 @@ export function confirmMessage(order: Order, briefing: DraftBriefing, impact?: I
   const yes = words.confirm ?? `Yes, ${words.verb.toLowerCase()}`;
   const said = [
     `*${escapeText(title)}*`,
-    ...commonFacts(briefing.statement).map(([label, value]) => `${label}: ${value.replaceAll('\n', ', ')}`),
+    ...commonFacts(briefing.statement, order).map(
+      ([label, value]) => `${label}: ${value.replaceAll('\n', ', ')}`,
+    ),
     ...(impact === undefined ? [] : impactWarnings(impact)),
     accountLine(order),
     lastChangeLine(briefing),

@@ -308,7 +308,7 @@ async function aboutOrder(
 function sentByOrder({ context }: Interaction, order: Order): readonly KnownBlock[] {
   const statement = order.bulk === undefined ? context.buildStatement(order) : undefined;
   // For a deletion, the name is everything.
-  const sent = statement === undefined ? '' : briefText(statement);
+  const sent = statement === undefined ? '' : briefText(statement, order);
   return wholeLines([sent !== '' && sent]);
 }
 

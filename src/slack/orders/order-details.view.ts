@@ -107,7 +107,8 @@ export function orderDetailsView({
   note,
 }: DetailsInput): ModalView {
   const { preview } = briefing;
-  const pages = statementPages(briefing.statement, preview === undefined ? [] : [coveredNamesText(preview)]);
+  const also = preview === undefined ? [] : [coveredNamesText(preview)];
+  const pages = statementPages(briefing.statement, order, also);
   const shown = Math.min(Math.max(page, 1), pages.length);
   const turn = (actionId: string, text: string) => button(actionId, text, order.id);
   return {

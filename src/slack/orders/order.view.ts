@@ -5,7 +5,6 @@ import { DAY_MS } from '../../lib/duration.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
 import {
   accountOwner,
-  chosenTime,
   hasRowSecrets,
   type ItemResult,
   isRetryExpired,
@@ -15,6 +14,7 @@ import {
   pendingItems,
   periodOf,
   retryableItems,
+  upcomingTime,
   waitsForScheduledTime,
 } from '../../orders/order.ts';
 import type { OrderLogEntry } from '../../orders/order-events.ts';
@@ -438,18 +438,18 @@ export function orderLine(order: Order): string {
 export function ownOrderLine(order: Order): string {
   const { state, expiresAt } = order;
   const until = state === 'PENDING' && expiresAt !== undefined ? ` · open until ${moment(expiresAt)}` : '';
-  const time = state === 'PENDING' || waitsForScheduledTime(order) ? chosenTime(order) : undefined;
+  const time = upcomingTime(order);
   const sent = time === undefined ? '' : ` · sends ${moment(time)}`;
   return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${listState(order)}${sent}${until}`;
 }
 
 const timeCell = (order: Order) => {
-  const time = chosenTime(order);
+  const time = upcomingTime(order);
   return time === undefined ? '' : { moment: time };
 };
 
 export function ordersTable(caption: string, orders: readonly Order[]): DataTableBlock {
-  const isTimed = orders.some((order) => chosenTime(order) !== undefined);
+  const isTimed = orders.some((order) => upcomingTime(order) !== undefined);
   return table({
     caption,
     columns: ['Order', 'What', 'State', 'Requested by', 'When', ...(isTimed ? ['Sends'] : [])],

@@ -33,7 +33,7 @@ function proposed(kind: ProposalKind): Proposal {
 function progress(needed: number, ...counted: readonly string[]): RequirementProgress {
   const requirement = {
     rule: { kind: 'approval_tasks' },
-    ...{ names: ['cafe.rest'], approvers: ['U0BOB', 'U0CAROL'], needed, signed: false },
+    ...{ names: ['cafe.rest'], approvers: ['U0BOB', 'U0CAROL'], silent: [], needed, signed: false },
   } as const;
   return { requirement, counted: counted.map((userId) => ({ userId })) };
 }

@@ -187,6 +187,7 @@ const APPROVED_BY: Requirements = {
       names: ['cafe.rest'],
       needed: 2,
       approvers: ['S0LEGAL', 'U0CFO'],
+      silent: [],
       signed: false,
     },
   ],

@@ -133,6 +133,7 @@ const CASES: readonly Case[] = [
               names: NAMES,
               needed: 2,
               approvers: ['U0CFO'],
+              silent: [],
               signed: false,
             },
           ],

@@ -103,6 +103,7 @@ export function sampleOrder(
     claim: undefined,
     retryOf: undefined,
     earlierRequesters: [],
+    approvalRound: 0,
     escalateAt: undefined,
     isPrivate: false,
     shownExcess: [],

@@ -172,7 +172,7 @@ function missing(values: readonly string[], blocks: readonly object[]): string[]
 /** The content of all pages of the details view. */
 function lookedAt(order: Order, statement: Statement): ModalView['blocks'] {
   const briefing = newBriefing({ statement, approvers: ['U0BOB'] });
-  return statementPages(statement, []).flatMap((_, index) => {
+  return statementPages(statement, order, []).flatMap((_, index) => {
     const view = orderDetailsView({
       order,
       briefing,
@@ -247,12 +247,12 @@ test('a field without a label is shown under its own name, and a secret one by i
   if (item === undefined) throw new Error('it has an item');
   const body = { later: { added: ['one', 'two'] }, key: { secret: SECRET_HASH }, name: 'other.rest' };
   const statement = { ...statedBy(order), items: [{ ...item, request: { ...item.request, body } as const }] };
-  expect(commonFacts(statement)).toEqual([
+  expect(commonFacts(statement, order)).toEqual([
     ['later.added', 'one\ntwo'],
     ['key', 'given, stored encrypted'],
     ['Name', 'other.rest'],
   ]);
-  expect(JSON.stringify(statementPages(statement, []))).toContain(SECRET_HASH);
+  expect(JSON.stringify(statementPages(statement, order, []))).toContain(SECRET_HASH);
   expect(planCells(statement)[0]).toEqual(expect.arrayContaining(['auth', 'later.added', 'key', 'name']));
 });
 

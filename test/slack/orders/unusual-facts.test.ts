@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { PendingDecision } from '../../../src/approvals/approvers.ts';
 import type { Briefing } from '../../../src/approvals/briefing.ts';
 import type { OrderCost } from '../../../src/money/prices.ts';
@@ -9,7 +9,7 @@ import { signingFacts, unmarked } from '../../../src/slack/approvals/signing/pag
 import { findingLines } from '../../../src/slack/bulk/bulk.view.ts';
 import { homeBlocks } from '../../../src/slack/home/home.view.ts';
 import { orderCard, UNUSUAL_FACTS, type UnusualFact } from '../../../src/slack/orders/card.view.ts';
-import { itemName, orderTitle } from '../../../src/slack/orders/order.view.ts';
+import { itemName, orderTitle, ownOrderLine } from '../../../src/slack/orders/order.view.ts';
 import { orderDetailsView } from '../../../src/slack/orders/order-details.view.ts';
 import { createOrderPlanner } from '../../../src/slack/orders/order-messages.ts';
 import { readableFields } from '../../../src/slack/orders/statement.view.ts';
@@ -235,6 +235,38 @@ test.each(SHOWN)('%s is on %s', (_fact, surface, order, known, said) => {
   if (canApprove) expect(text).toMatch(said);
   const usual = show?.(renewal(), briefingOf(renewal(), {}));
   expect(usual?.text, 'it is not said of a usual order').not.toMatch(said);
+});
+
+describe('the chosen time of an order', () => {
+  const sendAfter = new Date('2026-11-22T02:00:00Z');
+  const toBeSent = (changes: Partial<Order>) => renewal({ sendAfter, ...changes });
+  const textOn = (surface: string, order: Order) =>
+    SURFACES[surface]?.(order, briefingOf(order, {})).text.replace(/\s+/g, ' ') ?? '';
+
+  test.each(Object.keys(SURFACES))('is on %s, also once it needs approval again', (surface) => {
+    expect(textOn(surface, toBeSent({}))).toMatch(/Will be sent\*?:? (<!date|2026-11-22 02:00)/);
+    const reopened = textOn(surface, toBeSent({ approvalRound: 1 }));
+    expect(reopened).toMatch(
+      /Will be sent\*?:? right after approval \(was scheduled for (<!date|2026-11-22 02:00)/,
+    );
+    expect(reopened, 'it has no other time').not.toMatch(
+      /(Will be sent|sends|Approving sends the request)\*?:? (<!date|2026)/,
+    );
+  });
+
+  test.each(['Details', 'the signing page'])(
+    'is called the former time on %s of an order that is sent',
+    (surface) => {
+      expect(textOn(surface, toBeSent({ state: 'EXECUTING' }))).toMatch(
+        /Scheduled for\*?:? (<!date|2026-11-22 02:00)/,
+      );
+    },
+  );
+
+  test('is in its requester’s list until then', () => {
+    expect(ownOrderLine(toBeSent({}))).toMatch(/sends <!date/);
+    expect(ownOrderLine(toBeSent({ approvalRound: 1 }))).not.toContain('sends');
+  });
 });
 
 test('without an approve button, Home and cards link to the complete view', () => {

@@ -177,7 +177,9 @@ test('a replay and a trial of 50 names stay within the limits', () => {
   const reference = { kind: 'rule', version: 1, index: 0, name: 'x'.repeat(80) } as const;
   const demand = {
     outcome: 'approve',
-    requirements: [{ rule: reference, names, needed: 2, approvers: MOST[0]?.approvers ?? [], signed: false }],
+    requirements: [
+      { rule: reference, names, needed: 2, approvers: MOST[0]?.approvers ?? [], silent: [], signed: false },
+    ],
     refusedBy: [],
     ttlMs: 1,
     remindAfterMs: 1,

@@ -103,7 +103,7 @@ function look() {
                 {
                   requirement: {
                     rule: { kind: 'approval_tasks' },
-                    ...{ names: ['cafe.rest'], needed: 1, signed: false },
+                    ...{ names: ['cafe.rest'], needed: 1, silent: [], signed: false },
                     approvers: ['U0BOB', 'U0CAROL', 'U0ADA'],
                   },
                   counted: [],
