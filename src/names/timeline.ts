@@ -9,7 +9,7 @@ export interface PastChange extends FactChange {
 }
 
 /** Not shown: they follow from others, or change with every edit. */
-const LEFT_OUT: ReadonlySet<FactName> = new Set([
+export const UNLISTED_FACTS: ReadonlySet<FactName> = new Set([
   'updated_at',
   'transport',
   'soa',
@@ -24,7 +24,7 @@ const JOIN_MS = 14 * DAY_MS;
 
 /** Latest first. Each change once, however many records show it. */
 export function pastChanges(history: NameHistory, knownChanges: readonly KnownChange[]): PastChange[] {
-  const all = FACT_NAMES.filter((fact) => !LEFT_OUT.has(fact)).flatMap((fact) =>
+  const all = FACT_NAMES.filter((fact) => !UNLISTED_FACTS.has(fact)).flatMap((fact) =>
     changesOfFact(fact, history, knownChanges),
   );
   return all

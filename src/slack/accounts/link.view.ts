@@ -1,5 +1,5 @@
 import type { Button } from '@slack/types';
-import { type Account, accountName } from '../../accounts/account.ts';
+import { type Account, accountName, isDemoContext } from '../../accounts/account.ts';
 import type { LookupOutcome } from '../../accounts/accounts.ts';
 import type { LinkOutcome, LinkRefusal, ServiceStatement } from '../../accounts/check.ts';
 import { present } from '../../lib/collections.ts';
@@ -86,7 +86,7 @@ export function linkedText({
   replaced,
 }: LinkOutcome & { readonly kind: 'linked' }): string {
   const name = code(accountName(account));
-  const where = formatContext(account.context);
+  const system = isDemoContext(account.context) ? '*DEMO*' : '*LIVE*';
   const limits =
     account.method === 'two_factor'
       ? ' A two-factor account works for users, redirects, SSL contacts and preregistrations; domain tasks need an account with a password.'
@@ -96,7 +96,7 @@ export function linkedText({
       ? ''
       : ` It replaces ${code(accountName(replaced))} (${METHOD_WORDS[replaced.method]}): pending orders with that account won’t be sent.`;
   return verified
-    ? `:white_check_mark: Linked: ${name}, ${where}. It’s your active account now.${gone}${limits} Try \`/domain renew cafe.rest\`, or \`/domain help\`.`
+    ? `:white_check_mark: Linked: ${name}, ${system}. It’s your active account now.${gone}${limits} Try \`/domain renew cafe.rest\`, or \`/domain help\`.`
     : `:white_check_mark: Saved: ${name}, not yet used. The service has no documented check, so its first use will show whether it works. It’s your active account now.${gone}`;
 }
 

@@ -17,7 +17,7 @@ import type { KnownName } from '../../names/names.ts';
 import type { NameDetails } from '../../names/portfolio.ts';
 import { endOf, ownerAnswer } from '../../names/portfolio.ts';
 import { type Judgement, registryLocks } from '../../names/posture.ts';
-import { type PastChange, pastChanges } from '../../names/timeline.ts';
+import { type PastChange, pastChanges, UNLISTED_FACTS } from '../../names/timeline.ts';
 import { isIncidentOrderId, REQUESTED_BY_ZONE } from '../../names/unexplained-changes.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
 import type { LifePhase } from '../../zones/lifecycle.ts';
@@ -350,9 +350,9 @@ function unseenLines(known: KnownName): string[] {
   );
 }
 
-/** Changes seen in only one lookup. The next lookup must confirm them. Signatures change daily. */
+/** Changes seen in only one lookup. The next lookup must confirm them. */
 function suspectedLines(known: KnownName): string[] {
-  const suspected = FACT_NAMES.filter((fact) => fact !== 'signatures').flatMap((fact) => {
+  const suspected = FACT_NAMES.filter((fact) => !UNLISTED_FACTS.has(fact)).flatMap((fact) => {
     const { current, candidate } = known.history[fact] ?? {};
     if (current === undefined || candidate === undefined) return [];
     return [`• ${moment(candidate.firstSeen)}: ${formatChange(fact, current.value, candidate.value)}`];
