@@ -61,7 +61,7 @@ test.each(KINDS.map((kind) => [kind] as const))(
     expect(decide({ proposal: undefined })).toMatchObject({ refusal: { code: 'gone' } });
     expect(decide({ shown: 'something else' })).toEqual({
       ok: false,
-      refusal: { code: 'changed', again: proposal },
+      refusal: { code: 'changed', current: proposal },
     });
     expect(decide({ shown: '' })).toMatchObject({ refusal: { code: 'changed' } });
     expect(decide({ confirmation: { userId: 'U0ADA' } })).toMatchObject({ refusal: { code: 'own' } });
