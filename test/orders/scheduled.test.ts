@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { approveOrder } from '../../src/approvals/approve.ts';
+import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import type { Order } from '../../src/orders/order.ts';
 import type { OrderRequest } from '../../src/orders/request-context.ts';
 import { requestOrder } from '../../src/orders/request-order.ts';
 import { type Heartbeat, type HeartbeatRow, markUnsentUnknown } from '../../src/orders/restore-guard.ts';
 import { readStatement } from '../../src/orders/statement.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
-import { ALICE, HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
+import { ALICE, acceptedOf, HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
 import { hoursLater, PLACES } from './sample.ts';
 
 /* Orders that are sent at a chosen time, on the real store. */
@@ -148,6 +149,98 @@ test('a second order for the same, and a name that expires before, are refused',
     sendAt: { text: '2026-03-02 09:00', timeZone: 'UTC' },
   });
   expect(outcome).toMatchObject({ refusal: { code: 'send_at_after_expiry', expiresAt: hoursLater(23) } });
+});
+
+describe('with names of two zones, one of them documented', () => {
+  const BOTH = [
+    ['cafe.rest', 'cafe.pizza'],
+    ['cafe.pizza', 'cafe.rest'],
+  ] as const;
+  type Row = { readonly name: string; readonly period: number };
+  /** A list of names shares a period; each row of a plan has its own. */
+  const WAYS = {
+    list: (rows: readonly Row[]) => ({
+      input: { names: rows.map(({ name }) => name), period: rows[0]?.period },
+    }),
+    plan: (rows: readonly Row[]) => ({
+      input: {},
+      bulk: {
+        rows: rows.map(({ name, period }) => ({ name, input: { names: [name], period }, secret: undefined })),
+        ...{ findings: [], leftOut: 0 },
+      },
+    }),
+  };
+  const CASES = Object.entries(WAYS).flatMap(([way, build]) =>
+    BOTH.map((names) => [way, names.join(), names, build] as const),
+  );
+
+  async function approvedFor(changes: Partial<OrderRequest>): Promise<Order> {
+    const { id, state } = acceptedOf(await request(changes));
+    if (state === 'DRAFT') await confirmOrder(rig.mandates, id, 'U0ALICE');
+    return approve(await rig.read(id));
+  }
+
+  test.each(CASES)(
+    'a %s of %s is checked by both when it is requested',
+    async (_way, _names, names, build) => {
+      const rowsOf = (period: number) => names.map((name) => ({ name, period }));
+      const issues = async (changes: Partial<OrderRequest>) => {
+        const outcome = await request(changes);
+        return outcome.kind === 'invalid' ? outcome.issues : outcome.kind;
+      };
+      expect(await issues(build(rowsOf(11)))).toMatchObject([
+        { issue: { code: 'period_out_of_range', max: 10 } },
+      ]);
+      const below = names.map((name) => ({
+        name: name.endsWith('.pizza') ? `www.${name}` : name,
+        period: 1,
+      }));
+      expect(await issues(build(below))).toMatchObject([{ issue: { code: 'below_registered_name' } }]);
+      rig.setPolicy(1, { decision: 'refuse', names: ['*.pizza'] });
+      expect(await request(build(rowsOf(1)))).toMatchObject({ refusal: { code: 'policy_refuses' } });
+    },
+  );
+
+  /** As if the rows had been requested with another input, when that was allowed. */
+  async function rewrite({ id, bulk }: Order, change: string, name: string): Promise<void> {
+    if (bulk === undefined) await rig.sql(`UPDATE orders SET input = ${change} WHERE id = $1`, id);
+    else
+      await rig.sql(`UPDATE order_items SET input = ${change} WHERE order_id = $1 AND name = $2`, id, name);
+  }
+
+  test.each(CASES)('a %s of %s is checked by both at its time', async (_way, _names, names, build) => {
+    const endOf = async (change: (order: Order) => Promise<void> | void) => {
+      await rig.reset();
+      const order = await approvedFor(build(names.map((name) => ({ name, period: 1 }))));
+      await change(order);
+      await passTo(TIME);
+      return summaryOf(order.id);
+    };
+    const period = `jsonb_set(input, '{period}', '11')`;
+    expect(await endOf((order) => rewrite(order, period, 'cafe.rest'))).toMatchObject({
+      ...{ code: 'rules_changed', issues: [{ issue: { code: 'period_out_of_range', max: 10 } }] },
+    });
+    const host = `replace(input::text, 'cafe.pizza', 'www.cafe.pizza')::jsonb`;
+    expect(await endOf((order) => rewrite(order, host, 'cafe.pizza'))).toMatchObject({
+      ...{ code: 'rules_changed', issues: [{ issue: { code: 'below_registered_name' } }] },
+    });
+    const refuse = () => rig.setPolicy(1, { decision: 'refuse', names: ['*.pizza'] });
+    expect(await endOf(refuse)).toMatchObject({ code: 'policy_refuses' });
+    expect(rig.service.received).toEqual([]);
+  });
+
+  async function summaryOf(id: string) {
+    const history = await rig.store.history(id, 'system');
+    const stopped = history.find(({ kind }) => kind === 'stopped');
+    return stopped !== undefined && 'summary' in stopped ? stopped.summary : (await rig.read(id)).state;
+  }
+
+  test.each(CASES)('a %s of %s is sent at its time', async (_way, _names, names, build) => {
+    const order = await approvedFor(build(names.map((name) => ({ name, period: 10 }))));
+    await passTo(TIME);
+    expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
+    expect(rig.service.received).toHaveLength(2);
+  });
 });
 
 test('its budget is that of the month in which it is sent', async () => {
