@@ -7,6 +7,7 @@ import { requestOrder } from '../../src/orders/request-order.ts';
 import { type Heartbeat, type HeartbeatRow, markUnsentUnknown } from '../../src/orders/restore-guard.ts';
 import { readStatement } from '../../src/orders/statement.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
+import { undoOrder } from '../../src/orders/undo.ts';
 import { ALICE, acceptedOf, HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
 import { hoursLater, PLACES } from './sample.ts';
 
@@ -241,6 +242,53 @@ describe('with names of two zones, one of them documented', () => {
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
     expect(rig.service.received).toHaveLength(2);
   });
+});
+
+test('new nameservers are checked, and can be undone, for 48 hours after they are sent', async () => {
+  const checkedAt: Date[] = [];
+  const bot = rig.startProcess({
+    lookUpDelegation: async () => {
+      checkedAt.push(rig.now);
+      return { kind: 'answering' };
+    },
+  });
+  /** Moves the clock in steps of half an hour, as far as the bot's lookups are due. */
+  const watchUntil = async (time: Date) => {
+    while (rig.now < time) {
+      await passTo(new Date(Math.min(time.getTime(), rig.now.getTime() + HOUR_MS / 2)));
+      for (const id of await rig.store.claimDue('observation', rig.now, 1_000, 10))
+        await bot.advance(id, 'observation');
+    }
+  };
+  rig.setPolicy(1, { decision: 'approve', approvers: ['U0BOB'] });
+  const nameServers = ['ns1.new.example', 'ns2.new.example'];
+  const { id } = acceptedOf(
+    await request({ task: 'nameservers', input: { name: 'cafe.rest', nameServers } }),
+  );
+  await confirmOrder(rig.mandates, id, 'U0ALICE');
+  await approve(await rig.read(id));
+  const undo = () =>
+    undoOrder(rig.mandates, {
+      ...{ orderId: id, userId: 'U0ALICE', reason: 'undo', deliveryId: `undo:${rig.now.getTime()}` },
+      formerNameServers: async () => ({ kind: 'unknown' }),
+    });
+
+  await watchUntil(new Date(TIME.getTime() - 1));
+  expect(checkedAt).toEqual([]);
+  expect(await undo()).toMatchObject({ refusal: { code: 'nothing_to_undo' } });
+  const sentAt = new Date(TIME.getTime() + 20 * MINUTE_MS);
+  await passTo(sentAt);
+  expect((await rig.read(id)).items).toMatchObject([{ state: 'SUCCEEDED', sentAt }]);
+  const end = new Date(sentAt.getTime() + 48 * HOUR_MS);
+  await watchUntil(new Date(end.getTime() - 1));
+  expect(await undo()).toMatchObject({ refusal: { code: 'undo_unknown' } });
+  await watchUntil(end);
+  expect(await undo()).toMatchObject({ refusal: { code: 'undo_over' } });
+  await watchUntil(new Date(end.getTime() + 24 * HOUR_MS));
+  const [first = TIME, last = TIME] = [checkedAt[0], checkedAt.at(-1)];
+  expect(first.getTime() - sentAt.getTime()).toBeLessThanOrEqual(HOUR_MS);
+  expect(last < end).toBe(true);
+  expect(end.getTime() - last.getTime()).toBeLessThanOrEqual(HOUR_MS);
 });
 
 test('its budget is that of the month in which it is sent', async () => {
