@@ -1,3 +1,5 @@
+import { uncapitalized } from './kit/mrkdwn.ts';
+
 /* Texts about uploaded and shared files. */
 
 export const NO_CSV_GIVEN = 'Attach a CSV file, or paste its rows here.';
@@ -8,7 +10,8 @@ export const FILE_DELETED = 'The file was deleted from Slack. Attach it again, o
 export const FILE_UNREADABLE =
   'I can’t read the file right now. Try again in a minute, or paste the text instead.';
 
-export const fileSentText = (what: string) => `I sent you ${what} as a direct message.`;
+/** @param what starts a sentence elsewhere, so its first letter is a capital */
+export const fileSentText = (what: string) => `I sent you ${uncapitalized(what)} as a direct message.`;
 
 /** @param error Slack's error */
 export const fileNotSentText = ({ said, todo }: { readonly said: string; readonly todo: string }) =>

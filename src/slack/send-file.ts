@@ -7,7 +7,7 @@ import { SlackApiError } from './outbound/web.ts';
 
 interface FileForPerson {
   readonly filename: string;
-  /** Subject of “… is in our direct message.” */
+  /** The comment on the file, such as “The plan with 46 changes”. */
   readonly what: string;
 }
 
@@ -17,7 +17,7 @@ export interface TextFile extends FileForPerson {
 
 /**
  * By direct message.
- * @param file.told replaces “… is in our direct message.”
+ * @param file.told replaces “I sent you … as a direct message.”
  * @returns the reply
  */
 export async function sendFile(

@@ -146,6 +146,10 @@ export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+export function uncapitalized(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
+
 /** `a, b and 3 more`. @param total number of texts, if not all are given */
 export function joinFirst(texts: readonly string[], limit: number, total = texts.length): string {
   const shown = texts.slice(0, limit);

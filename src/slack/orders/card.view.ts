@@ -63,7 +63,7 @@ import {
   withMenu,
 } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
-import { isDirectMessage } from '../kit/mrkdwn.ts';
+import { isDirectMessage, uncapitalized } from '../kit/mrkdwn.ts';
 import { cutToLines, fitLines, MOST_LINES, phoneLines } from '../kit/phone.ts';
 import { HELD_ON_CARD, previewLines } from '../mandates/mandate.view.ts';
 import { budgetFact, budgetWarning, exceededFact, waitsForAdminAlone } from '../money/budget.view.ts';
@@ -339,10 +339,6 @@ function timeLines({ state }: Order, history: readonly HistoryEvent[]): string[]
       reopened !== undefined &&
       `:warning: Needs approval again: ${reopenReasonText(reopened.reasons)}`,
   ]);
-}
-
-function uncapitalized(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
 const SHOWN_NAMES = 5;
