@@ -149,7 +149,8 @@ export function datesAfterWhois(
   now: Date,
 ): NameDates {
   // An earlier answer is used until the next one.
-  const unchanged = known.expiry?.source === 'whois' ? { ...known, doubt: before.doubt } : known;
+  const isAnswered = known.expiry?.source === 'whois' || (answer === undefined && isWhoisFailed(before));
+  const unchanged = isAnswered ? { ...known, doubt: before.doubt } : withWhoisProblem(known, answer);
   if (answer === undefined || answer.kind === 'waiting') return unchanged;
   const { registeredAt, registrar } = known.whois ?? {};
   if (answer.kind !== 'record') return { ...unchanged, whois: { at: now, registeredAt, registrar } };
@@ -172,6 +173,40 @@ export function datesAfterWhois(
   return former !== undefined && hasNewExpiry(known, after)
     ? { ...after, moved: { from: former.at, at: now } }
     : after;
+}
+
+/** Why WHOIS shows no date, though one may be published. */
+const WHOIS_PROBLEMS = {
+  waiting: 'waiting',
+  limited: 'waiting',
+  timeout: 'timeout',
+  unreachable: 'unreachable',
+  too_large: 'too_large',
+  other_name: 'other_name',
+  not_whois: 'not_a_domain',
+} as const satisfies Partial<Record<WhoisAnswer['kind'], RecordProblem['code']>>;
+
+/** Only WHOIS could show a date, and it wasn't read: the registry may publish one. */
+function withWhoisProblem(known: NameDates, answer: WhoisAnswer | undefined): NameDates {
+  if (answer === undefined || !isPublicRecordMissing(known) || !isProblem(answer.kind)) return known;
+  return { ...known, doubt: { code: 'undated', problem: { code: WHOIS_PROBLEMS[answer.kind] } } };
+}
+
+function isProblem(kind: WhoisAnswer['kind']): kind is keyof typeof WHOIS_PROBLEMS {
+  return kind in WHOIS_PROBLEMS;
+}
+
+/** Since the last WHOIS answer. */
+function isWhoisFailed({ whois, doubt }: NameDates): boolean {
+  return (
+    whois !== undefined &&
+    doubt?.code === 'undated' &&
+    Object.values(WHOIS_PROBLEMS).some((code) => code === doubt.problem.code)
+  );
+}
+
+function isPublicRecordMissing({ doubt }: NameDates): boolean {
+  return doubt?.code === 'undated' && doubt.problem.code === 'no_public_record';
 }
 
 const WHOIS_EVERY_MS = DAY_MS;

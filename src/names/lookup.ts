@@ -124,7 +124,7 @@ async function askRegistry(
   // The registry's answer is kept, regardless of WHOIS.
   const whois = await context.whois
     ?.fetchRecord(known.name, timeLimit(signal, WHOIS_LIMIT_MS))
-    .catch(() => undefined);
+    .catch((): WhoisAnswer => ({ kind: 'waiting' }));
   signal.throwIfAborted();
   return { registry, whois };
 }

@@ -79,7 +79,7 @@ test.each([
   [Array.from({ length: 51 }, (_, n) => `n${n}.rest`).join(' '), /more than 50 names.*\/domain import/],
   ['cafe.rest bar.rest 2030-01-01', /date needs a single name/],
   ['free.rest', /no record/],
-  ['laden.museum', /publishes no dates|no record/],
+  ['laden.museum', /isn’t known yet.*can’t be reached/s],
 ])('watch %s says what to do', async (line, answer) => {
   expect(await told(`watch ${line}`)).toMatch(answer);
   await told('unwatch free.rest');

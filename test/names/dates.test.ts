@@ -6,6 +6,7 @@ import {
   datesAfterOrder,
   datesAfterWhois,
   hasNewExpiry,
+  isDateless,
   type NameDates,
   NO_DATES,
 } from '../../src/names/dates.ts';
@@ -189,6 +190,30 @@ describe('after WHOIS', () => {
       problem: { code: 'unreadable_expiration', detail: '03/04/27' },
     });
   });
+
+  test.each([
+    'timeout',
+    'unreachable',
+    'too_large',
+    'other_name',
+    'not_whois',
+    'limited',
+    'waiting',
+  ] as const)('a registry whose WHOIS says %s may publish dates', (kind) => {
+    const failed = datesAfterWhois(undated, undated, { kind }, NOW);
+    expect(isDateless(failed)).toBe(false);
+    expect(failed.doubt?.code).toBe('undated');
+    const asked = { ...failed, whois: { at: NOW, registeredAt: undefined, registrar: undefined } };
+    const next = { ...asked, doubt: undated.doubt };
+    expect(datesAfterWhois(asked, next, undefined, NOW).doubt, 'not asked again').toEqual(failed.doubt);
+  });
+
+  test.each([{ kind: 'no_server' }, { kind: 'not_found' }, { ...RECORD, expiry: undefined }] as const)(
+    'after %o the registry publishes no dates',
+    (answer) => {
+      expect(isDateless(datesAfterWhois(undated, undated, answer, NOW))).toBe(true);
+    },
+  );
 
   test('a renewal through the bot counts until WHOIS shows it', () => {
     const renewed = datesAfterOrder(until(30), 'cafe.hk', {

@@ -53,7 +53,7 @@ function formatProblem({ code, detail = '' }: RecordProblem): string {
     case 'too_large':
       return 'its record is larger than 1 MB';
     case 'timeout':
-      return `its server took more than ${detail} s`;
+      return detail === '' ? 'its server took too long' : `its server took more than ${detail} s`;
     case 'private_address':
       return 'its server has a private address';
     case 'unreachable':
