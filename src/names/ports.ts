@@ -236,6 +236,8 @@ export interface NameQuery {
   readonly filter: NameFilter;
   /** User ids, `none` or `left`. */
   readonly owners: readonly string[];
+  /** Only names that need an owner: without one, or with one who left. A name that lapses needs none. */
+  readonly needsOwner?: true;
   /** Only these, if given. */
   readonly names?: readonly string[];
   readonly now: Date;

@@ -47,7 +47,7 @@ export const foundRow = row(
 /** Rows of {@link zonesOfNames}. */
 export const zoneRows = z.array(z.object({ zone: z.string(), count: z.number(), deleted: z.number() }));
 
-type Conditions = Pick<NameQuery, 'filter' | 'owners' | 'names' | 'now'>;
+type Conditions = Pick<NameQuery, 'filter' | 'owners' | 'needsOwner' | 'names' | 'now'>;
 
 function any(conditions: readonly Maybe<Prisma.Sql>[]): Prisma.Sql[] {
   const given = present(conditions);
@@ -75,6 +75,8 @@ function conditionsOf(query: Conditions): Prisma.Sql[] {
       query.owners.some(isNone) && Prisma.sql`d.owner_id IS NULL AND d.lapse_confirmed_at IS NULL`,
       query.owners.some(isLeft) && Prisma.sql`d.owner_left_at IS NOT NULL AND d.lapse_confirmed_at IS NULL`,
     ]),
+    query.needsOwner &&
+      Prisma.sql`(d.owner_id IS NULL OR d.owner_left_at IS NOT NULL) AND d.lapse_confirmed_at IS NULL`,
     ...any(filter.zones.map((zone) => Prisma.sql`d.name LIKE ${`%.${like(zone)}`}`)),
     ...any(filter.registrars.map((part) => Prisma.sql`d.registrar ILIKE ${`%${like(part)}%`}`)),
     ...any(

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { EVERY_NAME } from '../../names/filter.ts';
-import { countNames, NONE } from '../../names/portfolio.ts';
+import { countNames } from '../../names/portfolio.ts';
 import { displayName } from '../../zones/names.ts';
 import type { SlackContext } from '../context.ts';
 import { type ActionCall, type Feature, type FormFeature, formOrigin, type Rendered } from '../feature.ts';
@@ -31,15 +31,17 @@ export async function ownerlessNames(
   { portfolio, now }: SlackContext,
   subject: string,
 ): Promise<OwnerlessNames> {
-  const owners = subject === ALL ? [NONE, 'left'] : [subject];
-  const query = { filter: EVERY_NAME, owners, now: now(), cursor: undefined, isBackward: false };
-  const [rows, zones] = await Promise.all([
-    portfolio.page({ ...query, limit: LIMITS.options }),
-    portfolio.zones({ ...query, limit: LIMITS.options }),
-  ]);
-  const lacking = rows.filter(({ owner, ownerLeftAt }) => owner === undefined || ownerLeftAt !== undefined);
-  const total = lacking.length === 0 ? 0 : countNames(zones);
-  return { names: lacking.map(({ name }) => name), total };
+  const query = {
+    filter: EVERY_NAME,
+    owners: subject === ALL ? [] : [subject],
+    needsOwner: true,
+    now: now(),
+    cursor: undefined,
+    isBackward: false,
+    limit: LIMITS.options,
+  } as const;
+  const [rows, zones] = await Promise.all([portfolio.page(query), portfolio.zones(query)]);
+  return { names: rows.map(({ name }) => name), total: countNames(zones) };
 }
 
 const assigning = z.object({
