@@ -2,8 +2,10 @@ import type { OrderLogEntry } from '../../src/orders/order-events.ts';
 import type { OrderStore } from '../../src/orders/ports.ts';
 import type { NotificationStore } from '../../src/outbox/notifications.ts';
 
-/** Points in an order's life at which tests kill the process. */
+/** Points at which tests kill the process: in an order's life, and while an owner is asked. */
 export type CrashPoint =
+  | 'question not posted'
+  | 'question posted, not recorded'
   | 'order committed'
   | 'card not posted'
   | 'card posted, not recorded'
@@ -49,7 +51,7 @@ export function withCrashPoints<Store extends OrderStore>(
   return { ...store, ...watched };
 }
 
-/** The same for the outbox, for messages of orders. */
+/** The same for the outbox, for messages of orders and questions to owners. */
 export function withNotificationCrashPoints(
   store: NotificationStore,
   reached: (point: CrashPoint) => void,
@@ -61,9 +63,17 @@ export function withNotificationCrashPoints(
       if (subject.kind === 'order' && claimed?.notifications.length === 0) reached('card not posted');
       return claimed;
     },
+    // Due subjects are claimed together, then read.
+    async read(subject) {
+      const claimed = await store.read(subject);
+      if (subject.kind === 'owner_question' && claimed?.notifications.length === 0)
+        reached('question not posted');
+      return claimed;
+    },
     async record(subject, notification) {
       if (subject.kind === 'order')
         reached(notification.purpose === 'card' ? 'card posted, not recorded' : 'reply posted, not recorded');
+      if (subject.kind === 'owner_question') reached('question posted, not recorded');
       return store.record(subject, notification);
     },
   };

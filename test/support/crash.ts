@@ -130,8 +130,16 @@ export class CrashSite {
   }
 
   /** Makes the bot kill itself when it next reaches a point. */
-  crashAt(point: (typeof CRASH_POINTS)[number]): Promise<void> {
+  crashAt(point: CrashPoint | 'request written'): Promise<void> {
     return writeFile(this.#crashFile, point);
+  }
+
+  /** Starts a bot that kills itself at a point of the work that is due. */
+  async restartUntil(point: CrashPoint): Promise<void> {
+    await this.bot.child.kill();
+    await this.crashAt(point);
+    const child = await this.s.launch(CRASHING, this.#botSettings);
+    expect(await child.ended, `${point}: ${child.output()}`).toBe('SIGKILL');
   }
 
   /** Names that can be renewed and weren't renewed yet. */

@@ -1,0 +1,98 @@
+import type { Message } from '@domain-steward/slack-workspace';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { CrashSite } from '../support/crash.ts';
+import { textOf, until } from '../support/demo.ts';
+
+/*
+ * The bot is killed (SIGKILL) while it asks an owner. Another one continues: the owner is asked about every name, and
+ * not again in that period. A message that was posted but not recorded is posted a second time.
+ */
+
+const MAX_WAIT_MS = 60_000;
+/** Within the first threshold. No later threshold passes in two days. */
+const DAYS_LEFT = 25;
+
+let site: CrashSite;
+let db: pg.Pool;
+beforeAll(async () => {
+  site = await CrashSite.open(() => ({ REMINDER_DAYS: '30,7' }));
+  db = new pg.Pool({ connectionString: site.s.databaseUrl, max: 1 });
+  db.on('error', () => undefined);
+}, MAX_WAIT_MS);
+afterAll(async () => {
+  await db.end();
+  await site.close();
+});
+
+/** No lookup of them is due. */
+async function own(owner: string, names: readonly string[]): Promise<void> {
+  await db.query(
+    `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_at, next_registry_at, looked_at,
+       tags, owner_id, team_id, urgent)
+     SELECT name, now() + $2 * interval '1 day', 'rdap', 'U0ADA', now(), now() + interval '10 years',
+       now() + interval '10 years', now(), ARRAY[]::text[], $3, $4, false FROM unnest($1::text[]) AS name`,
+    [names, DAYS_LEFT, owner, site.s.workspace.teamId],
+  );
+}
+
+async function questionsOf(names: readonly string[]): Promise<readonly unknown[]> {
+  const { rows } = await db.query('SELECT question FROM domains WHERE name = ANY ($1) ORDER BY name', [
+    names,
+  ]);
+  return rows.map(({ question }) => question);
+}
+
+async function isSettled(owner: string): Promise<boolean> {
+  const { rows } = await db.query(
+    `SELECT FROM notifications WHERE subject_kind = 'owner_question' AND subject_id LIKE $1 AND purpose = 'plan'
+       AND due_at IS NULL AND lease_until IS NULL`,
+    [`${owner} %`],
+  );
+  return rows.length === 1;
+}
+
+/** Moves the bot's clock by a day, and waits until it has done what is due. */
+async function nextDay(day: number): Promise<void> {
+  const { child } = site.bot;
+  process.kill(child.pid, 'SIGUSR2');
+  await child.line(new RegExp(`^days gone by: ${day}$`, 'm'));
+}
+
+test.each([
+  ['question not posted', 'U0CAROL', 'D0CAROL', 1],
+  ['question posted, not recorded', 'U0BOB', 'D0BOB', 2],
+] as const)(
+  'killed at: %s',
+  async (point, owner, channel, posts) => {
+    const names = ['one', 'two', 'three'].map((name) => `${name}-of-${owner.toLowerCase()}.rest`);
+    const asked = () =>
+      site.s.workspace.messages(channel).filter((each) => names.some((name) => textOf(each).includes(name)));
+    const isWhole = (message: Message) =>
+      names.every((name) => textOf(message).includes(`*${name}*`)) &&
+      textOf(message).startsWith('Do you still need these 3 names?');
+
+    await own(owner, names);
+    await site.restartUntil(point);
+    expect(asked(), 'before the restart').toHaveLength(posts - 1);
+    const questions = await questionsOf(names);
+    await site.restart();
+    await until('the owner is asked', () => isSettled(owner), MAX_WAIT_MS);
+    expect(asked().map(isWhole)).toEqual(Array.from({ length: posts }, () => true));
+
+    for (const day of [1, 2]) await nextDay(day);
+    expect(asked(), 'after two days').toHaveLength(posts);
+    expect(await questionsOf(names)).toEqual(questions);
+
+    // An unrecorded message takes answers too. The recorded one shows them.
+    const person = site.s.workspace.as(owner);
+    for (const [index, message] of asked().entries()) {
+      await person.click(message, 'owner_keep', { value: names[index] ?? '' });
+    }
+    await until('the answers are shown', () => {
+      const text = textOf(asked().at(-1) ?? { blocks: [] });
+      return names.slice(0, posts).every((name) => text.includes(`*${name}* · you keep it`));
+    });
+  },
+  MAX_WAIT_MS,
+);
