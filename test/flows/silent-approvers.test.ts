@@ -1,7 +1,8 @@
+import type { Actor } from '@domain-steward/slack-workspace';
 import { expect, test } from 'vitest';
-import { openedAfter, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { answerTo, DOMAINS, openedAfter, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { ask, orderAfter, type SeenOrder } from '../support/orders.ts';
-import { closed } from '../support/people.ts';
+import { closed, giveReason } from '../support/people.ts';
 
 /* Silent approvers may approve, and are never mentioned, messaged or reminded. */
 
@@ -44,6 +45,94 @@ test('copies, reminders and escalation reach only those who are called', async (
   expect(t.workspace.messages('D0BOB').map(textOf).join('\n')).toContain('chef.rest');
   expectSilence(order);
 });
+
+const textOfHome = async (person: Actor) => {
+  await person.openHome();
+  return t.workspace.waitFor(() => person.homeView(), { what: 'Home' });
+};
+
+/** What is posted, shown to other people, or sent for an order. */
+const SURFACES: Readonly<Record<string, (name: string) => Promise<SeenOrder>>> = {
+  'a card in a channel, denied': async (name) => {
+    const order = await ask(t.workspace, t.alice, `/domain renew ${name}`);
+    await giveReason(t.workspace, t.carol, order.card, 'order_deny', 'Not now');
+    await order.ends('DENIED');
+    return order;
+  },
+  'a question and its answer': async (name) => {
+    const order = await ask(t.workspace, t.alice, `/domain renew ${name}`);
+    const form = await openedAfter(t.workspace, t.carol, () => t.carol.click(order.card, 'order_ask'));
+    closed(await t.carol.submit(form, { question: 'Why?' }));
+    await t.workspace.waitFor(() => textOf(order.card).includes('Why?') || undefined, {
+      what: 'the question',
+    });
+    return order;
+  },
+  'Home of an approver and of the requester': async (name) => {
+    const order = await ask(t.workspace, t.alice, `/domain renew ${name}`);
+    for (const person of [t.alice, t.bob])
+      expect(JSON.stringify(await textOfHome(person))).not.toContain(MENTION);
+    return order;
+  },
+  'reminders and escalation of a mandate': async () => {
+    await answerTo(t.workspace, t.alice, '/domain watch deli.rest');
+    await answerTo(t.workspace, t.alice, '/domain mandates');
+    const shown = t.alice.ephemerals().at(-1);
+    if (shown === undefined) throw new Error('the mandates were not shown');
+    const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(shown, 'mandate_add'));
+    const terms = {
+      max_price: '18.00',
+      max_total: '54.00',
+      span: 'year',
+      notice: '10',
+      account: 'mine',
+      until: inAYear(),
+    };
+    const order = await orderAfter(
+      t.workspace,
+      async () => closed(await t.alice.submit(form, { mandate_names: 'deli.rest', ...terms })),
+      DOMAINS,
+    );
+    await passDay();
+    return order;
+  },
+  'the card of an absent approver, whose stand-in is silent': async (name) => {
+    await answerTo(t.workspace, t.bob, '/domain away 2w <@U0CAROL>');
+    const order = await ask(t.workspace, t.alice, `/domain renew ${name}`);
+    await passDay();
+    await answerTo(t.workspace, t.bob, '/domain back');
+    await t.demo.bot.catchUp();
+    return order;
+  },
+  'the card while a silent approver is absent': async (name) => {
+    await answerTo(t.workspace, t.carol, '/domain away 2w <@U0ADA>');
+    const order = await ask(t.workspace, t.alice, `/domain renew ${name}`);
+    await passDay();
+    await answerTo(t.workspace, t.carol, '/domain back');
+    await t.demo.bot.catchUp();
+    return order;
+  },
+};
+
+const inAYear = () => new Date(t.service.clock.registry() + 300 * 86_400_000).toISOString().slice(0, 10);
+
+/** Long enough for reminders and escalation. */
+async function passDay(): Promise<void> {
+  await t.demo.bot.catchUp();
+  for (const hours of [5, 20]) {
+    await t.demo.moveTime(hours * 3_600_000);
+    await t.demo.bot.catchUp();
+  }
+}
+
+test.each(Object.entries(SURFACES).map(([what, act], index) => [what, act, `silent${index}.rest`] as const))(
+  '%s: nothing mentions or reaches a silent approver',
+  async (_what, act, name) => {
+    const order = await act(name);
+    await t.demo.bot.catchUp();
+    expectSilence(order);
+  },
+);
 
 test('one more silent approver waits for another admin; a rule has its own', async () => {
   const view = await openForm(t.workspace, t.ada, '/domain settings');

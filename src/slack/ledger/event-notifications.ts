@@ -1,8 +1,11 @@
+import { silentPeople } from '../../approvals/approvers.ts';
+import { defaultRequirement } from '../../approvals/requirements.ts';
 import type { TeamEvent } from '../../ledger/events.ts';
 import { charterStatusMessage } from '../approvals/signing/charter.view.ts';
 import type { SlackContext } from '../context.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { directMessagePlace, type NotificationPlanner, ONCE } from '../outbound/notify.ts';
+import { dropMentions } from '../outbound/plain-names.ts';
 import {
   lapseConfirmedText,
   renewedText,
@@ -15,13 +18,17 @@ import { alertOfLedger, ledgerMessage } from './ledger-notifications.ts';
 /* One-time notifications of events. */
 
 export function createEventPlanner(context: SlackContext): NotificationPlanner {
-  return async ({ id }, send) => {
+  return async ({ id }, sendAsIs) => {
     const event = await context.events.find(id);
     if (event === undefined) return undefined;
+    const { directory } = context;
+    const silent = await silentPeople(directory, [defaultRequirement(await context.savedSettings(), [])]);
+    const send: typeof sendAsIs = (wanted) => sendAsIs(dropMentions(directory, wanted, silent));
     const common = { version: ONCE, since: event.at };
     if (event.kind === 'stand_in_changed') {
       for (const [userId, text] of standInTexts(event)) {
-        const places = [directMessagePlace(context.directory, userId)];
+        if (silent.has(userId)) continue;
+        const places = [directMessagePlace(directory, userId)];
         await send({ ...common, purpose: `to:${userId}`, places, message: () => textMessage(text) });
       }
       return undefined;
@@ -43,7 +50,7 @@ export function createEventPlanner(context: SlackContext): NotificationPlanner {
     // At least the person who decided is notified.
     const places = [
       async () => (origin?.channelId === '' ? undefined : origin),
-      directMessagePlace(context.directory, event.actor),
+      directMessagePlace(directory, event.actor),
     ];
     await send({ ...common, purpose: 'decision', places, message: () => decisionMessage(context, event) });
     return undefined;
