@@ -51,7 +51,7 @@ const textOfHome = async (person: Actor) => {
   return t.workspace.waitFor(() => person.homeView(), { what: 'Home' });
 };
 
-/** What is posted, shown to other people, or sent for an order. */
+/** Each requests an order, and does something that other people see. */
 const SURFACES: Readonly<Record<string, (name: string) => Promise<SeenOrder>>> = {
   'a card in a channel, denied': async (name) => {
     const order = await ask(t.workspace, t.alice, `/domain renew ${name}`);
