@@ -80,10 +80,7 @@ export function batch<Question, Answer>(
     });
 }
 
-/**
- * Concurrent calls share one run, which starts after each of them. For reads that are the same for all: a burst of clicks
- * has more of them than there are connections.
- */
+/** Concurrent calls share one run, which starts after each of them. For reads that take long and are the same for all. */
 export function shareRead<T>(read: () => Promise<T>): () => Promise<T> {
   const ask = batch(async (questions: readonly undefined[]) => {
     const answer = await read();
