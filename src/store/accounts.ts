@@ -1,5 +1,6 @@
 import type { AccountStore } from '../accounts/account.ts';
 import { accountOf, sealedAccountOf, storedProfile } from './account-rows.ts';
+import { batch } from './batch.ts';
 import { exclusiveChanges } from './changes.ts';
 import { type Database, storeOf, type Transaction } from './database.ts';
 import { createTeamAccountStore } from './team-account.ts';
@@ -10,6 +11,12 @@ export function createAccountStore(database: Database): AccountStore {
   /** Serializes changes of one person's accounts, because each touches several rows. */
   const changesOf = (teamId: string, userId: string) =>
     exclusiveChanges(prisma, JSON.stringify(['accounts', teamId, userId]));
+
+  /** A burst of clicks reads more accounts at once than there are connections. */
+  const findRow = batch(async (ids: readonly string[]) => {
+    const rows = await prisma.account.findMany({ where: { id: { in: [...ids] } } });
+    return ids.map((id) => rows.find((row) => row.id === id));
+  });
 
   const deactivateAll = (tx: Transaction, teamId: string, userId: string) =>
     tx.account.updateMany({ where: { activeKey: activeKey(teamId, userId) }, data: { activeKey: null } });
@@ -34,8 +41,8 @@ export function createAccountStore(database: Database): AccountStore {
       },
 
       find: async (id) => {
-        const row = await prisma.account.findUnique({ where: { id } });
-        return row === null ? undefined : sealedAccountOf(row);
+        const row = await findRow(id);
+        return row && sealedAccountOf(row);
       },
 
       save: (account, sealed) =>

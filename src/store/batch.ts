@@ -80,7 +80,10 @@ export function batch<Question, Answer>(
     });
 }
 
-/** Concurrent calls share one run, which starts after each of them. For reads that take long and are the same for all. */
+/**
+ * Concurrent reads share one query that is the same for all of them. Otherwise a burst of clicks reads settings, prices
+ * and policies more often than there are connections.
+ */
 export function shareRead<T>(read: () => Promise<T>): () => Promise<T> {
   const ask = batch(async (questions: readonly undefined[]) => {
     const answer = await read();

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { TeamEventOf } from '../ledger/events.ts';
+import { distinct, groupBy } from '../lib/collections.ts';
 import { BUDGET_SPANS, type Budget } from '../money/budget.ts';
 import type { BudgetStore } from '../money/ports.ts';
 import { subjectOf, tagsByName } from '../policy/subject.ts';
+import { batch } from './batch.ts';
 import { exclusiveChanges, writeEvents } from './changes.ts';
 import { type Database, isUniqueViolation, storeOf, type Transaction } from './database.ts';
 import { readBudgetStatuses } from './reservations.ts';
@@ -39,10 +41,23 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
     return row === null ? undefined : keptBudget.parse(row);
   };
 
+  const statusesOn = batch(
+    async (asked: readonly { readonly day: string; readonly hosts: readonly string[] }[]) => {
+      const days = [...groupBy(asked, ({ day }) => day)].map(async ([day, same]) => {
+        const hosts = distinct(same.flatMap((each) => each.hosts));
+        return [day, await readBudgetStatuses(run, teamId, { day, hosts })] as const;
+      });
+      const read = new Map(await Promise.all(days));
+      return asked.flatMap(({ day }) => read.get(day) ?? []);
+    },
+  );
   const statusesFor: BudgetStore['statusesFor'] = async (names, day, without) => {
     const subjects = names.map((name) => subjectOf(name, 'host'));
     const hosts = subjects.flatMap((subject) => subject.hosts);
-    const { statuses, tags } = await readBudgetStatuses(run, teamId, { day, hosts, without });
+    const { statuses, tags } =
+      without === undefined
+        ? await statusesOn({ day, hosts })
+        : await readBudgetStatuses(run, teamId, { day, hosts, without });
     return { statuses, tags: tagsByName(subjects, tags) };
   };
 

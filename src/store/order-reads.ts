@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Sealed } from '../accounts/vault.ts';
 import type { Order, OrderState } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';
+import { batch } from './batch.ts';
 import { type Database, Prisma, storeOf } from './database.ts';
 import { historyOf, historyRows, orderWithHistory, readHistory, selectWithHistory } from './events.ts';
 import { openKey } from './order-save.ts';
@@ -33,8 +34,13 @@ function sealedInputOf({
 export function createOrderReads({ run, prisma }: Database) {
   const select = async (rest: Prisma.Sql): Promise<Order[]> => readOrders(await run(selectOrders(rest)));
 
+  const loadTogether = batch(async (wanted: readonly string[]) => {
+    const found = new Map(readOrders(await run(selectById(wanted))).map((order) => [order.id, order]));
+    return wanted.map((id) => found.get(id));
+  });
+
   return storeOf('orders', {
-    load: async (id) => readOrders(await run(selectById([id])))[0],
+    load: (id) => loadTogether(id),
 
     sealedInput: async (id) => {
       const found = await prisma.order.findUnique({ where: { id }, select: SEALED });

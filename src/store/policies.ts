@@ -6,6 +6,7 @@ import { loggedChanges } from '../policy/change-log.ts';
 import { draftBase } from '../policy/drafts.ts';
 import type { Policy, PolicyRule } from '../policy/policy.ts';
 import type { PolicyDraft, PolicyStore, PublishedPolicy } from '../policy/ports.ts';
+import { shareRead } from './batch.ts';
 import { exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
 import { type Database, storeOf, type Transaction } from './database.ts';
 import { policyRow, storableRules, storedRules } from './policy-rows.ts';
@@ -86,13 +87,14 @@ export async function applyPolicy(
  * @param canSign passkeys are set up: rules may ask for signatures
  */
 export function createPolicyStore({ prisma }: Database, teamId: string, canSign: boolean): PolicyStore {
+  const readInForce = shareRead(async () => {
+    const { version, rules } = await readCurrent(prisma, teamId);
+    return { version, rules };
+  });
   const exclusively = exclusiveChanges(prisma, lockOf(teamId));
 
   return storeOf('policies', {
-    current: async () => {
-      const { version, rules } = await readCurrent(prisma, teamId);
-      return { version, rules };
-    },
+    current: () => readInForce(),
     published: () => readPublished(prisma, teamId),
     draft: () => readDraft(prisma, teamId),
 

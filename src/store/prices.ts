@@ -4,6 +4,7 @@ import { loggedPrice } from '../money/money-events.ts';
 import type { ListedPrice, PriceStore } from '../money/ports.ts';
 import { isSamePrice, PRICED_TASKS, type Price, type PriceEdit, priceKey } from '../money/prices.ts';
 import { utcDay } from '../zones/calendar-day.ts';
+import { batch, shareRead } from './batch.ts';
 import { exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
 import { type Database, storeOf, type Transaction } from './database.ts';
 
@@ -135,12 +136,17 @@ export async function rebasedPrices(
 }
 
 export function createPriceStore({ prisma }: Database, teamId: string): PriceStore {
+  const readList = shareRead(() => readPrices(prisma, teamId));
+  const readOf = batch(async (wanted: readonly (readonly string[])[]) => {
+    const found = await readPrices(prisma, teamId, wanted.flat());
+    return wanted.map((zones) => found.filter(({ zone }) => zones.includes(zone)));
+  });
   const exclusively = exclusiveChanges(prisma, lockOf(teamId));
 
   return storeOf('prices', {
-    list: () => readPrices(prisma, teamId),
+    list: () => readList(),
 
-    listOf: (zones) => readPrices(prisma, teamId, zones),
+    listOf: (zones) => readOf(zones),
 
     save: (edits, by, at) => exclusively((tx) => writeEdits(tx, teamId, edits, { by, at })),
   });

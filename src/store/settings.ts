@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { SettingChange, SettingsStore } from '../config/settings.ts';
+import { shareRead } from './batch.ts';
 import { exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
 import { type Database, storeOf, type Transaction } from './database.ts';
 
@@ -73,13 +74,15 @@ export async function rebasedSettings(
 
 /** Settings that admins have saved, and who changed them. */
 export function createSettingsStore({ prisma }: Database): SettingsStore {
+  const readAll = shareRead(async () => {
+    const rows = await prisma.setting.findMany();
+    return Object.fromEntries(rows.map(({ key, value }) => [key, value]));
+  });
+
   const exclusively = exclusiveChanges(prisma, LOCK);
 
   return storeOf('settings', {
-    all: async () => {
-      const rows = await prisma.setting.findMany();
-      return Object.fromEntries(rows.map(({ key, value }) => [key, value]));
-    },
+    all: () => readAll(),
 
     save: (changes, by, at) => exclusively((tx) => writeChanges(tx, changes, { by, at })),
   });

@@ -10,6 +10,7 @@ import {
 import type { TeamEventOf } from '../ledger/events.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import type { SigningRows } from '../orders/ports.ts';
+import { batch } from './batch.ts';
 import { exclusiveChanges, lockChanges, runIn, writeEvents } from './changes.ts';
 import { type Database, storeOf, type Transaction } from './database.ts';
 import { KnownKeyLog } from './known-key-log.ts';
@@ -105,8 +106,14 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
   const exclusively = exclusiveChanges(prisma, `keys ${teamId}`);
   const write = (...events: readonly ChainedEvent[]) => exclusively((tx) => writeChained(tx, teamId, events));
   const about = (key: string) => ({ kind: 'key', id: key }) as const;
-  const readRows: SigningRowsStore['readRows'] = (isAsSealed) =>
-    readSigningRows(database.keyLog, run, isAsSealed);
+  const readRows: SigningRowsStore['readRows'] = batch(async (checks) => {
+    const read = await readSigningRows(
+      database.keyLog,
+      run,
+      checks.find((check) => check !== undefined),
+    );
+    return checks.map(() => read);
+  });
 
   return storeOf('keys', {
     readRows,

@@ -1,6 +1,7 @@
 import type { StandIn } from '../approvals/progress.ts';
 import type { TeamEventOf } from '../ledger/events.ts';
 import type { StandInStore } from '../policy/ports.ts';
+import { shareRead } from './batch.ts';
 import { exclusiveChanges, writeEvents } from './changes.ts';
 import { type Database, storeOf, type Transaction } from './database.ts';
 
@@ -8,6 +9,8 @@ type Changed = Pick<TeamEventOf<'stand_in_changed'>, 'at' | 'standIn' | 'replace
 
 /** @param teamId the team of both people */
 export function createStandInStore({ prisma }: Database, teamId: string): StandInStore {
+  const readAll = shareRead(() => prisma.standIn.findMany({ where: { teamId } }));
+
   /** Changes run one at a time, so that the log has them in order. */
   const exclusively = exclusiveChanges(prisma, `stand-ins ${teamId}`);
 
@@ -24,7 +27,7 @@ export function createStandInStore({ prisma }: Database, teamId: string): StandI
 
   return storeOf('standIns', {
     current: async (now) => {
-      const rows = await prisma.standIn.findMany({ where: { teamId, until: { gt: now } } });
+      const rows = (await readAll()).filter(({ until }) => until > now);
       return new Map(rows.map(({ userId, standInId, until }) => [userId, { userId: standInId, until }]));
     },
 
