@@ -33,7 +33,7 @@ test('is shown on a name’s screen, in the digest by its amount, and before a l
   );
 
   await t.demo.moveTime(DAY_MS);
-  const digest = t.workspace.messages(EXPIRY).find((message) => textOf(message).includes('zebra.rest'));
+  const digest = t.workspace.messages(EXPIRY).find((message) => textOf(message).includes('need a decision'));
   if (digest === undefined) throw new Error('the morning brought no digest');
   const said = textOf(digest);
   expect(said.indexOf('zebra.rest'), 'the one that costs more goes first').toBeLessThan(

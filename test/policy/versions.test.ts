@@ -176,7 +176,7 @@ describe('past orders under a draft', () => {
     expect(result).toMatchObject({
       total: 5,
       unchanged: 1,
-      counts: { mergeStricter: 2, looser: 1, other: 1 },
+      counts: { stricter: 2, looser: 1, other: 1 },
       outcomes: { 'approve→free': 1, 'approve→refuse': 1 },
     });
     expect(result.changed.map(({ orderId, change }) => [orderId, change])).toEqual([

@@ -20,8 +20,8 @@ import { formatWatchRefusal } from './watch-list.view.ts';
 /** A lookup that takes longer is announced. */
 const QUICK_MS = 1_500;
 const LOOKUP_MS = 6_000;
-/** A list is answered within 30 s. */
-const LIST_MS = 20_000;
+/** A list is answered within 30 s of the command, including the time to add its names and to respond. */
+const LIST_MS = 25_000;
 
 async function runWatch(call: Interaction, words: readonly string[], isCommand: boolean): Promise<void> {
   const list = readWatchList(words);
@@ -31,10 +31,11 @@ async function runWatch(call: Interaction, words: readonly string[], isCommand: 
   const added: (readonly [text: string, added: Awaited<ReturnType<Expiry['add']>>])[] = [];
   for (const text of names)
     added.push([text, await call.context.expiry.add({ text, date }, createGate(call))] as const);
+  const ms = isList ? Math.max(LOOKUP_MS, call.arrivedAt + LIST_MS - performance.now()) : LOOKUP_MS;
   const lookups = Promise.all(
     added.map(async ([text, each]) => ({
       text,
-      ...(each.ok ? await lookUp(call, each, isList ? LIST_MS : LOOKUP_MS) : { outcome: each }),
+      ...(each.ok ? await lookUp(call, each, ms) : { outcome: each }),
     })),
   );
   // A click's answer would replace the clicked message.

@@ -267,12 +267,12 @@ function approvedReply(order: Order, event: HistoryEventOf<'approved'>): Message
     progress !== undefined && isRuled(progress)
       ? `Still needed: ${missingLines(progress).join('; ')}.`
       : `${count(missing, 'more approval')} ${missing === 1 ? 'is' : 'are'} needed.`;
-  const mergeStricter =
+  const stricter =
     progress?.isStricter === true
       ? ' That’s more than when it was requested; the requirements changed since.'
       : '';
   return textMessage(
-    `:ballot_box_with_check: ${approverName(event.actor, [event])} approved${reasonSuffix(event)}.${gone} ${more}${mergeStricter}${unseenAtApproval(event)}`,
+    `:ballot_box_with_check: ${approverName(event.actor, [event])} approved${reasonSuffix(event)}.${gone} ${more}${stricter}${unseenAtApproval(event)}`,
   );
 }
 
