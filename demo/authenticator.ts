@@ -14,7 +14,7 @@ import {
   challengeText,
   type RelyingParty,
 } from '#src/approvals/signing/assertion.ts';
-import { computeFingerprint, coseOfSpki, type Fingerprint } from '#src/approvals/signing/public-key.ts';
+import { computeFingerprint, spkiToCose, type Fingerprint } from '#src/approvals/signing/public-key.ts';
 
 /** The flags of an authenticator's data (WebAuthn, 6.1). */
 const FLAGS = { present: 0x01, verified: 0x04, attested: 0x40 } as const;
@@ -105,7 +105,7 @@ export class Authenticator {
       Buffer.alloc(16),
       length,
       id,
-      coseOfSpki(this.publicKey),
+      spkiToCose(this.publicKey),
     ]);
     const attestation = isoCBOR.encode(
       new Map<string, string | Map<string, string> | Uint8Array>([

@@ -9,16 +9,13 @@ import { NOTIFICATION_LEASE_MS } from '../slack/outbound/notify.ts';
 /** Durations that tests change, in milliseconds. */
 export interface Pace {
   readonly leaseMs: number;
-  /** A request that wasn't sent within this time after its `sentAt` is not sent. */
+  /** A request that still hasn't left this long after `sentAt` was saved is dropped. */
   readonly maxSendDelayMs: number;
   readonly notificationLeaseMs: number;
-  /** The interval between queries for due orders: the longest delay after a lost notification. */
+  /** The interval between queries for due orders: the longest delay if a wake-up is lost. */
   readonly periodMs: number;
   readonly purgeMs: number;
-  /**
-   * The pause between two requests to the same registry, two messages of a digest, and two people. Each has its own
-   * default.
-   */
+  /** The minimum pause between requests to a registry, messages of a digest, and people checked; default: one for each. */
   readonly spacingMs?: number;
 }
 
@@ -30,15 +27,15 @@ export const PACE: Pace = {
   purgeMs: 10_000,
 };
 
-/** Replacements of real parts for tests and the demo only. */
+/** Replacements of real parts, only for tests and the demo. */
 export interface Seams {
-  /** The clock for orders and expiry. Signatures, tokens and sessions use real time, because their counterparts do. */
+  /** The clock for orders and expiry. Signatures, tokens and sessions use real time, because the other side does. */
   readonly now?: () => Date;
-  /** The HTTP server's address; default: every address of the machine. */
+  /** The HTTP server's address; default: all interfaces. */
   readonly host?: string;
   readonly commandsPerMinute?: number;
   readonly pace?: Pace;
-  /** The demo's names have no websites. */
+  /** Replaced in the demo, whose names have no websites. */
   readonly readCertificate?: ReadCertificate;
   readonly policy?: PolicySource;
   /** Wraps the store of orders, so that tests can observe each commit. */

@@ -62,8 +62,8 @@ const DATABASE_PARAMETERS: ReadonlySet<string> = new Set([
   'application_name',
   ...['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert', 'sslnegotiation', 'uselibpqcompat'],
 ]);
-/** Error messages name only common parameters: an unescaped password may look like a parameter too. */
-const UNUSED_PARAMETERS = [
+/** Only these are named in error messages: another one may be part of an unescaped password. */
+const UNSUPPORTED_PARAMETERS = [
   'options',
   'pgbouncer',
   'connection_limit',
@@ -84,10 +84,10 @@ const databaseUrl = secret(/^postgres(ql)?:\/\/\S+$/, 'must be a PostgreSQL addr
       return problem(
         'must not have a schema: the tables are always in “public”; give the bot its own database',
       );
-    const known = unused.filter((name) => UNUSED_PARAMETERS.includes(name));
-    if (known.length > 0) problem(`must not have parameters that are not used: ${known.join(', ')}`);
+    const known = unused.filter((name) => UNSUPPORTED_PARAMETERS.includes(name));
+    if (known.length > 0) problem(`has unsupported parameters: ${known.join(', ')}`);
     else if (unused.length > 0)
-      problem('must not have a parameter that is not used; write %3F in a password');
+      problem('has an unsupported parameter; if the ? belongs to the password, write %3F');
   },
 );
 
@@ -162,7 +162,10 @@ const teamSettingParsers = {
   reminder_cron: z
     .string()
     .trim()
-    .refine(isCronLine, 'must be a cron line of five fields that matches some time, such as 0 9 * * 1-5')
+    .refine(
+      isCronLine,
+      'must be a cron expression of five fields that matches at least one date, such as 0 9 * * 1-5',
+    )
     .prefault('0 9 * * *'),
   reminder_timezone: z.string().refine(isTimeZone, 'must be a time zone name').prefault('UTC'),
 } as const;
@@ -244,13 +247,13 @@ const vaultKeys = z.string().transform((text, context) => {
     const colon = item.indexOf(':');
     const id = item.slice(0, colon);
     const encoded = item.slice(colon + 1);
-    // The id isn't quoted either: the key and the id may be swapped.
+    // The id isn't quoted either: it may be the key, if they were swapped.
     if (colon < 1 || !/^[A-Za-z0-9_.-]{1,32}$/.test(id))
       return problem(`must be id:base64 for each key, with an id of letters and digits, but ${which} isn’t`);
-    if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(encoded)) return problem(`isn’t base64 in ${which}`);
+    if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(encoded)) return problem(`has invalid base64 in ${which}`);
     const key = Buffer.from(encoded, 'base64');
     if (key.length !== 32) return problem(`must have keys of 32 bytes, but ${which} has ${key.length}`);
-    if (keys.some((other) => other.id === id)) return problem(`repeats the id of ${which}`);
+    if (keys.some((other) => other.id === id)) return problem(`has a duplicate id in ${which}`);
     keys.push({ id, key });
   }
   const [first, ...rest] = keys;
@@ -290,7 +293,7 @@ const ledgerKey = z.string().transform((text, context) => {
 
 const environment = z.object({
   SLACK_BOT_TOKEN: secret(/^xoxb-\S+$/, 'must be a bot token that starts with xoxb-'),
-  SLACK_SIGNING_SECRET: secret(/^\S{8,}$/, 'must be the app’s signing secret, without blanks').optional(),
+  SLACK_SIGNING_SECRET: secret(/^\S{8,}$/, 'must be the app’s signing secret, without spaces').optional(),
   SLACK_APP_TOKEN: secret(/^xapp-\S+$/, 'must be an app-level token that starts with xapp-').optional(),
   SLACK_API_URL: baseUrl.refine((text) => text.endsWith('/api/'), 'must end in /api/').optional(),
   PORT: wholeNumber(0, 65_535).default(DEFAULT_PORT),
@@ -631,7 +634,7 @@ export function readDatabaseSettings(env: Environment): DatabaseSettings {
   return { databaseUrl: parsed.data.DATABASE_URL, dataDir: parsed.data.DATA_DIR };
 }
 
-export function mergeVariables(env: Environment, person: string): readonly string[] {
+export function findVariablesNaming(env: Environment, person: string): readonly string[] {
   return VARIABLE_NAMES.filter((name) => list(env[name] ?? '').includes(person));
 }
 

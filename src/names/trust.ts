@@ -49,7 +49,7 @@ export function findDistrust(
 }
 
 /** Whether a name is at a registrar that the domain service doesn't use. @param own its registrars; empty: unknown */
-export function isElsewhere(own: readonly string[], registrar: string | undefined): boolean {
+export function isAtOtherRegistrar(own: readonly string[], registrar: string | undefined): boolean {
   return own.length > 0 && own.every((each) => !mayBeSameRegistrar(each, registrar));
 }
 

@@ -23,10 +23,7 @@ import { END, EXPIRY_DAY, NO_REMINDER } from './domain-statements.ts';
 import { wakePlans } from './notifications.ts';
 import { queueWebhooks } from './webhooks.ts';
 
-/*
- * Statements of reminders that Prisma can't express: finding due names among very many, and claiming many reminders at
- * once.
- */
+/* SQL for reminders that Prisma can't express: finding due names among very many, and claiming many reminders at once. */
 
 /** One more than a digest shows, so that one query also shows whether there are more. */
 export const BATCH = 1_001;
@@ -35,31 +32,31 @@ const WEEK_SECONDS = 7 * 86_400;
 /** A renewal that was carried out long ago and that the registry doesn't show. */
 const DISPUTED: DateDoubt['code'] = 'renewal_not_shown';
 
-const optionalMoment = optional(z.date());
+const optionalDate = optional(z.date());
 const candidate = z.object({
   name: z.string(),
   expiresAt: z.date(),
   expirySource,
-  renewedUntil: optionalMoment,
-  deletedAt: optionalMoment,
+  renewedUntil: optionalDate,
+  deletedAt: optionalDate,
   deletionPhase,
-  snoozedUntil: optionalMoment,
+  snoozedUntil: optionalDate,
   remindedThreshold: z.number(),
   addedBy: z.string(),
   registeredBy: optionalText,
   doubt: jsonColumn(storedDoubt),
-  lookedAt: optionalMoment,
+  lookedAt: optionalDate,
   lapseReason: optionalText,
   lapseRequestedBy: optionalText,
   ownerId: optionalText,
-  ownerLeftAt: optionalMoment,
+  ownerLeftAt: optionalDate,
   question: jsonColumn(storedQuestion),
   registrar: optionalText,
   channelId: optionalText,
 }) satisfies z.ZodType<unknown, Partial<Prisma.DomainModel>>;
-const ofCandidate = { expiresAt: END, expirySource: Prisma.sql`COALESCE(d.expiry_source, 'rdap')` };
+const candidateColumns = { expiresAt: END, expirySource: Prisma.sql`COALESCE(d.expiry_source, 'rdap')` };
 /** Rows of {@link deletedQuery}: all that the plan and the digest need. */
-export const candidateRow = row(candidate, 'd.', ofCandidate);
+export const candidateRow = row(candidate, 'd.', candidateColumns);
 /** Rows of {@link candidatesQuery}. */
 export const candidateRows = z.array(candidate.extend({ range: z.number() }));
 
@@ -72,8 +69,8 @@ export function reminderOf(row: z.infer<typeof candidate>): WatchedReminder {
   return { ...reminder, source, remindedThresholds: [remindedThreshold], owner, channel, lapse };
 }
 
-/** Where a scan of names that can be due continues in a range: after a name at its first date. */
-export interface CandidateStep extends CandidateRange {
+/** Where a scan of names that may be due continues: in a range, after `afterName` at its first date. */
+export interface CandidateCursor extends CandidateRange {
   readonly afterName: string;
 }
 
@@ -82,7 +79,7 @@ export interface CandidateStep extends CandidateRange {
  * The outer query sorts only by the range, so that rows are returned as they are found, in the order of the inner
  * query.
  */
-export function candidatesQuery(steps: readonly CandidateStep[]): Statement {
+export function candidatesQuery(steps: readonly CandidateCursor[]): Statement {
   return Prisma.sql`
       SELECT step.n::int AS range, found.* FROM (
         SELECT * FROM unnest(
@@ -98,7 +95,7 @@ export function candidatesQuery(steps: readonly CandidateStep[]): Statement {
       ORDER BY step.n LIMIT ${BATCH}`;
 }
 
-/** Names with a known deletion that can be due, after a name. */
+/** Deleted names that may be due; the next page follows `after`. */
 export function deletedQuery(since: Date, after: string): Statement {
   return Prisma.sql`
       SELECT ${candidateRow.columns} FROM domains d
@@ -118,16 +115,16 @@ export function disputedQuery(before: Date, now: Date, limit: number): Statement
 }
 
 /**
- * Whether the reminder `r` needs no message of the digest: one was posted, or the owner's messages of the day, whose
- * subject has a blank, contain it.
+ * Whether the reminder `r` was posted in the digest, or belongs to an owner's messages of the day, whose subject
+ * contains a space (`U… 2026-11-27`).
  */
-function isPosted(teamId: string, purpose: Prisma.Sql): Prisma.Sql {
+function isHandled(teamId: string, purpose: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(${purpose} LIKE '% %' OR EXISTS (
     SELECT FROM notifications n WHERE n.team_id = ${teamId} AND n.subject_kind = 'digest' AND n.subject_id = r.digest_id
       AND n.purpose = ${purpose} AND n.ts IS NOT NULL))`;
 }
 
-/** Whether the reminder `r` is among some, or any when none are given. */
+/** Whether the reminder `r` is one of `keys`; any if undefined. */
 function isAmong(keys: readonly ReminderKey[] | undefined): Prisma.Sql {
   return keys === undefined
     ? Prisma.sql`true`
@@ -142,7 +139,7 @@ function unnestKeys(keys: readonly ReminderKey[]): Prisma.Sql {
 
 /**
  * Opens the digest of a scheduled time, unless it or a later one exists, and deletes earlier ones without messages. The
- * very first one is complete at once. A time in the future is from a clock that was set back since.
+ * very first one is created as done. Digests in the future are ignored: the clock may have been set back.
  */
 export function insertDigest(teamId: string, digestId: string, now: Date): Prisma.Sql {
   return Prisma.sql`
@@ -167,9 +164,9 @@ const digestRows = z.array(z.object({ id: z.string() }));
 const claimedRows = z.array(z.object({ name: z.string() }));
 
 /**
- * Claims reminders for an open digest; each goes to one digest. Marks its plan, so that another process that has the
- * digest checks it again.
- * @returns how many were free
+ * Claims reminders for an open digest; each goes to one digest. Increases the version of its plan, so that another
+ * process working on it checks it again.
+ * @returns the number claimed
  */
 export async function claimReminders(
   run: RunStatement,
@@ -226,7 +223,7 @@ const plannedRow = row(
   }),
   'd.',
   {
-    ...ofCandidate,
+    ...candidateColumns,
     day: Prisma.sql`r.day`,
     threshold: Prisma.sql`r.threshold`,
     digestId: Prisma.sql`r.digest_id`,
@@ -256,14 +253,14 @@ export function readPlanned(rows: unknown): PlannedReminder[] {
 const PLANNED = Prisma.sql`SELECT name, expires_at AS day, threshold, digest_id, claimed_at, destination, purpose,
   false AS "isCopy", undelivered FROM reminders`;
 
-/** Reminders in an owner's messages of a day. */
+/** Reminders in an owner's messages for one day. */
 export function selectReminded(subject: string): Prisma.Sql {
   return Prisma.sql`
     SELECT ${plannedRow.columns} FROM (${PLANNED} WHERE purpose = ${subject}) r
     JOIN domains d ON d.name = r.name AND ${END} IS NOT NULL AND d.lapse_confirmed_at IS NULL`;
 }
 
-/** Moves an owner's reminders of a day to the common channel, unless their copies are there. */
+/** Moves an owner's reminders of a day to the reminder channel, unless their copies are there. */
 export async function redirectOwner(
   run: RunStatement,
   teamId: string,
@@ -278,7 +275,7 @@ export async function redirectOwner(
 }
 
 /**
- * Claimed reminders of a digest that no message contains yet, and copies of one person's reminders.
+ * Claimed reminders of a digest that haven't been posted, and copies of owners' reminders for the reminder channel.
  * @param purpose only those for this message; undefined: all
  */
 export function selectPlanned(teamId: string, digestId: string, purpose: string | undefined): Prisma.Sql {
@@ -288,10 +285,10 @@ export function selectPlanned(teamId: string, digestId: string, purpose: string 
       ${PLANNED} WHERE digest_id = ${digestId}
       UNION ALL
       SELECT name, expires_at, threshold, digest_id, claimed_at, '', copy_purpose, true, undelivered
-      FROM reminders r WHERE digest_id = ${digestId} AND copy_purpose IS NOT NULL AND ${isPosted(teamId, Prisma.sql`r.purpose`)}
+      FROM reminders r WHERE digest_id = ${digestId} AND copy_purpose IS NOT NULL AND ${isHandled(teamId, Prisma.sql`r.purpose`)}
     ) r
     JOIN domains d ON d.name = r.name AND ${END} IS NOT NULL AND d.lapse_confirmed_at IS NULL
-    WHERE r.purpose = COALESCE(${purpose ?? null}::text, r.purpose) AND NOT ${isPosted(teamId, Prisma.sql`r.purpose`)}`;
+    WHERE r.purpose = COALESCE(${purpose ?? null}::text, r.purpose) AND NOT ${isHandled(teamId, Prisma.sql`r.purpose`)}`;
 }
 
 /** Assigns reminders of a digest, or their copies, to a message, unless they have one. */
@@ -309,28 +306,28 @@ export function assignReminders(
       AND CASE WHEN a.is_copy THEN r.copy_purpose ELSE r.purpose END = ''`;
 }
 
-/** Moves reminders to the common channel if their own place refused them. */
+/** Moves reminders to the reminder channel if Slack refused them in their own channel. */
 export function redirectReminders(teamId: string, digestId: string, destination: Destination): Prisma.Sql {
   return Prisma.sql`
     UPDATE reminders r SET destination = '', purpose = '', copy_purpose = NULL, undelivered = destination
-    WHERE digest_id = ${digestId} AND destination = ${destination} AND NOT ${isPosted(teamId, Prisma.sql`r.purpose`)}`;
+    WHERE digest_id = ${digestId} AND destination = ${destination} AND NOT ${isHandled(teamId, Prisma.sql`r.purpose`)}`;
 }
 
-/** Frees the reminders of a digest that no message contains, or some of those, and cancels their copies. */
+/** Releases reminders of a digest that weren't posted (all, or `keys`), and cancels copies that weren't. */
 export function freeReminders(
   teamId: string,
   digestId: string,
   keys: readonly ReminderKey[] | undefined,
 ): Prisma.Sql {
-  const isTold = isPosted(teamId, Prisma.sql`r.purpose`);
+  const wasPosted = isHandled(teamId, Prisma.sql`r.purpose`);
   return Prisma.sql`
     WITH freed AS (
-      DELETE FROM reminders r WHERE digest_id = ${digestId} AND ${isAmong(keys)} AND NOT ${isTold}
+      DELETE FROM reminders r WHERE digest_id = ${digestId} AND ${isAmong(keys)} AND NOT ${wasPosted}
       RETURNING name, expires_at, threshold
     ), uncopied AS (
       UPDATE reminders r SET copy_purpose = NULL
-      WHERE digest_id = ${digestId} AND ${isAmong(keys)} AND ${isTold}
-        AND NOT ${isPosted(teamId, Prisma.sql`r.copy_purpose`)}
+      WHERE digest_id = ${digestId} AND ${isAmong(keys)} AND ${wasPosted}
+        AND NOT ${isHandled(teamId, Prisma.sql`r.copy_purpose`)}
     )
     UPDATE domains d SET reminded_threshold = COALESCE(
       (SELECT min(r.threshold) FROM reminders r
@@ -340,7 +337,7 @@ export function freeReminders(
     FROM freed WHERE d.name = freed.name`;
 }
 
-/** Owned names with an end in a range, without a question about it that was answered or asked of the same owner. */
+/** Owned names that expire in the range, if nobody answered a question about this expiry and the owner wasn't asked. */
 export function selectUnasked(teamId: string, day: string, from: Date, until: Date): Statement {
   return Prisma.sql`
     SELECT ${domainRow.columns} FROM domains d
@@ -357,7 +354,7 @@ export function selectUnasked(teamId: string, day: string, from: Date, until: Da
     ORDER BY d.expires_at, d.name`;
 }
 
-/** Queues the message of a day. Names are locked in the order in which all changes lock them. */
+/** Queues the message of a day. Names are locked in the usual order, to avoid deadlocks. */
 export async function askOwner(
   run: RunStatement,
   teamId: string,

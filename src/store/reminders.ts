@@ -6,7 +6,7 @@ import {
   askOwner,
   assignReminders,
   BATCH,
-  type CandidateStep,
+  type CandidateCursor,
   candidateRow,
   candidateRows,
   candidatesQuery,
@@ -45,7 +45,7 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
 
   return {
     async *candidates(ranges) {
-      let steps: readonly CandidateStep[] = ranges.map((range) => ({ ...range, afterName: '' }));
+      let steps: readonly CandidateCursor[] = ranges.map((range) => ({ ...range, afterName: '' }));
       for (;;) {
         const found = candidateRows.parse(await ask(candidatesQuery(steps)));
         yield found.map(reminderOf);

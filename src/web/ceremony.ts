@@ -39,8 +39,8 @@ import type { KeyStore, LinkStore, SignedCharter, SigningLink } from '../approva
 import {
   ALGORITHMS,
   computeFingerprint,
+  coseToSpki,
   type Fingerprint,
-  spkiOfCose,
 } from '../approvals/signing/public-key.ts';
 import { MINUTE_MS } from '../lib/duration.ts';
 import type { FactsProposal } from '../names/protected-changes.ts';
@@ -484,7 +484,7 @@ async function add(
   const { label, registration } = read.data;
   const credential = await registered(registration, salt, relyingParty);
   if (credential === undefined) return { code: 'registration' };
-  const publicKey = spkiOfCose(credential.publicKey);
+  const publicKey = coseToSpki(credential.publicKey);
   const fingerprint = computeFingerprint(publicKey);
   if (log.added.some((key) => key.fingerprint === fingerprint)) return { code: 'key_taken' };
   if (!(await links.spend(tokenHash, now()))) return { code: 'link_spent' };

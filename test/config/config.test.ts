@@ -26,7 +26,7 @@ const least = {
 const webhookSecret = { WEBHOOK_SECRET: `whsec_${randomBytes(24).toString('base64')}` };
 
 /** Parameters of an address that would be ignored. */
-const UNUSED_PARAMETERS = [
+const UNSUPPORTED_PARAMETERS = [
   ...['schema=bot', 'sslmode=require&schema=bot', 'options=-csearch_path%3Dbot', 'pgbouncer=true'],
   ...['connection_limit=1', 'statement_timeout=9', 'unheard=of', '#fragment'],
 ];
@@ -270,7 +270,11 @@ describe('the settings', () => {
         'postgresql://u:p%3F%23@db/steward?sslmode=verify-full&sslrootcert=/ca.pem&application_name=bot',
         'postgresql://u@/steward?host=/run/postgresql',
       ],
-      ['mysql://db', 'steward', ...UNUSED_PARAMETERS.map((unused) => `postgresql://db/steward?${unused}`)],
+      [
+        'mysql://db',
+        'steward',
+        ...UNSUPPORTED_PARAMETERS.map((unused) => `postgresql://db/steward?${unused}`),
+      ],
     ],
     ['ADMINS', ['U0ADA', 'U0ADA,W0BOB'], ['S0LEADS', 'ada', '@U0ADA']],
     ['ALLOW_ORG_MEMBERS', ['true', 'no'], ['E0ORG', 'all']],

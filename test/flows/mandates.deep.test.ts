@@ -215,7 +215,7 @@ describe('a mandate', () => {
     expect(textOf(digest)).toMatch(
       /\*guest-a\.rest\* · \d+ days · a mandate renews it on \d+ \w+, about €18\.00\n/,
     );
-    expect(digest.text).toMatch(/^4 names renewed by mandates, first guest-/);
+    expect(digest.text).toMatch(/^4 names renewed by mandates · first: guest-/);
     expect(textOf(digest)).not.toContain('Nobody is responsible for');
     expect(await answerTo(t.workspace, t.alice, '/domain expiring')).toMatch(
       /\*guest-b\.rest\* · \d+ days · a mandate renews it on/,

@@ -2,7 +2,7 @@ import type { Actor } from '@domain-steward/slack-workspace';
 import pg from 'pg';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { DatabaseProxy } from '../support/database-proxy.ts';
-import { buttonsOf, DOMAINS, openForm, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { buttonsOf, DOMAINS, openForm, textOf, until, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
 import { askAndConfirm } from '../support/people.ts';
 
@@ -37,11 +37,13 @@ async function kept(): Promise<string[]> {
     .sort();
 }
 
-/** A person's next answer, and after how many milliseconds it came. */
+/** A person's next message, which may say that it takes longer, and after how many milliseconds it came. */
 async function told(person: Actor, act: () => Promise<unknown>): Promise<{ text: string; ms: number }> {
   const startedAt = performance.now();
-  const text = await toldAfter(t.workspace, person, act);
-  return { text, ms: performance.now() - startedAt };
+  const before = person.ephemerals().length;
+  await act();
+  const next = await t.workspace.waitFor(() => person.ephemerals()[before], { what: 'an answer' });
+  return { text: textOf(next), ms: performance.now() - startedAt };
 }
 
 /** Does something while the database is down: the person gets the reason in time. */

@@ -257,7 +257,7 @@ describe('names', () => {
   it('are exported as a CSV of the results', async () => {
     await t.alice.command(DOMAINS, '/domain names export tag:priority sort:name');
     await ephemeral(t.workspace, t.alice, 'that the file is there', (message) =>
-      textOf(message).includes('The portfolio with 2 names'),
+      textOf(message).includes('the portfolio with 2 names'),
     );
     const [header, one, two] = await fileOf('D0ALICE');
     expect(header).toBe('name,owner,tags,channel,note,expires,registrar,findings');

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { verifyAuthenticationResponse } from '@simplewebauthn/server';
 import { z } from 'zod';
 import { hashOf } from '../../lib/canonical-json.ts';
-import { computeFingerprint, coseOfSpki, FINGERPRINT } from './public-key.ts';
+import { computeFingerprint, FINGERPRINT, spkiToCose } from './public-key.ts';
 
 export { hashOf };
 
@@ -155,7 +155,7 @@ async function verifyAssertion(
       expectedOrigin,
       expectedRPID,
       // The counter was checked when the signature was made; the stored one has increased since.
-      credential: { id, publicKey: coseOfSpki(publicKey), counter: 0 },
+      credential: { id, publicKey: spkiToCose(publicKey), counter: 0 },
       requireUserVerification: true,
     });
     return verified && authenticationInfo.userVerified ? authenticationInfo.newCounter : undefined;

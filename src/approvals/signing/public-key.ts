@@ -1,9 +1,9 @@
 import { createHash, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { isoCBOR } from '@simplewebauthn/server/helpers';
 
-/** Public keys of passkeys. Stored as SPKI (DER), a common format; WebAuthn uses COSE keys (RFC 9052). Pure. */
+/** Converts public keys of passkeys between SPKI (DER), in which they are stored, and WebAuthn's COSE keys (RFC 9052). */
 
-/** Identifies a key to people and in signatures: `SHA256:` and the SPKI's hash. */
+/** A key's readable id, also in signatures: `SHA256:` and the SPKI's hash. */
 export type Fingerprint = `SHA256:${string}`;
 
 export const FINGERPRINT = /^SHA256:[A-Za-z0-9_-]{43}$/;
@@ -25,15 +25,15 @@ const COSE = {
 /** COSE numbers of the accepted algorithms. */
 export const ALGORITHMS: readonly number[] = [COSE.ec.alg, COSE.okp.alg, COSE.rsa.alg];
 
-/** Converts to SPKI in unpadded base64url. @throws for other algorithms than {@link ALGORITHMS} */
-export function spkiOfCose(cose: Uint8Array): string {
+/** Converts to SPKI in unpadded base64url. @throws if the algorithm isn't in {@link ALGORITHMS} */
+export function coseToSpki(cose: Uint8Array): string {
   const key = isoCBOR.decodeFirst<ReadonlyMap<number, unknown>>(Uint8Array.from(cose));
   const bytes = (label: number) => {
     const value = key.get(label);
-    if (!(value instanceof Uint8Array)) throw new TypeError('a COSE key without its numbers');
+    if (!(value instanceof Uint8Array)) throw new TypeError('a COSE key parameter is missing');
     return Buffer.from(value).toString('base64url');
   };
-  const jwkOf = (): JsonWebKey => {
+  const toJwk = (): JsonWebKey => {
     switch (key.get(COSE.kty)) {
       case COSE.ec.kty:
         return { kty: 'EC', crv: 'P-256', x: bytes(-2), y: bytes(-3) };
@@ -43,19 +43,19 @@ export function spkiOfCose(cose: Uint8Array): string {
         return { kty: 'RSA', n: bytes(-1), e: bytes(-2) };
     }
   };
-  if (!ALGORITHMS.includes(Number(key.get(COSE.alg)))) throw new TypeError('a COSE key of another algorithm');
-  return createPublicKey({ key: jwkOf(), format: 'jwk' })
+  if (!ALGORITHMS.includes(Number(key.get(COSE.alg)))) throw new TypeError('unsupported COSE algorithm');
+  return createPublicKey({ key: toJwk(), format: 'jwk' })
     .export({ format: 'der', type: 'spki' })
     .toString('base64url');
 }
 
-/** @throws if the key couldn't have been added */
-export function coseOfSpki(spki: string): Uint8Array<ArrayBuffer> {
+/** @throws for unsupported key types */
+export function spkiToCose(spki: string): Uint8Array<ArrayBuffer> {
   const key = createPublicKey({ key: Buffer.from(spki, 'base64url'), format: 'der', type: 'spki' });
-  return isoCBOR.encode(readCoseMap(key));
+  return isoCBOR.encode(toCoseMap(key));
 }
 
-function readCoseMap(key: KeyObject): Map<number, number | Uint8Array> {
+function toCoseMap(key: KeyObject): Map<number, number | Uint8Array> {
   const { kty, crv, x, y, n, e } = key.export({ format: 'jwk' });
   const bytes = (text: string | undefined) => new Uint8Array(Buffer.from(text ?? '', 'base64url'));
   if (kty === 'EC' && crv === 'P-256')
@@ -80,5 +80,5 @@ function readCoseMap(key: KeyObject): Map<number, number | Uint8Array> {
       [-1, bytes(n)],
       [-2, bytes(e)],
     ]);
-  throw new TypeError('a public key of another algorithm');
+  throw new TypeError('unsupported type of public key');
 }

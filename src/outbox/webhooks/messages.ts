@@ -141,7 +141,7 @@ const REMINDER_TEXTS: Readonly<Record<LifePhase, (expires: string) => string>> =
 
 const MANDATE_TEXTS: Readonly<Record<HeldCode, string>> = {
   price_unknown: 'its price is unknown',
-  price_above: 'its price is above the mandate’s',
+  price_above: 'its price is above the mandate’s limit',
   total_spent: 'the mandate’s remaining total is too low',
   day_full: 'the daily limit is reached, and it’s the last day',
   budget_empty: 'a budget’s remaining amount is too low',
@@ -190,7 +190,7 @@ function textOf(event: WebhookEvent): string {
     case 'finding.opened':
       return `${event.data.name}: ${FINDING_TEXTS[event.data.code]}.`;
     case 'finding.closed':
-      return `${event.data.name}: no longer found: ${FINDING_TEXTS[event.data.code]}.`;
+      return `${event.data.name}: resolved: ${FINDING_TEXTS[event.data.code]}.`;
     case 'reminder.last':
       return `${event.data.name} ${REMINDER_TEXTS[event.data.code](DAY.format(new Date(event.data.expires)))}.`;
     case 'order.unknown':
@@ -209,7 +209,7 @@ function textOf(event: WebhookEvent): string {
 }
 
 function unknownText({ order_id: id, task, names }: z.output<(typeof DATA)['order.unknown']>): string {
-  const settle = `outcome of order ${id} is unknown. An approver has to settle it.`;
+  const settle = `outcome of order ${id} is unknown. An approver has to mark it as done or failed.`;
   const [first, ...others] = names ?? [];
   if (first === undefined) return `The ${settle}`;
   const more = others.length === 0 ? '' : ` and ${others.length} more`;

@@ -32,7 +32,7 @@ const planned = z.object({
     placeholder: 'name,period\ncafe.rest,1\nbar.rest,2',
     hint: 'A header and one row per name. Columns besides “name”: “period”, “nameservers”, “ownerc”, “adminc”, “techc”, “auth”. You’ll see the plan before anything is requested.',
   }),
-  owner: ownerField({ label: 'Owner in the team', hint: 'Of registered and transferred names.' }),
+  owner: ownerField({ label: 'Owner in the team', hint: 'For names that are registered or transferred.' }),
   note: OWNERSHIP.shape.note,
   reason: reasonField('Shown to the approvers.'),
   send_at: sendAtField,

@@ -61,7 +61,7 @@ type Reminder = DueReminder<WatchedReminder>;
 export type WaitingOf = (watched: WatchedReminder) => readonly WaitingStep[];
 
 const nothingKnown: WaitingOf = () => [];
-const BY_ORDER: RenewalWays = { hasService: true, isElsewhere: () => false };
+const BY_ORDER: RenewalWays = { hasService: true, isAtOtherRegistrar: () => false };
 
 /** Deadlines within this many days are near. */
 const NEAR_DAYS = 7;
@@ -270,7 +270,7 @@ function warnings(reminder: Reminder): string[] {
   const { watched, phase, isDeletionAssumed, restoreUntil, lastSafeDay, estimated } = reminder;
   const until = restoreUntil ?? lastSafeDay;
   return present([
-    isDeletionAssumed && 'By the document it renewed automatically: check the domain service',
+    isDeletionAssumed && 'It should have renewed automatically: check the domain service',
     isDeletionAssumed &&
       phase === 'redemption' &&
       until !== undefined &&

@@ -111,13 +111,13 @@ export function priceText({ phase }: DueFacts, waiting: readonly WaitingStep[]):
 
 export interface RenewalWays extends Capability {
   /** Whether orders can't renew a registrar's names. */
-  readonly isElsewhere: (registrar: string | undefined) => boolean;
+  readonly isAtOtherRegistrar: (registrar: string | undefined) => boolean;
 }
 
 export function keepButtons(
   { name, registrar }: { readonly name: string; readonly registrar?: string | undefined },
   deadline: Deadline | undefined,
-  { hasService, isElsewhere }: RenewalWays,
+  { hasService, isAtOtherRegistrar }: RenewalWays,
 ): Button[] {
   const make = (actionId: string, text: string) =>
     button(actionId, text, name, { label: `${text}: ${displayName(name)}` });
@@ -126,7 +126,7 @@ export function keepButtons(
   if (!renews && !restores) return [];
   return present([
     renews && hasService && make('reminder_renew', 'Renew'),
-    renews && (!hasService || isElsewhere(registrar)) && make('reminder_renewed', 'Renewed elsewhere'),
+    renews && (!hasService || isAtOtherRegistrar(registrar)) && make('reminder_renewed', 'Renewed elsewhere'),
     restores && hasService && make('reminder_restore', 'Restore'),
     make('reminder_snooze', 'Snooze'),
     make('reminder_lapse', 'Let it lapse'),

@@ -130,7 +130,7 @@ export function listedLines(
       answer?.code !== 'unasked' && answerText(answer),
       doubt !== undefined && isDateless(listed.domain) && DATELESS_STATE,
     ]).join(' · '),
-    due?.isDeletionAssumed && ':warning: By the document it renewed automatically: check the service',
+    due?.isDeletionAssumed && ':warning: It should have renewed automatically: check the service',
     expiry?.source === 'order' && ':warning: The date is estimated from the last order',
     doubt !== undefined &&
       !isDateless(listed.domain) &&

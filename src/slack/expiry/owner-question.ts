@@ -22,7 +22,7 @@ async function keep(call: ActionCall): Promise<void> {
 }
 
 const handover = z.object({
-  owner: neededOwner('Gets a message with the same question.'),
+  owner: neededOwner('Gets a message that asks whether to keep the name.'),
   note: noteField({ hint: 'For the new owner.' }),
 });
 

@@ -19,6 +19,6 @@ export const NO_DELETION_KNOWN = 'past its grace, no known deletion';
  */
 export function phaseText(phase: LifePhase, isAssumed: boolean): string {
   return isAssumed
-    ? '*Its grace is over, with no known deletion.* By the document it renewed automatically: check the domain service.'
+    ? '*Its grace is over, with no known deletion.* It should have renewed automatically: check the domain service.'
     : PHASES[phase];
 }

@@ -306,7 +306,7 @@ const lapseForm: FormFeature<'lapse'> = {
 const renewedElsewhere = z.object({
   expires: typedField(
     'Expires',
-    { placeholder: 'YYYY-MM-DD', hint: 'Counts until its registry shows a new date.' },
+    { placeholder: 'YYYY-MM-DD', hint: 'Used until the registry shows a new date.' },
     REQUIRED_TEXT,
   ),
   note: field(

@@ -39,7 +39,7 @@ const priced = z.object({
     {
       kind: 'number',
       range: { min: 1, max: 99 },
-      hint: 'For create and renew. Without a price for several years, the 1-year price counts for each year.',
+      hint: 'For create and renew. If there’s no multi-year price, the 1-year price is multiplied by the number of years.',
     },
     TYPED_OR_EMPTY,
   ),

@@ -46,7 +46,7 @@ export async function ownerlessNames(
 
 const assigning = z.object({
   names: field({ label: 'Names', kind: 'picks' }, z.array(z.string(), 'Tick at least one name.')),
-  owner: neededOwner('Asked before a name expires whether you still need it.'),
+  owner: neededOwner('Before a name expires, the bot asks this person whether it’s still needed.'),
 });
 const [namesField, ...fields] = fieldsOf(assigning);
 const declared = { name: 'owners', title: 'Assign an owner', submit: 'Save', fields } as const;

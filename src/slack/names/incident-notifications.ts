@@ -125,7 +125,7 @@ async function readName(context: SlackContext, name: string): Promise<NameOfInci
     channel: details?.channel,
     registrar: record?.trusted?.registrar,
     hasService: context.hasService,
-    isElsewhere: record !== undefined && isAtAnotherRegistrar(record, context.now()),
+    isAtOtherRegistrar: record !== undefined && isAtAnotherRegistrar(record, context.now()),
   };
 }
 
@@ -172,7 +172,7 @@ function buildReplies(context: SlackContext, pass: IncidentPass, at: PostedMessa
   return present([
     {
       what: 'runbook',
-      version: `${incidentKinds(incident).join(' ')} ${name.isElsewhere} ${privateOrders.size}`,
+      version: `${incidentKinds(incident).join(' ')} ${name.isAtOtherRegistrar} ${privateOrders.size}`,
       message: () => incidentRunbook(incident, name, people, privateOrders),
     },
     ...joined.map(([ms, added]) => once(`joined:${ms}`, () => joinedReply(added, people))),

@@ -35,7 +35,7 @@ const RUNBOOKS: Readonly<Record<IncidentKind, Runbook>> = {
       'Don’t renew it: you’d pay for a name someone else holds.',
       'Don’t negotiate with the new holder before the service has answered.',
     ],
-    call: 'The other registrar’s abuse contact. People who use its mail: password resets now go to the thief.',
+    call: 'The other registrar’s abuse contact. Anyone who uses email at this domain: password resets now go to the thief.',
   },
   nameservers: {
     ask: ['Ask the service who changed the nameservers, and with which account.'],
@@ -56,7 +56,7 @@ const RUNBOOKS: Readonly<Record<IncidentKind, Runbook>> = {
   lock: {
     ask: [
       'Ask the service who removed the lock, and with which account.',
-      'Get the lock set again, and a new auth code.',
+      'Have the lock set again, and get a new auth code.',
     ],
     dont: [
       'Don’t request the auth code just to look at it: an unlocked name with a known code can be taken.',
@@ -71,23 +71,24 @@ const RUNBOOKS: Readonly<Record<IncidentKind, Runbook>> = {
   },
   pending_delete: {
     ask: ['Ask the service who deleted it, and until when it can be restored.'],
-    order: 'Restore it with `/domain restore` in time: it costs money, and later it can’t be recovered.',
-    dont: ['Don’t register it again: it isn’t available yet, and a restore keeps it.'],
-    call: 'The people who run its mail and website: both stop.',
+    order:
+      'Restore it with `/domain restore` before the deadline. There’s a fee, and after that day the name is lost.',
+    dont: ['Don’t register it again: it isn’t available yet, and a restore brings it back.'],
+    call: 'The people who run its mail and website: both stop working.',
   },
   hold: {
     ask: [
-      'Look for an unanswered confirmation mail to the registrant: many registries suspend a name after 15 days.',
-      'Ask the service who set the hold, the registry (server hold) or the registrar (client hold), and how to lift it: an unpaid bill, a complaint.',
+      'Look for an unanswered verification email to the registrant: many registries suspend a name after 15 days.',
+      'Ask the service who set the hold, the registry (server hold) or the registrar (client hold), and why, such as an unpaid bill or a complaint. Ask how to lift it.',
     ],
     dont: ['Don’t change nameservers: during a hold they aren’t used.'],
-    call: 'The people who run its mail and website: both stop.',
+    call: 'The people who run its mail and website: both stop working.',
   },
   delegation_gone: {
     ask: ['Ask the service why the name is no longer in its zone, and who did it.'],
     order: 'If the service says it has no nameservers, set them with `/domain nameservers`.',
     dont: ['Don’t look for the fault in your nameservers: nothing points to them.'],
-    call: 'The people who run its mail and website: both stop.',
+    call: 'The people who run its mail and website: both stop working.',
   },
   nameserver_registrable: {
     ask: ['Register that server’s domain yourself if it’s available: its holder controls your name.'],
@@ -114,7 +115,7 @@ const RUNBOOKS: Readonly<Record<IncidentKind, Runbook>> = {
 
 /** Facts that decide which steps still work. */
 export interface RunbookName extends Capability {
-  readonly isElsewhere: boolean;
+  readonly isAtOtherRegistrar: boolean;
   /** The team's registrar; undefined: unknown. */
   readonly registrar: string | undefined;
 }
@@ -136,8 +137,8 @@ const SEQUENCE: readonly IncidentKind[] = [
   'lock',
   'owner',
 ];
-/** Kinds made obsolete by another. */
-const OBSOLETED_BY: Readonly<Partial<Record<IncidentKind, readonly IncidentKind[]>>> = {
+/** The kinds that each kind supersedes. */
+const SUPERSEDED_KINDS: Readonly<Partial<Record<IncidentKind, readonly IncidentKind[]>>> = {
   registrar: ['pending_transfer', 'lock'],
   unregistered: [
     'pending_transfer',
@@ -155,10 +156,10 @@ const OBSOLETED_BY: Readonly<Partial<Record<IncidentKind, readonly IncidentKind[
 /** Most useful first, without impossible steps. */
 export function runbookLines(
   kinds: readonly IncidentKind[],
-  { isElsewhere, registrar, hasService }: RunbookName,
+  { isAtOtherRegistrar, registrar, hasService }: RunbookName,
 ): string[] {
-  const overtaken = new Set(kinds.flatMap((kind) => OBSOLETED_BY[kind] ?? []));
-  const runbooks = SEQUENCE.filter((kind) => kinds.includes(kind) && !overtaken.has(kind)).map(
+  const superseded = new Set(kinds.flatMap((kind) => SUPERSEDED_KINDS[kind] ?? []));
+  const runbooks = SEQUENCE.filter((kind) => kinds.includes(kind) && !superseded.has(kind)).map(
     (kind) => RUNBOOKS[kind],
   );
   const orders = hasService ? runbooks.flatMap(({ order }) => order ?? []) : [];
@@ -168,7 +169,7 @@ export function runbookLines(
   const item = (step: string) => `• ${hasService ? step : step.replaceAll('the service', 'the registrar')}`;
   const steps = [
     ...runbooks.flatMap(({ ask }) => ask),
-    ...(orders.length === 0 ? [] : isElsewhere ? [ELSEWHERE] : orders),
+    ...(orders.length === 0 ? [] : isAtOtherRegistrar ? [ELSEWHERE] : orders),
   ];
   return [
     '*What to do*',

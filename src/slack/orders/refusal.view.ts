@@ -52,7 +52,7 @@ const NEXT: Readonly<Record<OrderState, string>> = {
   EXECUTING: 'The result appears in its thread.',
   SUCCEEDED: 'See the result in its thread.',
   FAILED: 'See the reason in its thread. Retry requests it again.',
-  UNKNOWN: 'An approver has to settle it first.',
+  UNKNOWN: 'An approver has to mark it as done or failed first.',
   DENIED: 'Request it again if you still need it.',
   EXPIRED: 'Request it again if you still need it.',
   CANCELLED: 'Request it again if you still need it.',

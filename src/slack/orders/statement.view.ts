@@ -55,7 +55,7 @@ const LABELS: Readonly<Record<string, string>> = {
   'parent.lock': 'Parent user’s lock',
   'owner.user': 'Parent user',
   'owner.context': 'Parent user’s context',
-  max_price: 'A name and year',
+  max_price: 'Per name/year',
   max_total: 'Total',
   span: 'Per',
   until: 'Until',

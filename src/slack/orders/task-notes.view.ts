@@ -29,7 +29,7 @@ export function formatTaskNote(note: TaskNote): string {
     case 'auth_code_gives_name_away':
       return 'Anyone with the auth code can transfer the name away.';
     case 'new_owner_not_sent':
-      return 'The service’s document has no field for the new owner: this only starts the process.';
+      return 'The service’s API has no field for the new owner, so this only starts the process.';
     case 'registrants_notified':
       return 'The current and the new registrant are notified.';
     case 'sent_as_confirmed':

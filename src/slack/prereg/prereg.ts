@@ -320,7 +320,7 @@ const searchFields = ({ json, xml }: AvailableInterfaces) =>
         )
         .optional(),
     ),
-    subtld: typedField('Ending with several parts', { placeholder: 'co.uk' }, ending.optional()),
+    subtld: typedField('Multi-part ending', { placeholder: 'co.uk' }, ending.optional()),
     id: field(
       { label: 'Preregistration id', kind: 'text' },
       z
@@ -340,7 +340,7 @@ const searchFields = ({ json, xml }: AvailableInterfaces) =>
       },
       z.enum(['EQUAL', 'like']).optional().catch(undefined),
       {
-        hint: 'EQUAL is documented for JSON, like for XML. With EQUAL, % and * are no wildcards.',
+        hint: 'Use EQUAL with JSON, and “like” with XML. EQUAL doesn’t support the wildcards % and *.',
         dispatches: true,
       },
     ),

@@ -442,7 +442,7 @@ export const equalAndXmlText = (xml: SearchTie) =>
 export const XML_OUT_OF_REACH =
   'This needs the service’s XML interface, and its address isn’t set. Ask your operator to set SERVICE_XML_URL.';
 export const NO_WILDCARDS =
-  'EQUAL finds exact matches: % and * are no wildcards. Enter the full value, or choose like, which uses XML.';
+  'EQUAL finds exact matches and doesn’t support the wildcards % and *. Enter the full value, or choose like, which uses XML.';
 
 export const NO_OFFSET =
   'This search uses XML, where times are documented without a UTC offset: 2027-03-01 12:00:00.';
@@ -452,7 +452,7 @@ export function noWildcardsText(reachesXml: boolean): string {
   const advice = reachesXml
     ? 'Enter the full name, or open the form with `/domain prereg` and choose like.'
     : 'Enter the full name.';
-  return `Nothing was searched. Your account only finds exact matches, so % and * are no wildcards. ${advice}`;
+  return `Nothing was searched. Your account only finds exact matches, so % and * don’t work as wildcards. ${advice}`;
 }
 
 export const GIVE_ONE_NAME =

@@ -8,7 +8,7 @@ import {
 } from '../../../src/approvals/signing/approval.ts';
 import { createVerifier, vouchAssertion } from '../../../src/approvals/signing/assertion.ts';
 import { buildKeyRing, type KeyLog } from '../../../src/approvals/signing/key-ring.ts';
-import { computeFingerprint, coseOfSpki, spkiOfCose } from '../../../src/approvals/signing/public-key.ts';
+import { computeFingerprint, coseToSpki, spkiToCose } from '../../../src/approvals/signing/public-key.ts';
 import type { Misbehaviour } from '../../support/authenticator.ts';
 import { HERE, newLog, newNonce, newSigner, rootsOf } from './sample.ts';
 
@@ -148,6 +148,6 @@ test('another person’s key doesn’t sign for Carol', async () => {
 
 test('public keys survive the conversion from COSE', () => {
   const { publicKey, fingerprint } = anna.authenticator;
-  expect(spkiOfCose(coseOfSpki(publicKey))).toBe(publicKey);
+  expect(coseToSpki(spkiToCose(publicKey))).toBe(publicKey);
   expect(computeFingerprint(publicKey)).toBe(fingerprint);
 });

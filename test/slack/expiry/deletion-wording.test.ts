@@ -60,7 +60,7 @@ function shown(listed: ListedName): Readonly<Record<'name' | 'expiring' | 'rules
     expiring: visibleText(
       expiringPage(page, { days: 90, offset: 0, now: NOW }, () => [], new Map(), {
         hasService: true,
-        isElsewhere: () => false,
+        isAtOtherRegistrar: () => false,
       }).blocks,
     ),
     rules: visibleText(rulesMessage(zoneFor(name), 'rest', ruled, { now: NOW, timeZone: 'UTC' }).blocks),

@@ -299,7 +299,7 @@ describe('within Slack’s limits', () => {
       { days: 90, offset: 20, now: NOW },
       () => [],
       new Map(),
-      { hasService: true, isElsewhere: () => false },
+      { hasService: true, isAtOtherRegistrar: () => false },
     );
     expectMessage(page);
     expect(page.text).toMatch(

@@ -266,13 +266,16 @@ test('without a channel an admin is notified', async () => {
 test.each([
   [false, /Restore it with `\/domain restore`/, /at another registrar by now/],
   [true, /already at another registrar, so no order can change it/, /\/domain restore/],
-])('the advice about a name that is elsewhere (%s) is possible', async (isElsewhere, said, notSaid) => {
-  const incident = await show('pending_delete');
-  await tellDue({ shown: isElsewhere ? 'Theirs' : 'Ours' });
-  const [runbook] = repliesOf(incident).map(textOf);
-  expect(runbook).toMatch(said);
-  expect(runbook).not.toMatch(notSaid);
-});
+])(
+  'the advice about a name that is elsewhere (%s) is possible',
+  async (isAtOtherRegistrar, said, notSaid) => {
+    const incident = await show('pending_delete');
+    await tellDue({ shown: isAtOtherRegistrar ? 'Theirs' : 'Ours' });
+    const [runbook] = repliesOf(incident).map(textOf);
+    expect(runbook).toMatch(said);
+    expect(runbook).not.toMatch(notSaid);
+  },
+);
 
 test('a name’s channel that refuses it delays nothing', async () => {
   const incident = await show();

@@ -48,7 +48,7 @@ const expiring = (names: readonly ListedName[]) =>
     { days: 90, offset: 0, now: NOW },
     calculateCost,
     new Map(),
-    { hasService: true, isElsewhere: () => false },
+    { hasService: true, isAtOtherRegistrar: () => false },
   );
 
 test('expiring: one line per name with its menu, the amount and the first name for a lock screen', () => {
