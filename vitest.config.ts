@@ -32,16 +32,7 @@ export default defineConfig({
       },
       // All of them: also every fault of every task, outages, replicas, real servers that die, and query plans.
       // Properties are tried on all their values.
-      // They wait more than others: for processes, timeouts and restarts.
-      {
-        environments,
-        test: {
-          ...withDatabase,
-          name: 'deep',
-          env: { ALL_VALUES: 'yes' },
-          maxWorkers: Math.max(4, availableParallelism()),
-        },
-      },
+      { environments, test: { ...withDatabase, name: 'deep', env: { ALL_VALUES: 'yes' } } },
       // Hours of crashes, replicas and outages; SEED repeats a run. Each file has the machine to itself.
       {
         environments,
