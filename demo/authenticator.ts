@@ -14,7 +14,7 @@ import {
   challengeText,
   type RelyingParty,
 } from '#src/approvals/signing/assertion.ts';
-import { computeFingerprint, spkiToCose, type Fingerprint } from '#src/approvals/signing/public-key.ts';
+import { computeFingerprint, type Fingerprint, spkiToCose } from '#src/approvals/signing/public-key.ts';
 
 /** The flags of an authenticator's data (WebAuthn, 6.1). */
 const FLAGS = { present: 0x01, verified: 0x04, attested: 0x40 } as const;
