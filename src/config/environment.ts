@@ -85,9 +85,9 @@ const databaseUrl = secret(/^postgres(ql)?:\/\/\S+$/, 'must be a PostgreSQL addr
         'must not have a schema: the tables are always in “public”; give the bot its own database',
       );
     const known = unused.filter((name) => UNSUPPORTED_PARAMETERS.includes(name));
-    if (known.length > 0) problem(`has unsupported parameters: ${known.join(', ')}`);
+    if (known.length > 0) problem(`must not have unsupported parameters: ${known.join(', ')}`);
     else if (unused.length > 0)
-      problem('has an unsupported parameter; if the ? belongs to the password, write %3F');
+      problem('must not have an unsupported parameter; if the ? belongs to the password, write %3F');
   },
 );
 

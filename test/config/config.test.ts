@@ -229,10 +229,10 @@ describe('the settings', () => {
 
   it.each([
     ['a key of the wrong length', `a:${key},b:c2hvcnQ=`, /keys of 32 bytes, but key 2 has 5/],
-    ['a key id twice', `a:${key},a:${key}`, /repeats the id of key 2/],
+    ['a key id twice', `a:${key},a:${key}`, /has a duplicate id in key 2/],
     ['no key', ',', /at least one key/],
     ['a key without id', key, /must be id:base64 for each key/],
-    ['a key that isn’t base64', 'a:canary!', /isn’t base64 in key 1/],
+    ['a key that isn’t base64', 'a:canary!', /has invalid base64 in key 1/],
     ['a key before its id', 'CanaryCanaryCanaryCanaryCanary==:a', /must be id:base64 for each key/],
     ['a short key before its id', 'canarycanary:a', /keys of 32 bytes/],
   ])('refuse %s', (_name, keys, problem) => {

@@ -200,7 +200,7 @@ test('% and * aren’t sent as wildcards', async () => {
   const view = await openForm(t.workspace, t.alice, '/domain prereg');
   expect(await t.alice.submit(view, { sld: 'table*', limit: '101' })).toMatchObject({
     errors: {
-      sld: expect.stringContaining('% and * are no wildcards'),
+      sld: expect.stringContaining('doesn’t support the wildcards % and *'),
       limit: expect.stringContaining('1 to 100'),
     },
   });

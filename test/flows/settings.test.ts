@@ -106,7 +106,7 @@ describe('settings', () => {
         approval_ttl: expect.stringContaining('must be a duration'),
         reminder_channel: expect.stringContaining('channel id'),
         reminder_days: expect.stringContaining('whole numbers'),
-        reminder_cron: expect.stringContaining('cron line'),
+        reminder_cron: expect.stringContaining('cron expression'),
         reminder_timezone: expect.stringContaining('time zone'),
       },
     });

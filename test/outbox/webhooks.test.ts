@@ -422,7 +422,7 @@ describe('an order with an unknown outcome', () => {
           code: 'unknown',
           task: order.task,
           names: ['cafe.rest'],
-          text: `Renew cafe.rest: the outcome of order ${order.id} is unknown. An approver has to settle it.`,
+          text: `Renew cafe.rest: the outcome of order ${order.id} is unknown. An approver has to mark it as done or failed.`,
         },
       },
     ]);
