@@ -23,8 +23,6 @@ export default defineConfig({
   environments,
   test: {
     globalSetup: ['test/global-setup.ts'],
-    // Keeps transformed modules in node_modules for the next run.
-    experimental: { fsModuleCache: true },
     projects: [
       {
         environments,
