@@ -2,6 +2,7 @@ import type { Message } from '@domain-steward/slack-workspace/protocol';
 import {
   as,
   at,
+  digestStep,
   ENDED,
   type GuidedPath,
   latestDigest,
@@ -83,15 +84,7 @@ export const firstVisit: GuidedPath = {
         return card && at(situation.place, card.channel, { kind: 'thread', ts: card.ts });
       },
     },
-    {
-      title: 'See what expires',
-      text: 'Click +7 days and let a week pass: names that expire soon are listed in the channel, each with a menu to renew it.',
-      isDone: ({ snapshot, seen }) => seen.includes(latestDigest(snapshot)?.ts ?? ''),
-      next({ snapshot }) {
-        const digest = latestDigest(snapshot);
-        return digest === undefined ? { kind: 'time' } : { kind: 'channel', channel: digest.channel };
-      },
-    },
+    digestStep('each with a menu to renew it.'),
   ],
   text: 'That’s the whole path. Try to deny a request, or open a second window as Bob. /domain help lists the commands.',
   seenNow(situation) {

@@ -1,5 +1,6 @@
 import {
   at,
+  digestStep,
   type GuidedPath,
   hasAction,
   latestDigest,
@@ -33,7 +34,7 @@ export const justWatch: GuidedPath = {
   steps: [
     {
       title: 'Watch names',
-      text: 'This bot has two tokens of Slack and no account at a registrar. Give it the names you want to keep.',
+      text: 'This bot has two Slack tokens and no account at a registrar. Give it the names you want to keep.',
       isDone: (situation) => isWatched(situation) || hasReminders(situation),
       next: (situation) => write(situation, PEOPLE.ada, `/domain watch ${NAMES.join(' ')}`),
     },
@@ -42,11 +43,11 @@ export const justWatch: GuidedPath = {
       text: 'Each name has its expiry, its registrar and what is wrong with it. Ada is an admin: she sends the reminders to this channel.',
       isDone: hasReminders,
       next(situation) {
-        const told = offer(situation);
+        const answer = offer(situation);
         if (situation.snapshot.me !== PEOPLE.ada) return { kind: 'person', user: PEOPLE.ada };
         return (
-          told &&
-          at(situation.place, told.channel, { kind: 'action', ts: told.ts, actionId: 'reminders_here' })
+          answer &&
+          at(situation.place, answer.channel, { kind: 'action', ts: answer.ts, actionId: 'reminders_here' })
         );
       },
     },
@@ -56,15 +57,7 @@ export const justWatch: GuidedPath = {
       isDone: ({ seen }) => seen.includes(POSTURE),
       next: (situation) => write(situation, PEOPLE.ada, '/domain posture'),
     },
-    {
-      title: 'See what expires',
-      text: 'Let a week pass: names that expire soon are listed in the channel, until someone says that they were renewed.',
-      isDone: ({ snapshot, seen }) => seen.includes(latestDigest(snapshot)?.ts ?? ''),
-      next({ snapshot }) {
-        const digest = latestDigest(snapshot);
-        return digest === undefined ? { kind: 'time' } : { kind: 'channel', channel: digest.channel };
-      },
-    },
+    digestStep('until someone says that they were renewed.'),
   ],
   text: 'That’s all it needs. docs/install.md does the same in your Slack. Connect a domain service later to renew names from here.',
   seenNow({ snapshot, place }) {

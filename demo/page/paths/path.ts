@@ -139,6 +139,19 @@ export function hasAction({ blocks }: Pick<Message, 'blocks'>, actionId: string)
   );
 }
 
+/** The step in which a week passes until the digest. */
+export function digestStep(text: string): Step {
+  return {
+    title: 'See what expires',
+    text: `Click +7 days and let a week pass: names that expire soon are listed in the channel, ${text}`,
+    isDone: ({ snapshot, seen }) => seen.includes(latestDigest(snapshot)?.ts ?? ''),
+    next({ snapshot }) {
+      const digest = latestDigest(snapshot);
+      return digest === undefined ? { kind: 'time' } : { kind: 'channel', channel: digest.channel };
+    },
+  };
+}
+
 /** The newest message with buttons of the expiry reminders. */
 export function latestDigest(snapshot: Snapshot): Message | undefined {
   return newest(
