@@ -11,6 +11,15 @@ beforeEach(async () => {
 });
 afterEach(() => rig.stop());
 
+/** The process dies right before its n-th post, counted from 1. */
+function dieAtPost(n: number): void {
+  let posts = 0;
+  rig.poster.before = () => {
+    posts += 1;
+    if (posts === n) throw new Error('killed');
+  };
+}
+
 describe('the schedule', () => {
   test('is followed: nothing before the time, one digest after it', async () => {
     await rig.watch('cafe.rest', 7);
@@ -386,11 +395,7 @@ describe('several places', () => {
 
   test.each([0, 1, 2])('get each name once if the process dies before post %i', async (dies) => {
     await watchFour();
-    let posts = 0;
-    rig.poster.before = () => {
-      posts += 1;
-      if (posts === dies + 1) throw new Error('killed');
-    };
+    dieAtPost(dies + 1);
     await expect(rig.digest()).rejects.toThrow('killed');
     rig.poster.before = () => undefined;
     await rig.endLeases();
@@ -404,11 +409,7 @@ describe('several places', () => {
       await rig.set(`n${index}.rest`, { channel: 'C0BRAND' });
     }
     rig.nextMorning();
-    let posts = 0;
-    rig.poster.before = () => {
-      posts += 1;
-      if (posts === 2) throw new Error('killed');
-    };
+    dieAtPost(2);
     await expect(rig.digest()).rejects.toThrow('killed');
     rig.poster.before = () => undefined;
     await rig.endLeases();
@@ -497,11 +498,7 @@ describe('several places', () => {
     test.each([0, 1])('get it once if the process dies %i posts later', async (dies) => {
       await rig.watch('last.rest', 1);
       await rig.set('last.rest', { owner: 'U0ADA' });
-      let posts = 0;
-      rig.poster.before = () => {
-        posts += 1;
-        if (posts === dies + 1) throw new Error('killed');
-      };
+      dieAtPost(dies + 1);
       await expect(rig.digest()).rejects.toThrow('killed');
       await rig.endLeases();
       await rig.digest();
@@ -532,11 +529,7 @@ describe('several places', () => {
     await rig.watch('mine.rest', 1);
     await rig.set('mine.rest', { owner: 'U0ADA' });
     rig.nextMorning();
-    let posts = 0;
-    rig.poster.before = () => {
-      posts += 1;
-      if (posts === dies + 1) throw new Error('killed');
-    };
+    dieAtPost(dies + 1);
     await expect(rig.digest()).rejects.toThrow('killed');
     await rig.endLeases();
     expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
