@@ -8,6 +8,11 @@ import type { Facts } from './facts.ts';
 import type { RecordProblem, Registration, RegistryLookup } from './registry-record.ts';
 import { type Distrust, findDistrust, type TrustedRecord, updateTrust } from './trust.ts';
 
+/**
+ * When a registration ends, from the registry's record, orders and people. Each lookup and order updates the previous
+ * dates; observations keep them all.
+ */
+
 /** Dates of one expiry differ by less than this; those of two expiries by about a year. */
 export const SAME_EXPIRY_MS = 30 * DAY_MS;
 
@@ -22,11 +27,6 @@ export function laterExpiry<End extends Date | undefined>(
 ): End | Date {
   return renewedUntil !== undefined && (end === undefined || renewedUntil > end) ? renewedUntil : end;
 }
-
-/**
- * When a registration ends, from the registry's record, orders and people. Each lookup and order updates the previous
- * dates; observations keep them all.
- */
 
 /** The registry's record, its WHOIS answer, the bot's own order (an estimate), or a person. */
 export type ExpirySource = 'rdap' | 'whois' | 'order' | 'person';
@@ -85,8 +85,6 @@ const DEFAULT_GRACE_DAYS = 45;
 const DELETION_DELAY_MS = HOUR_MS;
 /** Registries show a renewal within hours. After this time it is probably unknown to them. */
 export const DISPUTE_DAYS = 14;
-/** A larger change to a later date is another expiry, not a better date for the same one. */
-const NEW_END_MS = 30 * DAY_MS;
 /** Estimates are computed from the old expiry or the clock, so the registry's date may be slightly earlier. */
 const ESTIMATE_SLACK_MS = 2 * DAY_MS;
 
@@ -150,7 +148,7 @@ export function datesAfterWhois(
 ): NameDates {
   // An earlier answer is used until the next one.
   const isAnswered = known.expiry?.source === 'whois' || (answer === undefined && isWhoisFailed(before));
-  const unchanged = isAnswered ? { ...known, doubt: before.doubt } : withWhoisProblem(known, answer);
+  const unchanged = isAnswered ? { ...known, doubt: before.doubt } : addWhoisWhoisProblem(known, answer);
   if (answer === undefined || answer.kind === 'waiting') return unchanged;
   const { registeredAt, registrar } = known.whois ?? {};
   if (answer.kind !== 'record') return { ...unchanged, whois: { at: now, registeredAt, registrar } };
@@ -187,12 +185,12 @@ const WHOIS_PROBLEMS = {
 } as const satisfies Partial<Record<WhoisAnswer['kind'], RecordProblem['code']>>;
 
 /** Only WHOIS could show a date, and it wasn't read: the registry may publish one. */
-function withWhoisProblem(known: NameDates, answer: WhoisAnswer | undefined): NameDates {
-  if (answer === undefined || !isPublicRecordMissing(known) || !isProblem(answer.kind)) return known;
+function addWhoisWhoisProblem(known: NameDates, answer: WhoisAnswer | undefined): NameDates {
+  if (answer === undefined || !isPublicRecordMissing(known) || !isWhoisProblem(answer.kind)) return known;
   return { ...known, doubt: { code: 'undated', problem: { code: WHOIS_PROBLEMS[answer.kind] } } };
 }
 
-function isProblem(kind: WhoisAnswer['kind']): kind is keyof typeof WHOIS_PROBLEMS {
+function isWhoisProblem(kind: WhoisAnswer['kind']): kind is keyof typeof WHOIS_PROBLEMS {
   return kind in WHOIS_PROBLEMS;
 }
 
@@ -286,7 +284,7 @@ export function staleAfterRenewal({ expiry }: NameDates): Date | undefined {
 /** Decisions about the old expiry no longer apply. */
 export function hasNewExpiry(before: NameDates, after: NameDates): boolean {
   if (before.expiry === undefined || after.expiry === undefined) return false;
-  return after.expiry.at.getTime() - before.expiry.at.getTime() > NEW_END_MS;
+  return after.expiry.at.getTime() - before.expiry.at.getTime() > SAME_EXPIRY_MS;
 }
 
 /** 29 February becomes the 28th, so that the result is never too late. */
