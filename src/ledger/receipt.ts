@@ -74,7 +74,7 @@ export async function receiptLines(
 ): Promise<FileLine[]> {
   const isThat = statement !== undefined && hashStatement(statement) === hash;
   const ofOrder = (await store.ofOrder(id)).filter(isThere);
-  const keys = ofOrder.flatMap(({ line }) => loadKeys(line));
+  const keys = ofOrder.flatMap(({ line }) => findKeys(line));
   const revocations = keys.length === 0 ? [] : (await store.revocationsOf(keys)).filter(isThere);
   const events = [...ofOrder, ...revocations].sort((a, b) => a.seq - b.seq);
   const seals = new Map<number, Seal>();
@@ -103,7 +103,7 @@ export async function receiptLines(
   ];
 }
 
-function loadKeys(line: EventLine | ForgottenLine): string[] {
+function findKeys(line: EventLine | ForgottenLine): string[] {
   const signed = 'data' in line ? signedData.safeParse(line.data).data : undefined;
   return signed === undefined ? [] : [signed.signature, ...signed.chain].map(({ key }) => key);
 }

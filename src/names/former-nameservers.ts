@@ -19,10 +19,10 @@ function nameServersAt(history: NameHistory, at: Date): FactValue | undefined {
 export function formerNameServers(
   order: Order,
   history: NameHistory | undefined,
-  assessAtRequest: FactValue | undefined,
+  atRequest: FactValue | undefined,
 ): FormerNameServers {
   const sentAt = order.items[0]?.sentAt ?? order.createdAt;
-  const before = (history && nameServersAt(history, sentAt)) ?? assessAtRequest;
+  const before = (history && nameServersAt(history, sentAt)) ?? atRequest;
   if (!isFilled(before)) return { kind: 'unknown' };
   const isSame = isSameSet(requestedNameServers(order) ?? [], before);
   return isSame ? { kind: 'same' } : { kind: 'known', nameServers: before };

@@ -163,8 +163,8 @@ function mergeValue(
     return { after: { ...NOTHING_KNOWN, current: { value, firstSeen: at, lastSeen: at } } };
   }
   if (isSameValue(fact, current.value, value)) {
-    const withSighting = { ...current, value: mergeSameValue(fact, current.value, value), lastSeen: at };
-    return { after: { current: withSighting, candidate: undefined, past, unseen: undefined } };
+    const seenAgain = { ...current, value: mergeSameValue(fact, current.value, value), lastSeen: at };
+    return { after: { current: seenAgain, candidate: undefined, past, unseen: undefined } };
   }
   const candidate = addSighting(fact, known.candidate, value, at);
   if (candidate.sightings < needed(fact, past, value, at)) {

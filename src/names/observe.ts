@@ -8,10 +8,10 @@ import { signaturesFact } from './signatures.ts';
 
 export interface DnsObserver {
   /**
-   * @param withCertificates they and signatures are read once a day
+   * @param isDaily whether to read certificates and signatures, too
    * @throws only the signal's reason
    */
-  observe(name: string, signal?: AbortSignal, withCertificates?: boolean): Promise<Observation>;
+  observe(name: string, signal?: AbortSignal, isDaily?: boolean): Promise<Observation>;
   /** From the parent zone. @throws only the signal's reason */
   observeParent(name: string, signal?: AbortSignal): Promise<Fact>;
 }
@@ -37,14 +37,14 @@ export function createDnsObserver(
   let turn = 0;
 
   return {
-    async observe(name, signal, withCertificates = true) {
+    async observe(name, signal, isDaily = true) {
       const at = now();
       const [records, parentNameservers] = await Promise.all([
         observeRecords(dns, name, signal),
         observeParent(name, signal),
       ]);
       const facts = { ...records, parent_nameservers: parentNameservers };
-      if (!withCertificates) return { name, at, facts };
+      if (!isDaily) return { name, at, facts };
       const [certificate, www, signatures] = await Promise.all([
         observeCertificate(name, records.a, records.aaaa, signal),
         observeCertificate(`www.${name}`, records.www_a, records.www_aaaa, signal),

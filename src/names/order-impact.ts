@@ -174,11 +174,11 @@ function isFresh(found: OrderImpact | undefined, now: Date): boolean {
 }
 
 async function former(context: NamesContext, order: Order): Promise<FormerNameServers> {
-  const [history, assessAtRequest] = await Promise.all([
+  const [history, atRequest] = await Promise.all([
     watchedHistory(context, order.items[0]?.name ?? ''),
     context.impacts.nameServersOf(order.id),
   ]);
-  return formerNameServers(order, history, assessAtRequest);
+  return formerNameServers(order, history, atRequest);
 }
 
 async function delegation(

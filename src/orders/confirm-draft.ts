@@ -2,7 +2,7 @@ import { decidedOrder, type EvaluatedOrder, evaluateOrder } from '../approvals/r
 import { changeOrder, type Decision } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
 import { pendingDeadlines } from './deadlines.ts';
-import { logDecision } from './decide-request.ts';
+import { toDecision } from './decide-request.ts';
 import { chosenTime, type Order } from './order.ts';
 import { type BudgetUse, budgetedItems, checkBudgets, currentCost } from './order-budget.ts';
 import type { Refusal } from './refusal.ts';
@@ -64,7 +64,7 @@ function decideConfirmation(
 ): Decision {
   const { demand } = evaluated;
   if (demand.outcome === 'refuse') return { refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
-  const decision = logDecision(evaluated);
+  const decision = toDecision(evaluated);
   const isOver = budgets.over.length > 0;
   return {
     extra: { reservation: budgets.reservation },

@@ -78,7 +78,7 @@ function decideStart(context: RequestContext): Start {
 export function newOrder(context: RequestContext, start: Start): NewOrder | { readonly issue: RequestIssue } {
   const { request, account, price, servicePlaces, budgets } = context;
   const { retries } = request;
-  const decision = logDecision(context.evaluated);
+  const decision = toDecision(context.evaluated);
   const unstated = unstatedOrder(context, start, decision);
   let statement: Statement;
   try {
@@ -187,11 +187,6 @@ function orderAccount(account: Account): OrderAccount {
   return { id, login, method, context, ...(isTeamAccount(account) ? { isTeamAccount: true } : {}) };
 }
 
-export function logDecision({
-  policyVersion,
-  demand,
-  settings,
-  decidedBy,
-}: EvaluatedOrder): DecisionByPolicy {
+export function toDecision({ policyVersion, demand, settings, decidedBy }: EvaluatedOrder): DecisionByPolicy {
   return { policyVersion, demand, decidedBy, approvalsRequired: minimumApprovals(demand, settings) };
 }

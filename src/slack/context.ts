@@ -101,7 +101,7 @@ export interface SlackContext extends HomeWorkspace, Capability {
 export interface ShownCard {
   readonly channelId: string;
   readonly ts: string;
-  readonly readersShown: string;
+  readonly readerId: string;
 }
 
 /** User ids of notified admins. Empty if Slack returns none. */

@@ -170,7 +170,7 @@ export function createCeremonies(deps: CeremonyDeps): Ceremonies {
       if ('code' in link) return link;
       const { log, ring, charters } = await deps.orders.signing.keys();
       if (link.purpose === 'add') return addPage(deps, link, log, ring);
-      const own = loadKeys(ring, link.userId);
+      const own = findKeys(ring, link.userId);
       if (own.length === 0) return { code: 'no_key' };
       const task = await loadTask(deps, link, { log, ring, charters });
       if (isProblem(task)) return task;
@@ -184,7 +184,7 @@ export function createCeremonies(deps: CeremonyDeps): Ceremonies {
       if (link.purpose === 'add') return add(deps, link, log, body);
       const read = assertionBody.safeParse(body);
       if (!read.success) return { code: 'unreadable' };
-      const key = loadKeys(ring, link.userId).find(({ credential }) => credential === read.data.id);
+      const key = findKeys(ring, link.userId).find(({ credential }) => credential === read.data.id);
       if (key === undefined) return { code: 'key_unknown' };
       const task = await loadTask(deps, link, { log, ring, charters });
       if (isProblem(task)) return task;
@@ -199,7 +199,7 @@ export function createCeremonies(deps: CeremonyDeps): Ceremonies {
   };
 }
 
-function loadKeys({ counting }: KeyRing, userId: string): readonly ValidKey[] {
+function findKeys({ counting }: KeyRing, userId: string): readonly ValidKey[] {
   return [...counting.values()].filter(({ owner }) => owner === userId);
 }
 
@@ -360,7 +360,7 @@ async function keyTask(
     return { what, challenge, act };
   }
   const mayRevoke = revocationRights(log, orders.signing.use?.roots ?? new Set());
-  if (!mayRevoke(loadKeys(ring, by), key)) return { code: 'may_not_revoke' };
+  if (!mayRevoke(findKeys(ring, by), key)) return { code: 'may_not_revoke' };
   const reason = kind === 'revoke' ? 'retired' : 'compromised';
   const challenge = { ...signed, decision: 'revoke', reason } as const;
   const act: Task['act'] = async (assertion, own) => {

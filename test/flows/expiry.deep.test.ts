@@ -241,7 +241,7 @@ describe('the digest', () => {
       t.alice.click(message, 'reminder_lapse', { value: 'lapse.rest' }),
     );
     expect(JSON.stringify(form.blocks), 'which name it is about').toContain('lapse.rest');
-    expect(textOf(form), 'what is lost with it').toMatch(/Impact.*No website or mail found/s);
+    expect(textOf(form), 'the impact').toMatch(/Impact.*No website or mail found/s);
     expect(await t.alice.submit(form, { reason: ' ' })).toMatchObject({ outcome: 'errors' });
     const asked = await repliedAfter(message, () => t.alice.submit(form, { reason: 'campaign is over' }));
     expect(textOf(asked)).toMatch(/campaign is over/);

@@ -133,7 +133,7 @@ describe('the details of a name', () => {
 });
 
 /** The latest ephemeral message of a person. */
-function readersShown(person: Actor) {
+function messagesTo(person: Actor) {
   const message = person.ephemerals().at(-1);
   if (message === undefined) throw new Error('nothing was shown');
   return message;
@@ -211,7 +211,7 @@ describe('names', () => {
 
   it('are renewed together: all found ones are selected', async () => {
     await told('names tag:acme expiring<90');
-    const list = readersShown(t.alice);
+    const list = messagesTo(t.alice);
     const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(list, 'names_renew'));
     expect(form.callback_id).toBe('renew_many');
     const order = await orderAfter(t.workspace, () => t.alice.submit(form));
@@ -221,7 +221,7 @@ describe('names', () => {
 
   it('that are selected are changed together, and keep omitted fields', async () => {
     await told('names tag:acme');
-    const list = readersShown(t.alice);
+    const list = messagesTo(t.alice);
     const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(list, 'names_edit'));
     expect(fieldsOf(form)).toEqual(['names', 'owner', 'tags', 'channel', 'note', 'clear']);
     const names = ['acme-one.rest', 'acme-two.rest'];
@@ -238,20 +238,20 @@ describe('names', () => {
       async () => undefined,
     );
     const turn = async (button: string, to: string) => {
-      await t.alice.click(readersShown(t.alice), button);
-      return t.workspace.waitFor(() => [textOf(readersShown(t.alice))].find((text) => text.includes(to)), {
+      await t.alice.click(messagesTo(t.alice), button);
+      return t.workspace.waitFor(() => [textOf(messagesTo(t.alice))].find((text) => text.includes(to)), {
         what: `the page ${to}`,
       });
     };
     const first = await told('names page- sort:name');
     expect(first).toContain('1–50 of 120');
-    expect(buttonsOf(readersShown(t.alice))).not.toContain('names_previous');
+    expect(buttonsOf(messagesTo(t.alice))).not.toContain('names_previous');
     expect(await turn('names_next', '51–100 of 120')).toMatch(/page-050\.example/);
     expect(await turn('names_next', '101–120 of 120')).toMatch(/page-119\.example/);
-    expect(buttonsOf(readersShown(t.alice))).not.toContain('names_next');
+    expect(buttonsOf(messagesTo(t.alice))).not.toContain('names_next');
     expect(await turn('names_previous', '51–100 of 120')).toMatch(/page-050\.example/);
     expect(await turn('names_previous', ' 1–50 of 120')).toMatch(/page-000\.example/);
-    expect(buttonsOf(readersShown(t.alice))).not.toContain('names_previous');
+    expect(buttonsOf(messagesTo(t.alice))).not.toContain('names_previous');
   });
 
   it('are exported as a CSV of the results', async () => {

@@ -92,13 +92,13 @@ const NOT_OUTCOMES: ReadonlySet<OrderLogEntry['kind']> = new Set(['hinted', 'sho
 /** The last audit log line of each row, in row order, with the audit log's columns. */
 async function resultCsv({ orders, directory }: SlackContext, order: Order): Promise<string> {
   const nameOf = createNamer(directory);
-  const findLastLine = new Map<number, readonly string[]>();
+  const lastLines = new Map<number, readonly string[]>();
   const history = await orders.store.history(order.id, 'system');
   const decisions = history.filter(({ kind }) => DECISION_KINDS.has(kind));
   for (const entry of history) {
     if (NOT_OUTCOMES.has(entry.kind)) continue;
     for (const { n, cells } of await orderLines({ order, entry, decisions }, nameOf))
-      if (n !== undefined) findLastLine.set(n, cells);
+      if (n !== undefined) lastLines.set(n, cells);
   }
-  return csvFile([AUDIT_COLUMNS, ...order.items.map(({ n }) => findLastLine.get(n) ?? [])]);
+  return csvFile([AUDIT_COLUMNS, ...order.items.map(({ n }) => lastLines.get(n) ?? [])]);
 }

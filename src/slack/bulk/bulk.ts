@@ -43,7 +43,7 @@ function isOwned(task: BulkTask): boolean {
 }
 
 /** The requester owns the names, unless they choose another person. */
-function withOwner({ person }: Interaction, values: FormValues): FormValues {
+function addDefaultOwner({ person }: Interaction, values: FormValues): FormValues {
   return { owner: person.id, ...values };
 }
 
@@ -56,7 +56,7 @@ const bulkForm: FormFeature<'bulk'> = {
   },
   render: (call, _origin, values) => ({
     intro: [AUTH_CODES_NOTE],
-    values: withOwner(call, values),
+    values: addDefaultOwner(call, values),
   }),
 
   async submit(call): Promise<Submitted> {
@@ -70,7 +70,7 @@ const bulkForm: FormFeature<'bulk'> = {
     if (refusal !== undefined) return { say: refusal };
     const read = await readBulkFile(task, text);
     if (!read.ok) return { errors: { [field]: fileIssues(read.issues, task, nearest) } };
-    const owned = await readOwnership(isOwned(task), call, withOwner(call, call.values));
+    const owned = await readOwnership(isOwned(task), call, addDefaultOwner(call, call.values));
     if ('errors' in owned) return owned;
     return savePlan(call, call.origin, { task, ...read, ...owned, reason, sendAt });
   },

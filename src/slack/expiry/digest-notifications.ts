@@ -178,10 +178,10 @@ async function postReminders(
   const { reminders } = context;
   const planned = everywhere.filter((each) => each.destination === destination);
   const { due, disputed } = await dropOutdated(reminders, claim.id, planned, options);
-  const messages = assignMessages({ due, disputed }, loadPart);
+  const messages = assignMessages({ due, disputed }, parsePart);
   const known = claim.notifications.filter(({ purpose }) => purpose.startsWith(`${destination}:`));
   let thread = known.find(({ message }) => message !== undefined)?.message;
-  let lastPart = Math.max(0, ...[...known, ...planned].map(({ purpose }) => loadPart(purpose)));
+  let lastPart = Math.max(0, ...[...known, ...planned].map(({ purpose }) => parsePart(purpose)));
   let left = due.length;
   for (const message of messages) {
     if (thread !== undefined)
@@ -278,7 +278,7 @@ export async function outlookOn(
   return { ...outlook, renewals: renewalDays(outlook, timeZone) };
 }
 
-function loadPart(purpose: string): number {
+function parsePart(purpose: string): number {
   return Number(purpose.split(':')[1] ?? 0);
 }
 

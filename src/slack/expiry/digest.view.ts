@@ -163,7 +163,7 @@ function hasDecision({ name, phase, lastThreshold }: Reminder, renewals: Renewal
 }
 
 /** Sorts names without a decision last; then by deadline, whatever the phase; then by cost, highest first. */
-function compareUrgency(
+function sortByUrgency(
   reminders: readonly Reminder[],
   renewals: RenewalDays,
   waitingOf: WaitingOf,
@@ -192,7 +192,7 @@ function titleSuffix(reminder: Reminder, renewals: RenewalDays, waiting: readonl
 /** `12 names need a decision · first: bakery.rest, tomorrow`, `cafe.rest expires in 7 days`. Plain text. */
 function digestTitle({ all, total, renewals, more, disputed }: DigestHead, waitingOf: WaitingOf): string {
   const atLeast = more ? 'More than ' : '';
-  const [urgent] = compareUrgency(all, renewals, waitingOf);
+  const [urgent] = sortByUrgency(all, renewals, waitingOf);
   if (urgent === undefined) return `${atLeast}${disputedTitle(disputed)}`;
   const name = displayName(urgent.name);
   if (total === 1) return `${name} ${headline(urgent)}`;
@@ -231,7 +231,7 @@ export function partBlocks(
   ways: RenewalWays,
 ): AnyBlock[] {
   const { reminders, renewals, disputed } = part;
-  const names = compareUrgency(reminders, renewals, waitingOf).flatMap((reminder, index): AnyBlock[] => {
+  const names = sortByUrgency(reminders, renewals, waitingOf).flatMap((reminder, index): AnyBlock[] => {
     const line = section(...reminderLines(reminder, waitingOf(reminder.watched), renewals, isShort));
     return lineWithMenu(line, `due_${index}`, keepButtons(reminder.watched, findDeadline(reminder), ways));
   });

@@ -20,8 +20,8 @@ import {
 import { isOpen, NOTHING_LEFT, questionMessage } from './owner-question.view.ts';
 
 /*
- * An owner's messages of a day: questions and reminders. People get one direct message a day; later ones go
- * into its thread. Answers update the questions.
+ * An owner's messages of a day: questions and reminders. People get one direct message a day; later ones go into its
+ * thread. Answers update the questions.
  */
 
 const NAMES_PER_MESSAGE = 20;

@@ -92,7 +92,7 @@ async function adoptShownCard(
 ): Promise<void> {
   const [orderId] = message?.blocks?.flatMap(({ block_id = '' }) => orderOfCardBlock(block_id) ?? []) ?? [];
   if (orderId === undefined || message == null || channel == null) return;
-  await adoptCard(orderId, { channelId: channel.id, ts: message.ts, readersShown: user.id });
+  await adoptCard(orderId, { channelId: channel.id, ts: message.ts, readerId: user.id });
 }
 
 /** Answers a button in a message that Slack no longer lets us edit; undefined for other messages. */

@@ -202,9 +202,8 @@ function addButton(orderId = 'new') {
 
 /** Why a mandate doesn't renew a name, and the order that requests it. */
 function heldLine({ name, held, orderId }: MandateAct): string {
-  const candidates =
-    orderId === undefined ? 'no order was created' : `order ${code(orderId)} was created for it`;
-  return `${names([name])}: ${held === undefined ? '' : heldReasonText(held)}; ${candidates}`;
+  const order = orderId === undefined ? 'no order was created' : `order ${code(orderId)} was created for it`;
+  return `${names([name])}: ${held === undefined ? '' : heldReasonText(held)}; ${order}`;
 }
 
 export interface NotifiedAct {
@@ -254,12 +253,12 @@ function actRow(
   timeZone: string,
 ): AnyBlock {
   const cost = price === undefined ? undefined : `about ${amountsText([price])}`;
-  const state = order && (order.state === 'APPROVED' ? aheadText(order, cost, timeZone) : stateText(order));
+  const isAhead = order?.state === 'APPROVED';
   const facts = [
     `*${names([name])}*`,
-    order?.state === 'APPROVED' ? undefined : cost,
+    !isAhead && cost,
     `expires ${formatDay(utcDay(expiresAt))}`,
-    state,
+    order && (isAhead ? aheadText(order, cost, timeZone) : stateText(order)),
   ];
   const block = section(present(facts).join(' · '));
   return order?.state === 'APPROVED'

@@ -110,16 +110,14 @@ export async function adoptCard(
     readonly now: () => Date;
   },
   orderId: string,
-  { channelId, ts, readersShown }: ShownCard,
+  { channelId, ts, readerId }: ShownCard,
 ): Promise<void> {
   const order = await orders.load(orderId, 'system');
   if (order === undefined) return;
   // If the bot can't post in the channel, the card itself is with the requester.
   const isCard =
-    channelId === order.channelId || (isDirectMessage(channelId) && readersShown === order.requesterId);
-  const purposes = isCard
-    ? [CARD, `${COPY}${ts}`]
-    : [CARD, copyPurpose(channelId, readersShown), `${COPY}${ts}`];
+    channelId === order.channelId || (isDirectMessage(channelId) && readerId === order.requesterId);
+  const purposes = isCard ? [CARD, `${COPY}${ts}`] : [CARD, copyPurpose(channelId, readerId), `${COPY}${ts}`];
   await notifications.adopt({ kind: 'order', id: orderId }, { channelId, ts }, purposes, now());
 }
 

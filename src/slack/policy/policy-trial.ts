@@ -85,7 +85,7 @@ function readNames(task: OrderTaskName, words: readonly string[], requesterId: s
 }
 
 /** The policy in force with a draft's rules. A published draft is signed. */
-function withRules(inForce: PolicyInForce, published: Policy, rules: Policy['rules']): PolicyInForce {
+function replaceRules(inForce: PolicyInForce, published: Policy, rules: Policy['rules']): PolicyInForce {
   return { ...inForce, signsSettings: false, version: published.version + 1, rules };
 }
 
@@ -102,7 +102,7 @@ export async function runTrial(call: CommandCall, words: readonly string[]): Pro
     context.accounts.forOrders(read.order.requester),
   ]);
   const order = { ...read.order, usesTeamAccount: account !== undefined && isTeamAccount(account) };
-  const policy = draft === undefined ? inForce : withRules(inForce, published, draft.rules);
+  const policy = draft === undefined ? inForce : replaceRules(inForce, published, draft.rules);
   const [facts, cost] = await Promise.all([
     gatherFacts(context.orders, policy.rules, order),
     context.orders.priceOf(order),
@@ -152,7 +152,7 @@ async function replayed(context: SlackContext, days: number, rules: Policy['rule
     context.policies.current(),
     context.orders.policy.current(),
   ]);
-  const draft = withRules(inForce, current, rules);
+  const draft = replaceRules(inForce, current, rules);
   const { directory, ruleFacts } = context.orders;
   const groups = new Map<string, ReturnType<typeof directory.membersOf>>();
   const membersOf = (groupId: string) => {

@@ -214,11 +214,11 @@ test('a card posted by a bot that died is adopted when its button is clicked', a
     postedResponse,
   );
   const stores = { notifications: rig.notifications, orders: rig.store, now: () => new Date() };
-  const readersShown = 'U0BOB';
-  await adoptCard(stores, order.id, { channelId: DOMAINS, ts: known.ts, readersShown });
-  await adoptCard(stores, 'no-such-order', { channelId: DOMAINS, ts, readersShown });
+  const readerId = 'U0BOB';
+  await adoptCard(stores, order.id, { channelId: DOMAINS, ts: known.ts, readerId });
+  await adoptCard(stores, 'no-such-order', { channelId: DOMAINS, ts, readerId });
   expect((await rig.notifications.read({ kind: 'order', id: order.id }))?.notifications).toHaveLength(1);
-  await adoptCard(stores, order.id, { channelId: DOMAINS, ts, readersShown });
+  await adoptCard(stores, order.id, { channelId: DOMAINS, ts, readerId });
   await apply(order, { type: 'cancelled', by: 'U0ALICE' });
   await notifyOrder({}, order.id);
   expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['CANCELLED', 'CANCELLED']);
