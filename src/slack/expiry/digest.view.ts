@@ -96,7 +96,7 @@ export function digestHead(
         ])
       : []),
     notes.length > 0 && context(...notes),
-    head.uncovered.length > 0 && context(uncoveredText(head.uncovered)),
+    head.uncovered.length > 0 && context(uncoveredText(head.uncovered, ways)),
     ...ownerlessLine(head.ownerless ?? { none: 0, left: 0 }),
   ]);
 }

@@ -11,6 +11,7 @@ import type { Order } from '../../orders/order.ts';
 import { calendarDay, utcDay } from '../../zones/calendar-day.ts';
 import { displayName } from '../../zones/names.ts';
 import { loggedApprovers } from '../approvals/decision.view.ts';
+import type { Capability } from '../capability.ts';
 import { askedRenewalText } from '../expiry/due.view.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import {
@@ -370,9 +371,10 @@ export function coveredText({ given, isOverBefore }: CoveringMandate): string {
 const UNCOVERED_IN_LINE = 3;
 
 /** Last line of a digest: names lost without action. */
-export function uncoveredText(uncovered: readonly string[]): string {
+export function uncoveredText(uncovered: readonly string[], { hasService }: Capability): string {
   const named = escapeText(joinFirst(uncovered.map(displayName), UNCOVERED_IN_LINE));
-  return `:warning: Nobody is responsible for ${named}: no owner, no mandate and no open order.`;
+  const missing = hasService ? 'no owner, no mandate and no open order' : 'no owner';
+  return `:warning: Nobody is responsible for ${named}: ${missing}.`;
 }
 
 export function homeMandates(given: readonly ActiveMandate[]): KnownBlock[] {
