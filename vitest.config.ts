@@ -30,7 +30,16 @@ export default defineConfig({
       },
       // All of them: also every fault of every task, outages, replicas, real servers that die, and query plans.
       // Properties are tried on all their values.
-      { environments, test: { ...withDatabase, name: 'deep', env: { ALL_VALUES: 'yes' } } },
+      // They wait longer, for processes, timeouts and restarts, so one more of them runs at once.
+      {
+        environments,
+        test: {
+          ...withDatabase,
+          name: 'deep',
+          env: { ALL_VALUES: 'yes' },
+          maxWorkers: Math.max(4, availableParallelism()),
+        },
+      },
       // Hours of crashes, replicas and outages; SEED repeats a run. Each file has the machine to itself.
       {
         environments,
