@@ -113,15 +113,11 @@ function startBot(killAt: (commit: OrderCommit) => Kill | undefined) {
   const database = rig.connect();
   const kept = createOrderStore(database, WITNESS);
   const killed = gate();
-  const end = gate();
   /** Orders with a request that may be sent and has no stored answer. */
   const unanswered = new Set<string>();
   let isKilled = false;
   let disconnected: Promise<void> | undefined;
-  const nothingMore = () =>
-    end.opened.then((): never => {
-      throw new Error('the bot was killed');
-    });
+  const nothingMore = () => new Promise<never>(() => undefined);
   const keep = async (change: OrderCommit) => {
     const outcome = await kept.commit(change);
     if (outcome.ok && commitOf(change) === 'sending') unanswered.add(change.after.id);
@@ -170,9 +166,9 @@ function startBot(killAt: (commit: OrderCommit) => Kill | undefined) {
     close: async () => {
       process.shutDown();
       reconciler.stop();
-      end.open();
+      if (disconnected !== undefined) return disconnected;
       await reconciler.idle();
-      await (disconnected ?? database.close());
+      return database.close();
     },
   };
 }
