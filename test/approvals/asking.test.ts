@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Account } from '../../src/accounts/account.ts';
-import { approveOrder } from '../../src/approvals/approve.ts';
 import { cancelOrder } from '../../src/approvals/pending.ts';
 import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import { newOrderId } from '../../src/orders/request-context.ts';
@@ -72,22 +71,6 @@ describe('asking', () => {
     });
   });
 
-  test('for a task without an approval creates one that is sent at once', async () => {
-    const order = await rig.ask('authcode', { name: 'cafe.rest' });
-    expect(order).toMatchObject({ state: 'APPROVED', expiresAt: undefined, remindAt: undefined });
-    expect(await rig.due(order.id)).toEqual(AT_ONCE());
-  });
-
-  test('uses the current settings', async () => {
-    rig.setTeam({ approvalTasks: ['authcode'], approvalsRequired: 3, approvalTtl: HOUR_MS });
-    expect((await rig.ask('renew', RENEWAL)).state).toBe('APPROVED');
-    expect(await rig.ask('authcode', { name: 'cafe.rest' })).toMatchObject({
-      state: 'PENDING',
-      approvalsRequired: 3,
-      expiresAt: new Date(rig.now.getTime() + HOUR_MS),
-    });
-  });
-
   test.each(['delete', 'owner-change'] as const)(
     'to %s creates a draft that nobody is notified of',
     async (task) => {
@@ -135,18 +118,6 @@ describe('asking', () => {
       expect(outcome.order.id).toBe(accepted[0]?.id);
     }
   });
-
-  test('for a name with an open order is refused until that one is closed', async () => {
-    const open = await rig.ask('renew', { names: ['a.rest', 'b.rest'], period: 1 });
-    const second = { names: ['b.rest', 'c.rest'], period: 1 };
-    expect(await rig.request('renew', second)).toMatchObject({
-      kind: 'open_already',
-      order: { id: open.id },
-    });
-    expect((await rig.request('restore', { name: 'a.rest' })).kind, 'for another task').toBe('accepted');
-    await cancelOrder(rig.orders, open.id, 'U0ALICE');
-    expect((await rig.request('renew', second)).kind).toBe('accepted');
-  });
 });
 
 test('doesn’t conflict with an order that closes during the lookup', async () => {
@@ -171,18 +142,6 @@ describe('confirming a draft', () => {
     expect(await rig.due(order.id)).toEqual(AT_ONCE());
     await rig.runDue();
     expect(rig.service.timesSent(order.id)).toBe(1);
-  });
-
-  test('creates a pending order if the settings say so, with its own deadline', async () => {
-    rig.setTeam({ approvalTasks: ['delete'] });
-    const order = await draft();
-    rig.pass(10 * MINUTE_MS);
-    await confirmOrder(rig.orders, order.id, 'U0ALICE');
-    expect(await rig.read(order.id)).toMatchObject({
-      state: 'PENDING',
-      expiresAt: new Date(rig.now.getTime() + 72 * HOUR_MS),
-      remindAt: new Date(rig.now.getTime() + 4 * HOUR_MS),
-    });
   });
 
   test('is too late after 15 minutes, swept or not', async () => {
@@ -219,23 +178,6 @@ describe('retrying', () => {
     rig.service.answer = async () => DONE;
     return rig.read(order.id);
   };
-
-  test('requests the failed names again, as a new order that needs an approval', async () => {
-    const failed = await refused('a.rest', 'b.rest', 'c.rest');
-    expect(failed.state).toBe('FAILED');
-    const retried = acceptedOf(await retryOrder(rig.orders, failed.id, 'U0ALICE'));
-    expect(retried).toMatchObject({
-      state: 'PENDING',
-      retryOf: failed.id,
-      input: { names: ['b.rest'], period: 1 },
-      items: [{ name: 'b.rest', ctid: retried.id }],
-      approvals: [],
-    });
-    await approveOrder(rig.orders, retried.id, 'U0BOB');
-    await rig.runDue();
-    expect((await rig.read(retried.id)).state).toBe('SUCCEEDED');
-    expect(await rig.read(failed.id), 'the first order stays as it was').toEqual(failed);
-  });
 
   test('ten times at once creates one order, which can itself be retried', async () => {
     const failed = await refused('a.rest');

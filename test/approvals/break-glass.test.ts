@@ -4,8 +4,7 @@ import { calculateCost } from '../../src/money/prices.ts';
 import type { ChangeOutcome } from '../../src/orders/change-order.ts';
 import type { OrdersContext } from '../../src/orders/context.ts';
 import type { Order } from '../../src/orders/order.ts';
-import { retryOrder } from '../../src/orders/retry-button.ts';
-import { acceptedOf, HOUR_MS, type Rig, startRig } from '../orders/rig.ts';
+import { HOUR_MS, type Rig, startRig } from '../orders/rig.ts';
 import { fails } from '../orders/scripted-service.ts';
 import { GROUPS, groups, PEOPLE, people, rules } from '../policy/arbitraries.ts';
 import fc from '../support/properties.ts';
@@ -56,43 +55,6 @@ describe('approving alone', () => {
     expect(await openReviews()).toEqual([order.id]);
   });
 
-  test('looks up the impact only for a click that would count, and is refused once for new findings', async () => {
-    rig.setPolicy(3, RULE);
-    const order = await rig.ask('authcode', { name: 'cafe.rest' });
-    let looks = 0;
-    const impactAtApproval = async () => {
-      looks += 1;
-      return looks === 1 ? ('changed' as const) : ('known' as const);
-    };
-    const press = async (userId: string) =>
-      codeOf(await approveInEmergency({ ...deps, impactAtApproval }, order.id, userId, 'The shop is down'));
-    expect(await press('U0FAY')).toBe('not_an_admin');
-    expect(looks, 'of who may not').toBe(0);
-    expect(await press('U0ADA')).toBe('impact_changed');
-    expect(await press('U0ADA')).toBe('APPROVED');
-    expect(await press('U0EVE')).toBe('wrong_state');
-    expect(looks, 'of what does not wait any more').toBe(2);
-  });
-
-  test('is for admins who aren’t the requester, with a reason, while the order is pending', async () => {
-    rig.setPolicy(3, RULE);
-    rig.setTeam({ allowSelfApproval: true });
-    admins = new Set(['U0ADA', 'U0ALICE']);
-    const order = await renewal();
-    expect(codeOf(await breakGlass(order, 'U0FAY'))).toBe('not_an_admin');
-    expect(codeOf(await breakGlass(order, 'U0ALICE'))).toBe('own_emergency');
-    for (const reason of ['', ' \n']) {
-      expect(codeOf(await breakGlass(order, 'U0ADA', reason))).toBe('reason_missing');
-    }
-    expect(codeOf(await approveInEmergency(deps, order.id, 'U0ADA', undefined))).toBe('reason_missing');
-    expect(await rig.story(order.id)).toEqual(['requested by U0ALICE']);
-    rig.pass(73 * HOUR_MS);
-    expect(codeOf(await breakGlass(order))).toBe('time_is_over');
-    await rig.runDue();
-    expect(codeOf(await breakGlass(order))).toBe('wrong_state');
-    expect(rig.service.received).toEqual([]);
-  });
-
   test('needs every rule to allow it, at the request and now', async () => {
     const strict = { ...RULE, breakGlass: false };
     rig.setPolicy(1, { ...RULE, names: ['cafe.rest'] }, { ...strict, names: ['bar.rest'] });
@@ -115,49 +77,6 @@ describe('approving alone', () => {
     expect(codeOf(await breakGlass(bySettings)), 'the settings do not allow it').toBe(
       'break_glass_not_allowed',
     );
-  });
-
-  test('checks everything that an approval checks: people, account, zone rules, earlier orders', async () => {
-    rig.setPolicy(3, RULE);
-    const left = await renewal();
-    rig.absent.set('U0ALICE', 'unknown');
-    expect(codeOf(await breakGlass(left))).toBe('membership_unknown');
-    rig.absent.set('U0ALICE', 'left');
-    expect(codeOf(await breakGlass(left))).toBe('FAILED');
-    expect(await rig.read(left.id)).toMatchObject({
-      items: [{ result: { summary: { code: 'requester_left' } } }],
-      emergencyApprovedBy: undefined,
-    });
-    rig.absent.clear();
-
-    const unlinked = await renewal();
-    rig.accounts.clear();
-    expect(codeOf(await breakGlass(unlinked))).toBe('FAILED');
-    expect((await rig.read(unlinked.id)).items[0]?.result?.summary).toEqual({ code: 'account_gone' });
-    expect(await openReviews(), 'nobody approved these').toEqual([]);
-    expect(rig.service.received).toEqual([]);
-  });
-
-  test('of a retry is for the names that weren’t done meanwhile', async () => {
-    rig.setPolicy(3, RULE);
-    const first = await rig.ask('renew', { names: ['cafe.rest', 'bar.rest'], period: 1 });
-    await breakGlass(first);
-    rig.service.answer = async () => {
-      throw fails('refused', { code: 'EF1' });
-    };
-    await rig.runDue();
-    const retried = acceptedOf(await retryOrder(rig.orders, first.id, 'U0ALICE'));
-    // The response to the first request comes late.
-    await rig.sql(
-      `UPDATE order_items SET result = result || '{"late": "SUCCEEDED"}' WHERE order_id = $1 AND name = 'bar.rest'`,
-      first.id,
-    );
-    expect(codeOf(await breakGlass(retried))).toBe('APPROVED');
-    const { items } = await rig.read(retried.id);
-    expect(items.map(({ name, state }) => [name, state])).toEqual([
-      ['cafe.rest', 'WAITING'],
-      ['bar.rest', 'FAILED'],
-    ]);
   });
 
   test('reserves the price, even over a budget, and says so', async () => {

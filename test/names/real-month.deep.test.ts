@@ -9,7 +9,7 @@ import { type MonthSizes, playMonth, tableOf } from './real-month.ts';
 
 const SMALL: MonthSizes = {
   ...{ days: 11, guarded: 14, others: 20, realGuarded: 8, realOthers: 10 },
-  ...{ flaps: 1, stepMinutes: 60 },
+  ...{ flaps: 1, stepMinutes: 240 },
 };
 
 function sizesOf(text: string | undefined): MonthSizes {

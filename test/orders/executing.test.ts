@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { createVault, UnknownKeyError } from '../../src/accounts/vault.ts';
+import { createVault } from '../../src/accounts/vault.ts';
 import { approveOrder } from '../../src/approvals/approve.ts';
-import { denyOrder } from '../../src/approvals/deny.ts';
 import { Secret } from '../../src/service/secret.ts';
-import { atOnce, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
+import { atOnce, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
 import { buildRenewal, saidOf } from './sample.ts';
 import { DONE, fails } from './scripted-service.ts';
 
@@ -58,26 +57,6 @@ test('a response is saved with all that people see, and its follow-ups are due',
   expect(rig.service.timesSent(order.id), 'after the job came once more').toBe(1);
 });
 
-test('an order that takes longer than a moment is shown meanwhile, however much happens to it', async () => {
-  const order = await rig.approvedRenewal('a.rest', 'b.rest');
-  await rig.tell(order.id);
-  const soon = new Date(rig.now.getTime() + 1_000);
-  const answers = [gate(), gate()] as const;
-  rig.service.answer = async ({ ctid }) => {
-    await answers[ctid.endsWith('.1') ? 0 : 1].opened;
-    return DONE;
-  };
-  const execution = rig.main.execute(order.id);
-  await until('both are out', () => rig.service.received.length === 2);
-  expect((await rig.due(order.id)).notifications).toEqual(soon);
-  rig.pass(10_000);
-  answers[0].open();
-  await until('one is answered', async () => (await itemStates(order.id)).includes('SUCCEEDED'));
-  expect((await rig.due(order.id)).notifications).toEqual(soon);
-  answers[1].open();
-  await execution;
-});
-
 test('sentAt is in the database before the request is sent', async () => {
   const order = await rig.approvedRenewal('cafe.rest');
   rig.service.answer = async () => {
@@ -89,24 +68,6 @@ test('sentAt is in the database before the request is sent', async () => {
   };
   await rig.runDue();
   expect(await itemStates(order.id)).toEqual(['SUCCEEDED']);
-});
-
-test('an unapproved order isn’t sent', async () => {
-  const pending = await rig.ask('renew', { names: ['a.rest'], period: 1 });
-  const draft = await rig.ask('delete', { name: 'b.rest' });
-  const denied = await rig.ask('renew', { names: ['c.rest'], period: 1 });
-  await denyOrder(rig.orders, denied.id, 'U0BOB', undefined);
-  for (const { id } of [pending, draft, denied]) await rig.main.execute(id);
-  await rig.main.execute('nothing');
-  expect(rig.service.received).toEqual([]);
-});
-
-test('an approved order is sent once, by one of several processes', async () => {
-  const order = await rig.approvedRenewal('cafe.rest');
-  await atOnce(6, () => rig.startProcess().execute(order.id));
-  expect(rig.service.timesSent(order.id)).toBe(1);
-  await rig.main.execute(order.id);
-  expect(rig.service.timesSent(order.id), 'once it was over').toBe(1);
 });
 
 describe('a paid task', () => {
@@ -125,19 +86,6 @@ describe('a paid task', () => {
     }
     expect(rig.service.timesSent(order.id)).toBe(1);
     expect((await rig.read(order.id)).state).toBe('UNKNOWN');
-  });
-
-  test('is also unknown if the bot itself fails during the request', async () => {
-    rig.service.answer = async () => {
-      throw new TypeError('a fault of ours');
-    };
-    const order = await rig.approvedRenewal('cafe.rest');
-    await rig.runDue();
-    rig.pass(HOUR_MS);
-    await rig.recover();
-    await rig.runDue();
-    expect((await rig.read(order.id)).state).toBe('UNKNOWN');
-    expect(rig.service.timesSent(order.id)).toBe(1);
   });
 
   test('fails if the service refuses, with its reason', async () => {
@@ -178,23 +126,6 @@ describe('a paid task', () => {
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED', items: [{ attempts: 2 }] });
   });
 
-  test('is retried three times with growing pauses if it provably wasn’t sent, then fails', async () => {
-    rig.service.answer = async () => {
-      throw fails('not_sent');
-    };
-    const order = await rig.approvedRenewal('cafe.rest');
-    for (const wait of [1_000, 4_000, 16_000]) {
-      await rig.runDue();
-      expect(await nextTry(order.id)).toBe(wait);
-      rig.pass(wait);
-    }
-    await rig.runDue();
-    const failed = await rig.read(order.id);
-    expect(failed).toMatchObject({ state: 'FAILED', items: [{ attempts: 4 }] });
-    expect(saidOf(failed.items[0])).toMatch(/nothing was sent/);
-    expect(await nextTry(order.id)).toBeUndefined();
-  });
-
   test('counts tries that fail before the request can be sent', async () => {
     rig.service.prepare = async () => {
       throw fails('not_sent');
@@ -207,33 +138,9 @@ describe('a paid task', () => {
     expect(rig.service.received).toEqual([]);
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED', items: [{ attempts: 4 }] });
   });
-
-  test('fails at once if the account isn’t accepted, and says how to link it again', async () => {
-    rig.service.prepare = async () => {
-      throw fails('auth', { httpStatus: 401 });
-    };
-    const order = await rig.approvedRenewal('cafe.rest');
-    await rig.runDue();
-    const { state, items } = await rig.read(order.id);
-    expect(state).toBe('FAILED');
-    expect(saidOf(items[0])).toMatch(/alice in context 4.*`\/domain link`/);
-  });
 });
 
 describe('an idempotent task', () => {
-  test('is retried after an unknown outcome, three times at most', async () => {
-    rig.service.answer = async () => {
-      throw fails('unknown_outcome');
-    };
-    const order = await rig.ask('nameservers', nameservers);
-    for (let tries = 0; tries < 6; tries += 1) {
-      await rig.runDue();
-      rig.pass(16_000);
-    }
-    expect(rig.service.timesSent(order.id)).toBe(4);
-    expect((await rig.read(order.id)).state).toBe('UNKNOWN');
-  });
-
   test('succeeds if a retry is answered', async () => {
     rig.service.answer = async () => {
       if (rig.service.received.length === 1) throw fails('unknown_outcome');
@@ -244,16 +151,6 @@ describe('an idempotent task', () => {
     rig.pass(1_000);
     await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED', items: [{ attempts: 2 }] });
-  });
-
-  test('isn’t one that changes something each time, such as fetching an auth code', async () => {
-    rig.service.answer = async () => {
-      throw fails('unknown_outcome');
-    };
-    const order = await rig.ask('authcode', { name: 'cafe.rest' });
-    await rig.runDue();
-    expect((await rig.read(order.id)).state).toBe('UNKNOWN');
-    expect(rig.service.timesSent(order.id)).toBe(1);
   });
 });
 
@@ -276,27 +173,6 @@ describe('several names', () => {
     expect(most, 'requests out at once').toBe(4);
     const received = rig.service.received.map(({ ctid, description }) => [ctid, description]).sort();
     expect(received).toEqual(names.map((name, index) => [`${order.id}.${index + 1}`, buildRenewal(name, 1)]));
-  });
-
-  test('end separately, and the order’s state is their sum', async () => {
-    rig.service.answer = async ({ ctid }) => {
-      if (ctid.endsWith('.2')) throw fails('refused', { code: 'EF1' });
-      return DONE;
-    };
-    const failed = await rig.approvedRenewal('a.rest', 'b.rest', 'c.rest');
-    await rig.runDue();
-    expect(await itemStates(failed.id)).toEqual(['SUCCEEDED', 'FAILED', 'SUCCEEDED']);
-    expect((await rig.read(failed.id)).state).toBe('FAILED');
-
-    rig.service.answer = async ({ ctid }) => {
-      if (ctid.endsWith('.1')) throw fails('unknown_outcome');
-      if (ctid.endsWith('.2')) throw fails('refused', { code: 'EF1' });
-      return DONE;
-    };
-    const unknown = await rig.approvedRenewal('d.rest', 'e.rest', 'f.rest');
-    await rig.runDue();
-    expect(await itemStates(unknown.id)).toEqual(['UNKNOWN', 'FAILED', 'SUCCEEDED']);
-    expect((await rig.read(unknown.id)).state).toBe('UNKNOWN');
   });
 
   test('that were busy are retried alone', async () => {
@@ -342,28 +218,6 @@ describe('people who have left', () => {
     ]);
   });
 
-  test('stop requests with their account, for any requester', async () => {
-    const order = await rig.ask('renew', { names: ['cafe.rest'], period: 1 }, { requesterId: 'U0ERIN' });
-    await approveOrder(rig.orders, order.id, 'U0BOB');
-    rig.absent.set('U0ALICE', 'left');
-    await rig.runDue();
-    expect(rig.service.received).toEqual([]);
-    expect(saidOf((await rig.read(order.id)).items[0])).toMatch(/The account’s owner is no longer/);
-  });
-
-  test('while a name waits for a busy service stop it', async () => {
-    rig.service.answer = async () => {
-      throw fails('busy', { retryAfterMs: 90_000 });
-    };
-    const order = await rig.approvedRenewal('cafe.rest');
-    await rig.runDue();
-    rig.absent.set('U0ALICE', 'left');
-    rig.pass(90_000);
-    await rig.runDue();
-    expect(rig.service.timesSent(order.id)).toBe(1);
-    expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED', items: [{ state: 'FAILED' }] });
-  });
-
   test('between two names of an order stop the rest', async () => {
     rig.service.answer = async () => {
       if (rig.service.received.length === 4) rig.absent.set('U0ALICE', 'left');
@@ -402,27 +256,6 @@ describe('people who have left', () => {
     await rig.runDue();
     expect(rig.service.timesSent(order.id)).toBe(1);
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
-  });
-
-  test('are waited for between two names as well', async () => {
-    rig.service.answer = async () => {
-      if (rig.service.received.length === 4) rig.absent.set('U0ALICE', 'unknown');
-      await until('four are out', () => rig.service.received.length >= 4);
-      return DONE;
-    };
-    const order = await rig.approvedRenewal(...names);
-    await rig.runDue();
-    expect(rig.service.received).toHaveLength(4);
-    expect((await rig.read(order.id)).state).toBe('APPROVED');
-    rig.service.answer = async () => DONE;
-    rig.absent.clear();
-    rig.pass(MINUTE_MS);
-    await rig.recover();
-    await rig.runDue();
-    expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
-    expect(names.map((_, index) => rig.service.timesSent(`${order.id}.${index + 1}`))).toEqual(
-      names.map(() => 1),
-    );
   });
 });
 
@@ -479,16 +312,6 @@ describe('a secret', () => {
     await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED', items: [{ attempts: 1 }] });
     expect(rig.service.timesSent(order.id)).toBe(1);
-  });
-
-  test('of the account whose key is missing here waits too', async () => {
-    const { id } = await rig.approvedRenewal('cafe.rest');
-    const order = await rig.read(id);
-    const clientFor = () => Promise.reject(new UnknownKeyError('k2'));
-    await rig.startProcess({ clientFor, store: rig.replicaStore() }).execute(order.id);
-    expect(await rig.read(order.id)).toEqual(order);
-    await rig.runDue();
-    expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
   });
 
   test('that does not come with the request is missed at once', async () => {

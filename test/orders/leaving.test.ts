@@ -1,6 +1,5 @@
 import { type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { changeOrder } from '../../src/orders/change-order.ts';
 import type { OrderCommit } from '../../src/orders/ports.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { retryOrder } from '../../src/orders/retry-button.ts';
@@ -125,29 +124,6 @@ describe('a request refused because its session had ended', () => {
     },
   );
 
-  test('isn’t repeated after the order was stopped', async () => {
-    await renewalAfterSessionEnded();
-    const names = [1, 2, 3, 4, 5].map((n) => `stopped${n}.rest`);
-    for (const name of names) service.state.addDomain({ name, context: 4 });
-    const order = await rig.approvedRenewal(...names);
-    const event = { type: 'stopped', summary: { code: 'account_gone' } } as const;
-    let stopping: ReturnType<typeof changeOrder> | undefined;
-    rig.setBeforeCommit(async (change) => {
-      if (!isSecondMark(change)) return;
-      stopping ??= changeOrder(rig.orders, order.id, () => ({ event }));
-      expect((await stopping).ok).toBe(true);
-    });
-    await rig.main.execute(order.id);
-    const all = names.map((_, index) => statuses(`${order.id}.${index + 1}`));
-    // Some of the concurrent requests already used the new session.
-    expect(all.filter((each) => each.length > 1)).toEqual([]);
-    expect(all.flat()).toContain(401);
-    expect(all.at(-1), 'what waited').toEqual([]);
-    const { items } = await rig.read(order.id);
-    const expected = all.map(([status]) => (status === 200 ? 'SUCCEEDED' : 'FAILED'));
-    expect(items.map(({ state }) => state)).toEqual(expected);
-  });
-
   test.each(['before', 'after'] as const)(
     'waits if its second sentAt isn’t confirmed (it broke %s the commit), and is repeated then',
     async (when) => {
@@ -189,14 +165,6 @@ describe('a process suspended between its commit and the first byte', () => {
     await rig.runDue();
     expect(statuses(order.id)).toEqual([]);
     expect((await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', undefined)).ok).toBe(true);
-  });
-
-  test('sends nothing of an idempotent task either', async () => {
-    const { name } = service.state.addDomain({ name: 'suspended.rest', context: 4 });
-    const order = await rig.ask('nameservers', { name, nameServers: ['ns1.dns.example', 'ns2.dns.example'] });
-    await rig.startProcess({ wallClock: jumpsAt(3) }).execute(order.id);
-    expect(statuses(order.id)).toEqual([]);
-    expect((await rig.read(order.id)).state).toBe('UNKNOWN');
   });
 
   test('sends if the time since the commit is short enough', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createVault } from '../../src/accounts/vault.ts';
-import { refusalToResolve, resolveOrder } from '../../src/orders/resolve.ts';
+import { resolveOrder } from '../../src/orders/resolve.ts';
 import { retryOrder } from '../../src/orders/retry-button.ts';
 import { revealSecret } from '../../src/orders/reveal.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
@@ -52,19 +52,6 @@ describe('settling an unknown outcome', () => {
     );
   });
 
-  test('is for approvers', async () => {
-    const order = await unknown();
-    for (const userId of ['U0ALICE', 'U0EVE']) {
-      const refused = await resolveOrder(rig.orders, order.id, userId, 'SUCCEEDED', undefined);
-      expect(refused.ok ? 'it was done' : refusalText(refused.refusal)).toMatch(/Only approvers/);
-    }
-    expect(await refusalToResolve(rig.orders, await rig.read(order.id), 'U0BOB')).toBeUndefined();
-    expect(await refusalToResolve(rig.orders, await rig.read(order.id), 'U0EVE')).toEqual({
-      code: 'not_an_approver',
-      wanted: 'resolve',
-    });
-  });
-
   test('happens once for concurrent answers', async () => {
     const order = await unknown();
     const outcomes = await atOnce(6, (index) =>
@@ -72,17 +59,6 @@ describe('settling an unknown outcome', () => {
     );
     expect(outcomes.filter(({ ok }) => ok)).toHaveLength(1);
     expect((await rig.story(order.id)).filter((kind) => kind === 'resolved by U0BOB')).toHaveLength(1);
-  });
-
-  test('is refused for an order with a known outcome', async () => {
-    rig.service.answer = async () => DONE;
-    const order = await rig.approvedRenewal('c.rest');
-    const early = await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', undefined);
-    expect(early.ok).toBe(false);
-    await rig.runDue();
-    const late = await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', undefined);
-    expect(late.ok).toBe(false);
-    expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
   });
 });
 
@@ -149,13 +125,6 @@ describe('a secret result', () => {
     expect(await seen(order.id)).toBe('refused');
   });
 
-  test('doesn’t exist if a task has none, nor for an unknown order', async () => {
-    const order = await rig.approvedRenewal('cafe.rest');
-    await rig.runDue();
-    expect(await revealSecret(rig.orders, order.id, 'U0ALICE')).toMatchObject({ kind: 'refused' });
-    expect(await revealSecret(rig.orders, 'nothing', 'U0ALICE')).toMatchObject({ kind: 'refused' });
-  });
-
   test('is a password that the service generated, but not a typed one', async () => {
     rig.service.answer = async () => ({
       ...DONE,
@@ -203,11 +172,6 @@ describe('a late response', () => {
     const last = (await rig.store.history(orderId, 'system')).at(-1);
     return last === undefined ? '' : JSON.stringify(orderReply(order, last, ['U0BOB', 'S0LEADS']));
   };
-
-  test('before a person settled it is the outcome', async () => {
-    const order = await givenUp('late1.rest');
-    expect(await order.answers(async () => DONE)).toMatchObject({ state: 'SUCCEEDED' });
-  });
 
   test.each([
     ['busy', busy, /busy/],
@@ -271,14 +235,6 @@ describe('a late response', () => {
     expect(await reply(order.id)).toMatch(/<@U0BOB>.*contradicts.*settled it as done.*was not carried out/);
   });
 
-  test('for one name while another one was settled: both results are shown', async () => {
-    const order = await givenUp('late6.rest', 'late7.rest');
-    await resolveOrder(rig.orders, order.id, 'U0BOB', 'SUCCEEDED', undefined);
-    const ended = await order.answers(async () => DONE);
-    expect(ended.items.map(({ result }) => result?.late)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
-    expect((await rig.story(order.id)).filter((kind) => kind === 'answered_late')).toHaveLength(2);
-  });
-
   test('that leaves the outcome open changes nothing', async () => {
     const order = await givenUp('late8.rest');
     await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', undefined);
@@ -339,14 +295,6 @@ describe('an idempotent task that was once in doubt', () => {
     expect(ended.state).toBe('UNKNOWN');
     expect(ended.items[0]?.result).toMatchObject({ code: 'EF01017' });
     expect(saidOf(ended.items[0])).toMatch(/earlier request may have reached.*refused/);
-  });
-
-  test('is unknown, not failed, if its account is gone', async () => {
-    const order = await asked();
-    rig.accounts.clear();
-    rig.pass(MINUTE_MS);
-    await rig.runDue();
-    expect(await rig.read(order.id)).toMatchObject({ state: 'UNKNOWN' });
   });
 
   test('is unknown, not failed, if it can’t be prepared again', async () => {

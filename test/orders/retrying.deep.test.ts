@@ -258,38 +258,6 @@ describe('the person who retries is a requester', () => {
     expect(await rig.read(again.id)).toMatchObject({ state: 'SUCCEEDED' });
   });
 
-  test('with self-approval both may approve', async () => {
-    approvers('U0ALICE', 'U0BOB');
-    rig.setTeam({ allowSelfApproval: true });
-    const one = await failedRenewal('self1.rest');
-    expect((await approveOrder(rig.orders, (await retry(one.id, 'U0BOB')).id, 'U0BOB')).ok).toBe(true);
-    const two = await failedRenewal('self2.rest');
-    expect((await approveOrder(rig.orders, (await retry(two.id, 'U0BOB')).id, 'U0ALICE')).ok).toBe(true);
-  });
-
-  test('an earlier approval counts no more than it may', async () => {
-    approvers('U0ALICE', 'U0BOB', 'U0CAROL');
-    rig.setTeam({ approvalsRequired: 2 });
-    const failed = await failedRenewalBy('two.rest', 'U0CAROL', 'U0BOB');
-    const again = await retry(failed.id, 'U0BOB');
-    expect((await approveOrder(rig.orders, again.id, 'U0CAROL')).ok).toBe(true);
-    expect((await approveOrder(rig.orders, again.id, 'U0ALICE')).ok).toBe(false);
-    expect((await approveOrder(rig.orders, again.id, 'U0BOB')).ok).toBe(false);
-    expect((await rig.read(again.id)).state).toBe('PENDING');
-  });
-
-  /** Alice's renewal that these people approved and the service refused. */
-  const failedRenewalBy = async (name: string, ...people: string[]) => {
-    rig.service.answer = async () => {
-      throw fails('refused', { code: 'EF1' });
-    };
-    const order = await rig.ask('renew', { names: [name], period: 1 });
-    for (const userId of people) await approveOrder(rig.orders, order.id, userId);
-    await rig.runDue();
-    rig.service.answer = async () => DONE;
-    return rig.read(order.id);
-  };
-
   test('a retry of a retry keeps all earlier requesters, and the first one’s account', async () => {
     approvers('U0ALICE', 'U0BOB', 'U0CAROL', 'U0DAVE');
     const first = await failedRenewal('thrice.rest');

@@ -91,13 +91,6 @@ describe('an order that waits after a 429', () => {
     expect(await rig.due(order.id)).toEqual({ work: item?.notBefore, notifications: rig.now });
   });
 
-  test('can be requested again at once', async () => {
-    const order = await waiting(['busy.rest']);
-    expect((await rig.request('renew', { names: ['busy.rest'], period: 1 })).kind).toBe('open_already');
-    await stop(order.id);
-    expect((await rig.request('renew', { names: ['busy.rest'], period: 1 })).kind).toBe('accepted');
-  });
-
   test('is stopped by approvers too, and by nobody else', async () => {
     const order = await waiting(['busy.rest']);
     expect(await stop(order.id, 'U0EVE')).toMatch(/Only the requester or an approver can stop/);
@@ -174,51 +167,6 @@ describe('of several names', () => {
     expect(ended.items[5]?.result).toMatchObject({ stoppedBy: 'U0ALICE' });
     expect(await thread(id)).toMatch(/f\.rest\*: failed · Stopped by <@U0ALICE> before it was sent\./);
   });
-
-  test('one that is refused for load after the stop isn’t sent again', async () => {
-    const late = await waitingForRefusal();
-    expect(late.items.map(({ state }) => state)).toEqual(['FAILED', 'FAILED']);
-    await goOn();
-    expect(rig.service.timesSent(late.items[0]?.ctid ?? '')).toBe(1);
-  });
-
-  /** Of two names one is being sent when the order is stopped, and is refused for load then. */
-  const waitingForRefusal = async () => {
-    const answer = gate();
-    rig.service.answer = async ({ ctid }) => {
-      if (ctid.endsWith('.1')) await answer.opened;
-      throw busy();
-    };
-    const order = await rig.approvedRenewal('out.rest', 'held.rest');
-    const execution = rig.main.execute(order.id);
-    await until(
-      'the other one waits',
-      async () =>
-        // In this order: the other way round, it could still be waiting before it was sent.
-        rig.service.timesSent(`${order.id}.2`) === 1 &&
-        (await rig.read(order.id)).items[1]?.state === 'WAITING',
-    );
-    expect(await stop(order.id)).toBe('EXECUTING');
-    answer.open();
-    await execution;
-    return rig.read(order.id);
-  };
-
-  test('one that was sent and has no response is unknown', async () => {
-    const { id, answer, execution } = await underWay();
-    await stop(id);
-    rig.pass(MINUTE_MS);
-    await rig.recover();
-    const ended = await rig.read(id);
-    expect(ended.state).toBe('UNKNOWN');
-    expect(ended.items.map(({ state }) => state)).toEqual([
-      ...['UNKNOWN', 'UNKNOWN', 'UNKNOWN', 'UNKNOWN'],
-      ...['FAILED', 'FAILED'],
-    ]);
-    answer.open();
-    await execution;
-    expect(rig.service.received).toHaveLength(4);
-  });
 });
 
 test('one that may have been carried out before is unknown, and not cancelled', async () => {
@@ -251,14 +199,6 @@ describe('Stop', () => {
     expect(await stop('nothing')).toMatch(/This order doesn’t exist/);
   });
 
-  test('before any try says that nothing was sent', async () => {
-    const order = await rig.approvedRenewal('unsent.rest');
-    expect(await stop(order.id)).toBe('CANCELLED');
-    expect(await card(order.id)).toMatch(/Stopped, nothing was sent/);
-    await rig.runDue();
-    expect(rig.service.received).toEqual([]);
-  });
-
   test('wins over a worker that is about to send: its commit is refused, and nothing is sent', async () => {
     const order = await rig.approvedRenewal('about.rest');
     const reached = gate();
@@ -276,18 +216,6 @@ describe('Stop', () => {
     expect(rig.service.received).toEqual([]);
     expect(await rig.read(order.id)).toMatchObject({ state: 'CANCELLED', claim: undefined });
     await goOn();
-    expect(rig.service.received).toEqual([]);
-  });
-
-  test('wins over a worker that prepares a request, such as a session', async () => {
-    const prepared = gate();
-    rig.service.prepare = () => prepared.opened;
-    const order = await rig.approvedRenewal('session.rest');
-    const execution = rig.main.execute(order.id);
-    await until('it is claimed', async () => (await rig.read(order.id)).state === 'EXECUTING');
-    expect(await stop(order.id)).toBe('CANCELLED');
-    prepared.open();
-    await execution;
     expect(rig.service.received).toEqual([]);
   });
 

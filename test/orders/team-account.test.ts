@@ -82,39 +82,6 @@ describe('an order of a person without their own account', () => {
     await rig.runDue();
     expect(sent()).toBe(1);
   });
-
-  test('needs an approval even without a rule or setting for it', async () => {
-    rig.setTeam({ approvalTasks: [] });
-    expect((await asked('redirect', REDIRECT)).state).toBe('PENDING');
-    expect((await rig.ask('redirect', { ...REDIRECT, source: 'a.cafe.rest' })).state).toBe('APPROVED');
-  });
-
-  test('is refused if a rule refuses it', async () => {
-    rig.setPolicy(1, { decision: 'refuse', tasks: ['renew'] });
-    expect(await rig.request('renew', RENEWAL, DAVE)).toMatchObject({
-      kind: 'refused',
-      refusal: { code: 'policy_refuses' },
-    });
-  });
-
-  test('isn’t approved by its requester', async () => {
-    const order = await rig.ask('renew', RENEWAL, { ...DAVE, requesterId: 'U0BOB' });
-    expect(await approveOrder(rig.orders, order.id, 'U0BOB')).toMatchObject({
-      ok: false,
-      refusal: { code: 'own_order' },
-    });
-  });
-});
-
-test('fails at its approval once the account is unlinked, and nothing is sent', async () => {
-  const order = await rig.ask('renew', RENEWAL, DAVE);
-  rig.accounts.delete(TEAM.id);
-  await approveOrder(rig.orders, order.id, 'U0BOB');
-  await rig.runDue();
-  const failed = await rig.read(order.id);
-  expect(failed.state).toBe('FAILED');
-  expect(failed.items[0]?.result?.summary).toEqual({ code: 'team_account_gone' });
-  expect(sent()).toBe(0);
 });
 
 test('fails before it is sent once the account is unlinked', async () => {
