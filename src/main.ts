@@ -9,10 +9,10 @@ import { MigrationError } from './store/migrate.ts';
 /* The process: settings, signals, exit codes. */
 
 /** Docker kills the process 10 s after the signal. */
-const STOP_MS = 9_500;
+const STOP_TIMEOUT_MS = 9_500;
 
 /** Errors whose message tells the operator what to do. */
-const FOR_OPERATORS = [ConfigError, StartError, MigrationError, EmbeddedPostgresError];
+const OPERATOR_ERRORS = [ConfigError, StartError, MigrationError, EmbeddedPostgresError];
 
 async function main(): Promise<void> {
   const stopRequested = new AbortController();
@@ -20,7 +20,7 @@ async function main(): Promise<void> {
     const env = loadEnvironment();
     const config = readConfig(env);
     const log = createLog(config.logLevel, config.logFormat === 'pretty' ? prettyOutput() : undefined);
-    for (const [variable, meant] of config.mistyped)
+    for (const [variable, meant] of config.typos)
       log.warn({ variable, meant }, 'unknown variable; did you mean …?');
     // A library's error in one request must not end the bot. All state is in the database.
     process.on('unhandledRejection', (err) => log.error({ err }, 'unhandled rejection'));
@@ -34,7 +34,7 @@ async function main(): Promise<void> {
         (bot) => bot.stop(),
         () => undefined,
       );
-      Promise.race([stopped, sleep(STOP_MS)]).then(
+      Promise.race([stopped, sleep(STOP_TIMEOUT_MS)]).then(
         () => process.exit(0),
         () => process.exit(1),
       );
@@ -44,8 +44,8 @@ async function main(): Promise<void> {
     await starting;
   } catch (error) {
     if (stopRequested.signal.aborted) process.exit(0);
-    const known = FOR_OPERATORS.some((type) => error instanceof type);
-    const text = error instanceof Error ? (known ? error.message : error.stack) : String(error);
+    const isOperatorError = OPERATOR_ERRORS.some((type) => error instanceof type);
+    const text = error instanceof Error ? (isOperatorError ? error.message : error.stack) : String(error);
     process.stderr.write(`${text}\n`);
     process.exit(1);
   }

@@ -1,4 +1,4 @@
-import { VARIABLES } from '../../src/config/environment.ts';
+import { VARIABLE_EXAMPLES } from '../../src/config/environment.ts';
 import type { NamedCommand } from '../../src/slack/feature.ts';
 import { findGroup, HELP_GROUPS } from '../../src/slack/help/help.view.ts';
 import { COMMANDS } from '../../src/slack/index.ts';
@@ -52,7 +52,7 @@ function commandTables(): readonly string[] {
 }
 
 function settingTables(): readonly string[] {
-  const missing = new Set(Object.keys(VARIABLES));
+  const missing = new Set(Object.keys(VARIABLE_EXAMPLES));
   const tables = Object.entries(SETTINGS).flatMap(([title, settings]) => {
     const rows = Object.entries(settings).map(([name, { meaning, unset }]) => {
       missing.delete(name);

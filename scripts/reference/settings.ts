@@ -1,6 +1,6 @@
-import type { VARIABLES } from '../../src/config/environment.ts';
+import type { VARIABLE_EXAMPLES } from '../../src/config/environment.ts';
 
-type Variable = keyof typeof VARIABLES;
+type Variable = keyof typeof VARIABLE_EXAMPLES;
 
 export interface Setting {
   readonly meaning: string;

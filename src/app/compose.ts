@@ -90,7 +90,7 @@ export function compose(site: Site, connected: Connected): Contexts {
   const memory = createAnchorFile(config.dataDir, teamId, log);
   const ledger = createLedger({ store: stores.ledger, key: connected.ledgerKey, memory, now, log });
   const savedSettings = async () =>
-    applySavedSettings(teamDefaults.current(), await stores.savedSettings.all());
+    applySavedSettings(teamDefaults.current(), await stores.savedSettings.loadAll());
   const reconciler = createReconciler({
     ...pace,
     store: stores.orders,
@@ -388,7 +388,7 @@ export function openPages(
       void deps.refreshWaitingCards();
     },
     proposals: deps.proposals,
-    readSettings: savedSettings.all,
+    readSettings: savedSettings.loadAll,
     settingsOf: (saved) => applySavedSettings(teamDefaults.current(), saved),
   });
   return createPages({ ceremonies, origin: relyingParty.origin, ...pageWords(deps) }).handle;

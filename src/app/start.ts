@@ -5,9 +5,9 @@ import { createMissingKeyLog } from '../accounts/missing-keys.ts';
 import { createVault, type Vault, VaultError } from '../accounts/vault.ts';
 import { parseRelyingParty } from '../approvals/signing/assertion.ts';
 import { activeKeys } from '../approvals/signing/key-ring.ts';
-import { credentialsKeyFile, loadCredentialsKeys } from '../config/credentials-key.ts';
+import { getCredentialsKeyFile, loadCredentialsKeys } from '../config/credentials-key.ts';
 import type { Config, NamedSettings } from '../config/environment.ts';
-import { applySavedSettings, settingsAsText } from '../config/settings.ts';
+import { applySavedSettings, formatSettings } from '../config/settings.ts';
 import type { LedgerKey } from '../ledger/key.ts';
 import { OVERDUE_SECONDS, openLedgerKey } from '../ledger/ledger.ts';
 import type { Log } from '../lib/log.ts';
@@ -259,7 +259,7 @@ async function connectSlack(site: Site, database: Database, vault: Vault, canSig
   const ledgerKey = await openKey(site, database, vault, bot.teamId);
   const teamDefaults = createTeamDefaults(config.team, () => directory.workspaceAdmins());
   const texts = (saved: Readonly<Record<string, unknown>>) =>
-    settingsAsText(applySavedSettings(teamDefaults.current(), saved));
+    formatSettings(applySavedSettings(teamDefaults.current(), saved));
   const ofTeam = createStores(database, opened, {
     ...{ teamId: bot.teamId, settingTexts: texts, canSign },
     witness: ledgerKey,
@@ -305,7 +305,7 @@ function openVault({ config, log, now, metrics }: Site): Vault {
   const keys = loadCredentialsKeys(config);
   if (config.credentialsKeys === undefined)
     log.info(
-      { path: credentialsKeyFile(config) },
+      { path: getCredentialsKeyFile(config) },
       'credentials key file: no backup contains it, keep a copy',
     );
   return createVault(keys, (keyId) => {

@@ -1,5 +1,5 @@
 import type { TeamSettings } from '../config/environment.ts';
-import { distinct } from '../lib/collections.ts';
+import { removeDuplicates } from '../lib/collections.ts';
 import { isPaused, resumedBulk } from '../orders/bulk/waves.ts';
 import { isSameRequest } from '../orders/check-statement.ts';
 import type { Order } from '../orders/order.ts';
@@ -212,7 +212,7 @@ async function verifySignatures(
 
 /** Membership of key owners, from Slack. */
 async function loadOwners(directory: Directory, log: KeyLog) {
-  const owners = distinct(activeKeys(log).map(({ owner }) => owner));
+  const owners = removeDuplicates(activeKeys(log).map(({ owner }) => owner));
   const known = await Promise.all(owners.map(async (id) => [id, await directory.membership(id)] as const));
   const those = (what: string): ReadonlySet<string> =>
     new Set(known.flatMap(([id, membership]) => (membership === what ? [id] : [])));

@@ -1,5 +1,5 @@
 import type { TeamSettings } from '../config/environment.ts';
-import { distinct } from '../lib/collections.ts';
+import { removeDuplicates } from '../lib/collections.ts';
 import { isPaused } from '../orders/bulk/waves.ts';
 import { type Order, type OrderTaskName, waitsForScheduledTime } from '../orders/order.ts';
 import type { Directory, RuleFacts } from '../orders/ports.ts';
@@ -43,9 +43,9 @@ export function policySettings(settings: TeamSettings, { signsSettings }: Policy
     approvers: settings.approvers,
     silentApprovers: settings.silentApprovers,
     approvalsRequired: settings.approvalsRequired,
-    ttlMs: settings.approvalTtl,
-    remindAfterMs: settings.approvalRemindAfter,
-    escalateAfterMs: settings.approvalEscalateAfter,
+    ttlMs: settings.approvalTtlMs,
+    remindAfterMs: settings.approvalRemindAfterMs,
+    escalateAfterMs: settings.approvalEscalateAfterMs,
     escalateTo: settings.approvalEscalateTo,
   };
 }
@@ -95,7 +95,7 @@ export async function evaluateOrder(deps: RequirementSources, order: DecidedOrde
     settings,
     policyVersion: versionToSign(policy),
     demand: { ...demand, requirements: mergeRequirements(demand.requirements) },
-    decidedBy: distinct(names.flatMap(({ decidedBy }) => decidedBy.map(({ rule }) => rule))),
+    decidedBy: removeDuplicates(names.flatMap(({ decidedBy }) => decidedBy.map(({ rule }) => rule))),
   };
 }
 

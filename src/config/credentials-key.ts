@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Config, ConfigError, parseVaultKeys, type VaultKeys } from './environment.ts';
 
 /** Not in any backup: backups contain only the database. */
-export function credentialsKeyFile({ dataDir }: Pick<Config, 'dataDir'>): string {
+export function getCredentialsKeyFile({ dataDir }: Pick<Config, 'dataDir'>): string {
   return join(dataDir, 'credentials.key');
 }
 
@@ -14,12 +14,12 @@ export function credentialsKeyFile({ dataDir }: Pick<Config, 'dataDir'>): string
  */
 export function loadCredentialsKeys(config: Pick<Config, 'credentialsKeys' | 'dataDir'>): VaultKeys {
   if (config.credentialsKeys !== undefined) return config.credentialsKeys;
-  const file = credentialsKeyFile(config);
+  const file = getCredentialsKeyFile(config);
   try {
     // The random id detects a lost key file: old values are then reported as encrypted with a missing key.
-    const made = `made-${randomBytes(4).toString('hex')}:${randomBytes(32).toString('base64')}\n`;
+    const newKey = `made-${randomBytes(4).toString('hex')}:${randomBytes(32).toString('base64')}\n`;
     mkdirSync(config.dataDir, { recursive: true });
-    writeFileSync(file, made, { mode: 0o600, flag: 'wx' });
+    writeFileSync(file, newKey, { mode: 0o600, flag: 'wx' });
   } catch (error) {
     if (errorCode(error) !== 'EEXIST')
       throw new ConfigError(`${file} can’t be written (${errorCode(error)}).`);

@@ -25,7 +25,7 @@ const IANA_BOOTSTRAP = 'https://data.iana.org/rdap/dns.json';
 const DEFAULT_PORT = 3000;
 const NO_BACKUPS = 'none';
 
-function list(text: string): string[] {
+function splitList(text: string): string[] {
   return text
     .split(',')
     .map((item) => item.trim())
@@ -113,9 +113,9 @@ const yesOrNo = z
   .pipe(z.enum(['true', 'false', 'yes', 'no', '1', '0'], 'must be true or false'))
   .transform((text) => text === 'true' || text === 'yes' || text === '1');
 
-const daysBefore = z
+const dayThresholds = z
   .string()
-  .transform(list)
+  .transform(splitList)
   .refine(
     (days) => days.length > 0 && days.every((day) => /^\d{1,4}$/.test(day) && Number(day) <= 3_650),
     'must be whole numbers of days, separated by commas',
@@ -131,7 +131,7 @@ const channelId = z
 
 const peopleAndGroups = z
   .string()
-  .transform(list)
+  .transform(splitList)
   .refine(
     (ids) => ids.every((id) => /^[UWS][A-Z0-9]{2,}$/.test(id)),
     'must be Slack user ids (U…) or user-group ids (S…), separated by commas',
@@ -145,7 +145,7 @@ const teamSettingParsers = {
   approvals_required: wholeNumber(1, 20).prefault('1'),
   approval_tasks: z
     .string()
-    .transform(list)
+    .transform(splitList)
     .pipe(z.array(z.enum(ORDER_TASK_NAMES, `must be tasks: ${ORDER_TASK_NAMES.join(', ')}`)))
     .readonly()
     .prefault(DEFAULT_APPROVAL_TASKS.join(',')),
@@ -158,12 +158,12 @@ const teamSettingParsers = {
   alert_channel: channelId,
   report_channel: channelId,
   reminder_channel: channelId,
-  reminder_days: daysBefore.prefault('60,30,14,7,3,1'),
+  reminder_days: dayThresholds.prefault('60,30,14,7,3,1'),
   reminder_cron: z
     .string()
     .trim()
     .refine(
-      isCronLine,
+      isCronExpression,
       'must be a cron expression of five fields that matches at least one date, such as 0 9 * * 1-5',
     )
     .prefault('0 9 * * *'),
@@ -175,35 +175,36 @@ export type NamedSettings = z.output<typeof namedSettings>;
 /** Without a domain service, admins are the approvers. */
 const watchOnlySettings = namedSettings.extend({ approvers: peopleAndGroups.prefault('') });
 
-export function buildTeamSettings(of: <Name extends keyof NamedSettings>(name: Name) => NamedSettings[Name]) {
+export function buildTeamSettings(
+  getSetting: <Name extends keyof NamedSettings>(name: Name) => NamedSettings[Name],
+) {
   return {
-    approvers: of('approvers'),
+    approvers: getSetting('approvers'),
     /** Approvers who are never notified. */
-    silentApprovers: of('silent_approvers'),
-    approvalsRequired: of('approvals_required'),
-    approvalTasks: of('approval_tasks'),
-    approvalTtl: of('approval_ttl'),
-    approvalRemindAfter: of('approval_remind_after'),
-    allowSelfApproval: of('allow_self_approval'),
+    silentApprovers: getSetting('silent_approvers'),
+    approvalsRequired: getSetting('approvals_required'),
+    approvalTasks: getSetting('approval_tasks'),
+    approvalTtlMs: getSetting('approval_ttl'),
+    approvalRemindAfterMs: getSetting('approval_remind_after'),
+    allowSelfApproval: getSetting('allow_self_approval'),
     /** Every pending card is also posted here. */
-    approvalChannel: of('approval_channel'),
-    /** In milliseconds. */
-    approvalEscalateAfter: of('approval_escalate_after'),
+    approvalChannel: getSetting('approval_channel'),
+    approvalEscalateAfterMs: getSetting('approval_escalate_after'),
     /** Empty: the admins. */
-    approvalEscalateTo: of('approval_escalate_to'),
-    alertChannel: of('alert_channel'),
-    reportChannel: of('report_channel'),
-    reminderChannel: of('reminder_channel'),
-    reminderDays: of('reminder_days'),
-    reminderCron: of('reminder_cron'),
-    reminderTimezone: of('reminder_timezone'),
+    approvalEscalateTo: getSetting('approval_escalate_to'),
+    alertChannel: getSetting('alert_channel'),
+    reportChannel: getSetting('report_channel'),
+    reminderChannel: getSetting('reminder_channel'),
+    reminderDays: getSetting('reminder_days'),
+    reminderCron: getSetting('reminder_cron'),
+    reminderTimezone: getSetting('reminder_timezone'),
   };
 }
 /** Defaults from the environment, overridden by `/domain settings`. */
 export type TeamSettings = Readonly<ReturnType<typeof buildTeamSettings>>;
 
-/** Whether it has five fields and matches at least one date. */
-function isCronLine(line: string): boolean {
+/** Also requires that it matches at least one date. */
+function isCronExpression(line: string): boolean {
   if (line.split(/\s+/).length !== 5) return false;
   try {
     CronExpressionParser.parse(line, { tz: 'UTC' }).next();
@@ -242,18 +243,20 @@ const vaultKeys = z.string().transform((text, context) => {
     return z.NEVER;
   };
   const keys: VaultKey[] = [];
-  for (const [index, item] of list(text).entries()) {
-    const which = `key ${index + 1}`;
+  for (const [index, item] of splitList(text).entries()) {
+    const keyLabel = `key ${index + 1}`;
     const colon = item.indexOf(':');
     const id = item.slice(0, colon);
     const encoded = item.slice(colon + 1);
     // The id isn't quoted either: it may be the key, if they were swapped.
     if (colon < 1 || !/^[A-Za-z0-9_.-]{1,32}$/.test(id))
-      return problem(`must be id:base64 for each key, with an id of letters and digits, but ${which} isn’t`);
-    if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(encoded)) return problem(`has invalid base64 in ${which}`);
+      return problem(
+        `must be id:base64 for each key, with an id of letters and digits, but ${keyLabel} isn’t`,
+      );
+    if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(encoded)) return problem(`has invalid base64 in ${keyLabel}`);
     const key = Buffer.from(encoded, 'base64');
-    if (key.length !== 32) return problem(`must have keys of 32 bytes, but ${which} has ${key.length}`);
-    if (keys.some((other) => other.id === id)) return problem(`has a duplicate id in ${which}`);
+    if (key.length !== 32) return problem(`must have keys of 32 bytes, but ${keyLabel} has ${key.length}`);
+    if (keys.some((other) => other.id === id)) return problem(`has a duplicate id in ${keyLabel}`);
     keys.push({ id, key });
   }
   const [first, ...rest] = keys;
@@ -269,7 +272,7 @@ export function parseVaultKeys(text: string): VaultKeys | undefined {
 /** Like the URLs of Slack and PagerDuty, they may contain a secret. */
 const webhookUrls = z
   .string()
-  .transform(list)
+  .transform(splitList)
   .pipe(z.array(httpUrl.transform((url) => new Secret(url))))
   .readonly();
 
@@ -303,7 +306,7 @@ const environment = z.object({
   WEBHOOK_SECRET: webhookSecret.optional(),
   SIGNING_ROOTS: z
     .string()
-    .transform(list)
+    .transform(splitList)
     .refine(
       (roots) => roots.every((root) => FINGERPRINT.test(root)),
       'must be passkey fingerprints (SHA256:…), separated by commas',
@@ -336,7 +339,7 @@ const environment = z.object({
     .optional(),
   ADMINS: z
     .string()
-    .transform(list)
+    .transform(splitList)
     .refine(
       (ids) => ids.every((id) => /^[UW][A-Z0-9]{2,}$/.test(id)),
       'must be Slack user ids, separated by commas',
@@ -352,7 +355,7 @@ const environment = z.object({
   WHOIS: z.enum(['auto', 'off'], 'must be auto or off').default('auto'),
   WHOIS_SERVERS: whoisServers.prefault(''),
   DNS_SERVERS: dnsServers.optional(),
-  CERTIFICATE_DAYS: daysBefore.prefault('14,7,3,1'),
+  CERTIFICATE_DAYS: dayThresholds.prefault('14,7,3,1'),
   LOOKUP_PRIVATE_ADDRESSES: yesOrNo.default(false),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a pino level')
@@ -362,7 +365,7 @@ const environment = z.object({
 
 type Variable = keyof z.input<typeof environment> | Uppercase<keyof NamedSettings>;
 
-export const VARIABLES: Readonly<Record<Variable, string>> = {
+export const VARIABLE_EXAMPLES: Readonly<Record<Variable, string>> = {
   SLACK_BOT_TOKEN: 'xoxb-your-bot-token',
   SLACK_SIGNING_SECRET: '32 hex digits from the app’s Basic Information page',
   SLACK_APP_TOKEN: 'xapp-your-app-level-token',
@@ -417,7 +420,7 @@ export const VARIABLES: Readonly<Record<Variable, string>> = {
   LOG_FORMAT: 'json',
 };
 
-const VARIABLE_NAMES = Object.keys(VARIABLES);
+const VARIABLE_NAMES = Object.keys(VARIABLE_EXAMPLES);
 
 /** The message lists every problem, but never a value. */
 export class ConfigError extends Error {
@@ -429,21 +432,21 @@ export class ConfigError extends Error {
  * @throws {ConfigError} with every wrong variable, the problem, and an example
  */
 export function readConfig(env: Environment): Config {
-  const { given, problems: unreadable } = readVariables(env, VARIABLE_NAMES);
-  const parsed = environment.safeParse(given);
-  const settings = given['SERVICE_JSON_URL'] === undefined ? watchOnlySettings : namedSettings;
+  const { values, problems: readProblems } = readVariables(env, VARIABLE_NAMES);
+  const parsed = environment.safeParse(values);
+  const settings = values['SERVICE_JSON_URL'] === undefined ? watchOnlySettings : namedSettings;
   const team = settings.safeParse(
-    Object.fromEntries(Object.entries(given).map(([name, text]) => [name.toLowerCase(), text])),
+    Object.fromEntries(Object.entries(values).map(([name, text]) => [name.toLowerCase(), text])),
   );
   const issues = [...(parsed.error?.issues ?? []), ...(team.error?.issues ?? [])];
-  const problems = new Map([...collectProblems(given, issues), ...unreadable]);
+  const problems = new Map([...collectProblems(values, issues), ...readProblems]);
   if (!parsed.success || !team.success || problems.size > 0) throw new ConfigError(formatProblems(problems));
   return buildConfig(parsed.data, team.data, findTypos(env));
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-type GivenVariables = Readonly<Record<string, string>>;
+type VariableValues = Readonly<Record<string, string>>;
 type Problems = ReadonlyMap<string, string>;
 
 /** Any variable can be read from a file, as in `SLACK_BOT_TOKEN_FILE=/run/secrets/slack`. */
@@ -453,38 +456,38 @@ const FILE_SUFFIX = '_FILE';
 function readVariables(
   env: Environment,
   names: readonly string[],
-): { readonly given: GivenVariables; readonly problems: Problems } {
-  const given: Record<string, string> = {};
+): { readonly values: VariableValues; readonly problems: Problems } {
+  const values: Record<string, string> = {};
   const problems = new Map<string, string>();
   for (const name of names) {
-    const inFile = `${name}${FILE_SUFFIX}`;
-    const path = env[inFile]?.trim() ?? '';
+    const fileVariable = `${name}${FILE_SUFFIX}`;
+    const path = env[fileVariable]?.trim() ?? '';
     let value = env[name]?.trim() ?? '';
-    if (value !== '' && path !== '') problems.set(name, `is set twice, also by ${inFile}`);
+    if (value !== '' && path !== '') problems.set(name, `is set twice, also by ${fileVariable}`);
     else if (path !== '') {
       try {
         value = readFileSync(path, 'utf8').trim();
-        if (value === '') problems.set(name, `is empty in the file that ${inFile} names`);
+        if (value === '') problems.set(name, `is empty in the file that ${fileVariable} names`);
       } catch (error) {
         const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
-        problems.set(name, `can’t be read from the file that ${inFile} names (${code})`);
+        problems.set(name, `can’t be read from the file that ${fileVariable} names (${code})`);
       }
     }
     if (value.includes(PLACEHOLDER)) problems.set(name, 'still has the placeholder of .env.example');
-    if (value !== '') given[name] = value;
+    if (value !== '') values[name] = value;
   }
-  return { given, problems };
+  return { values, problems };
 }
 
 const PLACEHOLDER = '…';
 
 /** Unknown variables that look like typos. */
-function findTypos(env: Environment): readonly (readonly [name: string, meant: string])[] {
+function findTypos(env: Environment): readonly (readonly [name: string, suggestion: string])[] {
   const known = VARIABLE_NAMES.flatMap((name) => [name, `${name}${FILE_SUFFIX}`]);
-  const set = Object.keys(env).filter((name) => env[name] !== '' && !known.includes(name));
-  return set.flatMap((name) => {
-    const meant = known.find((other) => isSimilar(name.toUpperCase(), other));
-    return meant === undefined ? [] : [[name, meant] as const];
+  const unknown = Object.keys(env).filter((name) => env[name] !== '' && !known.includes(name));
+  return unknown.flatMap((name) => {
+    const suggestion = known.find((other) => isSimilar(name.toUpperCase(), other));
+    return suggestion === undefined ? [] : [[name, suggestion] as const];
   });
 }
 
@@ -495,38 +498,38 @@ function isSimilar(name: string, known: string): boolean {
   return lacksWords || editDistance(name, known) <= Math.max(1, Math.floor(known.length / 6));
 }
 
-function collectProblems(given: GivenVariables, issues: readonly z.core.$ZodIssue[]): Problems {
+function collectProblems(values: VariableValues, issues: readonly z.core.$ZodIssue[]): Problems {
   const problems = new Map<string, string>();
   for (const issue of issues) {
     const name = String(issue.path[0]).toUpperCase();
-    if (!problems.has(name)) problems.set(name, given[name] === undefined ? 'is required' : issue.message);
+    if (!problems.has(name)) problems.set(name, values[name] === undefined ? 'is required' : issue.message);
   }
-  if (given['SLACK_APP_TOKEN'] === undefined && given['SLACK_SIGNING_SECRET'] === undefined) {
+  if (values['SLACK_APP_TOKEN'] === undefined && values['SLACK_SIGNING_SECRET'] === undefined) {
     problems.set('SLACK_SIGNING_SECRET', 'is required unless SLACK_APP_TOKEN turns on Socket Mode');
   }
-  if (given['DATABASE_URL'] !== undefined && given['CREDENTIALS_KEYS'] === undefined) {
+  if (values['DATABASE_URL'] !== undefined && values['CREDENTIALS_KEYS'] === undefined) {
     problems.set('CREDENTIALS_KEYS', 'is required with DATABASE_URL');
   }
-  if (given['WEBHOOK_URLS'] !== undefined && given['WEBHOOK_SECRET'] === undefined) {
+  if (values['WEBHOOK_URLS'] !== undefined && values['WEBHOOK_SECRET'] === undefined) {
     problems.set('WEBHOOK_SECRET', 'is required with WEBHOOK_URLS');
   }
-  const ofService = Object.keys(given).filter((name) => name.startsWith('SERVICE_'));
-  if (ofService.length > 0 && given['SERVICE_JSON_URL'] === undefined) {
-    problems.set('SERVICE_JSON_URL', `is required with ${ofService.join(', ')}`);
+  const serviceVariables = Object.keys(values).filter((name) => name.startsWith('SERVICE_'));
+  if (serviceVariables.length > 0 && values['SERVICE_JSON_URL'] === undefined) {
+    problems.set('SERVICE_JSON_URL', `is required with ${serviceVariables.join(', ')}`);
   }
-  const port = Number(given['PORT'] ?? DEFAULT_PORT);
-  if (port !== 0 && Number(given['METRICS_PORT']) === port) {
+  const port = Number(values['PORT'] ?? DEFAULT_PORT);
+  if (port !== 0 && Number(values['METRICS_PORT']) === port) {
     problems.set('METRICS_PORT', 'must differ from PORT');
   }
   return problems;
 }
 
-const APP_TOKEN_PLACE =
+const APP_TOKEN_HINT =
   'At https://api.slack.com/apps → your app → Basic Information. Socket Mode: App-Level Tokens → Generate, with the scope connections:write (SLACK_APP_TOKEN).';
 /** In the order in which an operator gets them. */
 const SETUP_HINTS: Readonly<Record<string, string>> = {
-  SLACK_APP_TOKEN: APP_TOKEN_PLACE,
-  SLACK_SIGNING_SECRET: `${APP_TOKEN_PLACE} HTTP: App Credentials → Signing Secret.`,
+  SLACK_APP_TOKEN: APP_TOKEN_HINT,
+  SLACK_SIGNING_SECRET: `${APP_TOKEN_HINT} HTTP: App Credentials → Signing Secret.`,
   SLACK_BOT_TOKEN:
     'At https://api.slack.com/apps → your app → Install App → Install to Workspace → Bot User OAuth Token.',
   APPROVERS:
@@ -537,11 +540,11 @@ const SETUP_HINTS: Readonly<Record<string, string>> = {
 const CREATE_APP = 'No Slack app yet? npm run manifest -- --socket prints the link that creates it.';
 
 function formatProblems(problems: Problems): string {
-  const examples = new Map<string, string>(Object.entries(VARIABLES));
+  const examples = new Map<string, string>(Object.entries(VARIABLE_EXAMPLES));
   const order = Object.keys(SETUP_HINTS);
-  const place = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
+  const getPosition = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
   const lines = [...problems]
-    .sort(([a], [b]) => place(a) - place(b))
+    .sort(([a], [b]) => getPosition(a) - getPosition(b))
     .flatMap(([name, problem]) => [
       `  ${name} ${problem} (example: ${examples.get(name)})`,
       ...(name in SETUP_HINTS ? [`      ${SETUP_HINTS[name]}`] : []),
@@ -562,10 +565,10 @@ export type Config = Readonly<ReturnType<typeof buildConfig>>;
 function buildConfig(
   e: z.output<typeof environment>,
   team: NamedSettings,
-  mistyped: ReturnType<typeof findTypos>,
+  typos: ReturnType<typeof findTypos>,
 ) {
   return {
-    mistyped,
+    typos,
     slack: {
       botToken: e.SLACK_BOT_TOKEN,
       signingSecret: e.SLACK_SIGNING_SECRET,
@@ -624,8 +627,8 @@ export interface DatabaseSettings {
 /** For commands that don't need the bot's other settings. */
 export function readDatabaseSettings(env: Environment): DatabaseSettings {
   const shape = environment.pick({ DATABASE_URL: true, DATA_DIR: true });
-  const { given, problems } = readVariables(env, Object.keys(shape.shape));
-  const parsed = shape.safeParse(given);
+  const { values, problems } = readVariables(env, Object.keys(shape.shape));
+  const parsed = shape.safeParse(values);
   const all = new Map([
     ...(parsed.error?.issues ?? []).map(({ path, message }) => [String(path[0]), message] as const),
     ...problems,
@@ -634,8 +637,8 @@ export function readDatabaseSettings(env: Environment): DatabaseSettings {
   return { databaseUrl: parsed.data.DATABASE_URL, dataDir: parsed.data.DATA_DIR };
 }
 
-export function findVariablesNaming(env: Environment, person: string): readonly string[] {
-  return VARIABLE_NAMES.filter((name) => list(env[name] ?? '').includes(person));
+export function findVariablesWithPerson(env: Environment, person: string): readonly string[] {
+  return VARIABLE_NAMES.filter((name) => splitList(env[name] ?? '').includes(person));
 }
 
 /** The environment overrides `.env`. @throws {ConfigError} when the file can't be read */

@@ -21,22 +21,22 @@ export interface SettingChange {
 }
 
 export interface SettingsStore {
-  all(): Promise<Readonly<Record<string, unknown>>>;
+  loadAll(): Promise<Readonly<Record<string, unknown>>>;
   /** Saves changes and their audit log entries in one transaction. */
   save(changes: readonly SettingChange[], by: string, at: Date): Promise<void>;
 }
 
-export function settingsAsText(settings: TeamSettings): Readonly<Record<SettingName, string>> {
+export function formatSettings(settings: TeamSettings): Readonly<Record<SettingName, string>> {
   return {
     approvers: settings.approvers.join(','),
     silent_approvers: settings.silentApprovers.join(','),
     approvals_required: String(settings.approvalsRequired),
     approval_tasks: settings.approvalTasks.join(','),
-    approval_ttl: formatDuration(settings.approvalTtl),
-    approval_remind_after: formatDuration(settings.approvalRemindAfter),
+    approval_ttl: formatDuration(settings.approvalTtlMs),
+    approval_remind_after: formatDuration(settings.approvalRemindAfterMs),
     allow_self_approval: String(settings.allowSelfApproval),
     approval_channel: settings.approvalChannel ?? '',
-    approval_escalate_after: formatDuration(settings.approvalEscalateAfter),
+    approval_escalate_after: formatDuration(settings.approvalEscalateAfterMs),
     approval_escalate_to: settings.approvalEscalateTo.join(','),
     alert_channel: settings.alertChannel ?? '',
     report_channel: settings.reportChannel ?? '',
@@ -56,11 +56,11 @@ const PARSERS: { readonly [Name in SettingName]: z.ZodType<NamedSettings[Name]> 
  * environment sets it.
  */
 export function applySavedSettings(
-  start: NamedSettings,
+  defaults: NamedSettings,
   saved: Readonly<Record<string, unknown>>,
 ): TeamSettings {
   return buildTeamSettings((name) => {
-    const read = saved[name] === undefined ? undefined : PARSERS[name].safeParse(saved[name]);
-    return read?.success === true ? read.data : start[name];
+    const parsed = saved[name] === undefined ? undefined : PARSERS[name].safeParse(saved[name]);
+    return parsed?.success === true ? parsed.data : defaults[name];
   });
 }

@@ -1,7 +1,7 @@
 import {
   type CsvIssue,
   type CsvRecord,
-  hasMoreCells,
+  hasExtraCells,
   iterateYielding,
   readCsv,
   SEPARATOR_LINE,
@@ -115,7 +115,7 @@ async function readTable(text: string): Promise<ImportReport | { readonly issue:
   const [name, date] = [columns.indexOf('name'), columns.indexOf('expires')];
   if (name === -1) return { issue: { line, code: 'no_name_column' } };
   const cellsOf = ({ cells }: CsvRecord): ImportLine['read'] =>
-    hasMoreCells(cells, columns)
+    hasExtraCells(cells, columns)
       ? { ok: false, issue: { code: 'too_many_cells' } }
       : { ok: true, value: { name: cells[name] ?? '', date: cells[date] ?? '' } };
   const read: ImportLine[] = [];

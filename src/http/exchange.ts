@@ -26,7 +26,7 @@ export interface ExchangeLimits {
   readonly maxBytes: number | 'ignored';
   readonly signal?: AbortSignal | undefined;
   /** Checked before connecting, and again before the first byte is written. */
-  readonly sendBefore?: SendDeadline | undefined;
+  readonly sendDeadline?: SendDeadline | undefined;
 }
 
 /** The latest time to send a request. */
@@ -43,27 +43,27 @@ export class TooLateError extends Error {
 
 export type ExchangeFailure = 'timeout' | 'too_large' | 'aborted' | 'connection';
 
-const FAILURES: Readonly<Record<Exclude<ExchangeFailure, 'connection'>, string>> = {
-  timeout: 'there was no complete answer in time',
+const FAILURE_MESSAGES: Readonly<Record<Exclude<ExchangeFailure, 'connection'>, string>> = {
+  timeout: 'no complete response in time',
   too_large: 'the response is too large',
-  aborted: 'it was given up',
+  aborted: 'the request was canceled',
 };
 
 export class HttpExchangeError extends Error {
   override readonly name = 'HttpExchangeError';
   readonly failure: ExchangeFailure;
   /** `false` proves that no byte was sent; `true` proves nothing. */
-  readonly sent: boolean;
+  readonly wasSent: boolean;
   readonly status: number | undefined;
 
   constructor(
     failure: ExchangeFailure,
     message: string,
-    { sent, status, cause }: { sent: boolean; status?: number | undefined; cause?: unknown },
+    { wasSent, status, cause }: { wasSent: boolean; status?: number | undefined; cause?: unknown },
   ) {
     super(message, cause === undefined ? undefined : { cause });
     this.failure = failure;
-    this.sent = sent;
+    this.wasSent = wasSent;
     this.status = status;
   }
 }
@@ -80,8 +80,8 @@ export function exchange(
   limits: ExchangeLimits,
 ): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
-    const running = new RunningExchange(limits, resolve, reject);
-    if (!running.start()) return;
+    const handler = new RunningExchange(limits, resolve, reject);
+    if (!handler.start()) return;
     dispatcher.dispatch(
       {
         origin: request.origin,
@@ -93,7 +93,7 @@ export function exchange(
         headersTimeout: 0,
         bodyTimeout: 0,
       },
-      running,
+      handler,
     );
   });
 }
@@ -110,7 +110,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
   #headers: HttpResponse['headers'] = {};
   #size = 0;
   readonly #chunks: Buffer[] = [];
-  readonly #onAbort = (): void => this.#failBy('aborted', this.#limits.signal?.reason);
+  readonly #onAbort = (): void => this.#failWith('aborted', this.#limits.signal?.reason);
 
   constructor(
     limits: ExchangeLimits,
@@ -125,24 +125,24 @@ class RunningExchange implements Dispatcher.DispatchHandler {
   /** @returns whether to dispatch the request; if not, the exchange has ended */
   start(): boolean {
     const { timeoutMs, signal } = this.#limits;
-    this.#timer = setTimeout(() => this.#failBy('timeout'), timeoutMs);
+    this.#timer = setTimeout(() => this.#failWith('timeout'), timeoutMs);
     // Checked before the deadline: a suspended process misses both and must report the suspension.
     if (!this.#canSend()) return false;
     if (signal?.aborted) this.#onAbort();
-    else if (timeoutMs <= 0) this.#fail('timeout', 'there was no time left to send it');
+    else if (timeoutMs <= 0) this.#fail('timeout', 'no time left to send the request');
     else signal?.addEventListener('abort', this.#onAbort);
     return !this.#settled;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#settled || this.#sent) {
-      controller.abort(new Error('this request is over'));
-      this.#fail('connection', 'the connection would have sent it a second time');
+      controller.abort(new Error('the request has ended'));
+      this.#fail('connection', 'the connection tried to send the request twice');
       // Checked again: connecting takes time, and the process may have been suspended.
     } else if (this.#canSend()) {
       this.#sent = true;
       this.#controller = controller;
-    } else controller.abort(new Error('nothing may be sent any more'));
+    } else controller.abort(new Error('the send deadline has passed'));
   }
 
   onResponseStart(
@@ -155,15 +155,15 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     this.#headers = headers;
     const { maxBytes } = this.#limits;
     if (maxBytes === 'ignored') {
-      this.#finish({ status, headers, body: NOTHING, rawBody: NOTHING });
-      controller.abort(new Error('the body is not read'));
-    } else if (Number(headers['content-length']) > maxBytes) this.#failBy('too_large');
+      this.#finish({ status, headers, body: EMPTY_BODY, rawBody: EMPTY_BODY });
+      controller.abort(new Error('the body is ignored'));
+    } else if (Number(headers['content-length']) > maxBytes) this.#failWith('too_large');
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const { maxBytes } = this.#limits;
     this.#size += chunk.length;
-    if (maxBytes === 'ignored' || this.#size > maxBytes) this.#failBy('too_large');
+    if (maxBytes === 'ignored' || this.#size > maxBytes) this.#failWith('too_large');
     else this.#chunks.push(chunk);
   }
 
@@ -179,20 +179,20 @@ class RunningExchange implements Dispatcher.DispatchHandler {
       this.#finish({ status, headers, rawBody, body: decodeContent(rawBody, headers, maxBytes) });
     } catch (error) {
       if (!(error instanceof TooLargeError)) throw error;
-      this.#failBy('too_large');
+      this.#failWith('too_large');
     }
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    const message = this.#sent ? 'the connection was lost' : 'there is no connection to the service';
-    this.#fail('connection', message, withoutData(error));
+    const message = this.#sent ? 'the connection was lost' : 'could not connect';
+    this.#fail('connection', message, dropUnparsedBytes(error));
   }
 
   #canSend(): boolean {
-    const { sendBefore } = this.#limits;
-    const lateMs = sendBefore === undefined ? 0 : sendBefore.clock() - sendBefore.at;
+    const { sendDeadline } = this.#limits;
+    const lateMs = sendDeadline === undefined ? 0 : sendDeadline.clock() - sendDeadline.at;
     if (lateMs > 0 && this.#settle())
-      this.#reject(new TooLateError(`it would have left ${lateMs} ms too late`));
+      this.#reject(new TooLateError(`the send deadline passed ${lateMs} ms ago`));
     return lateMs <= 0;
   }
 
@@ -211,19 +211,19 @@ class RunningExchange implements Dispatcher.DispatchHandler {
   #fail(failure: ExchangeFailure, message: string, cause?: unknown): void {
     if (!this.#settle()) return;
     const tooLarge = failure === 'too_large' ? { status: this.#status } : {};
-    this.#reject(new HttpExchangeError(failure, message, { sent: this.#sent, cause, ...tooLarge }));
+    this.#reject(new HttpExchangeError(failure, message, { wasSent: this.#sent, cause, ...tooLarge }));
     this.#controller?.abort(new Error(message));
   }
 
-  #failBy(failure: keyof typeof FAILURES, cause?: unknown): void {
-    this.#fail(failure, FAILURES[failure], cause);
+  #failWith(failure: keyof typeof FAILURE_MESSAGES, cause?: unknown): void {
+    this.#fail(failure, FAILURE_MESSAGES[failure], cause);
   }
 }
 
-const NOTHING = Buffer.alloc(0);
+const EMPTY_BODY = Buffer.alloc(0);
 
 /** Shared: undici would create an error with a stack trace for each connection. */
-const DEADLINE_PASSED = new Error('the exchange is over');
+const EXCHANGE_ENDED = new Error('the exchange has ended');
 
 /**
  * A server may close a reused connection while the request is being sent, which leaves the outcome unknown. The client
@@ -239,12 +239,12 @@ export async function exchangeOnFreshConnection(
   try {
     return await exchange(dispatcher, request, limits);
   } finally {
-    dispatcher.destroy(DEADLINE_PASSED, () => undefined);
+    dispatcher.destroy(EXCHANGE_ENDED, () => undefined);
   }
 }
 
 /** undici's parser errors contain the unparsed bytes, which may include a secret. */
-function withoutData(error: Error): Error {
+function dropUnparsedBytes(error: Error): Error {
   if (!('data' in error)) return error;
   const safe = new Error(error.message);
   return Object.assign(safe, 'code' in error ? { code: error.code } : {});

@@ -5,13 +5,13 @@ export class HostBusyError extends Error {
   readonly retryAfterMs: number;
 
   constructor(retryAfterMs: number) {
-    super('the server asked to wait');
+    super('the server asked the client to wait');
     this.retryAfterMs = retryAfterMs;
   }
 }
 
 export interface HostRateLimiterOptions {
-  readonly atOnce: number;
+  readonly maxConcurrent: number;
   readonly spacingMs: number;
   readonly now: () => Date;
 }
@@ -20,65 +20,65 @@ export interface HostRateLimiterOptions {
 export class HostRateLimiter {
   readonly #options: HostRateLimiterOptions;
   readonly #waiting: (() => void)[] = [];
-  #underWay = 0;
+  #running = 0;
   #nextStart = 0;
-  #closedUntil = 0;
+  #pausedUntil = 0;
 
   constructor(options: HostRateLimiterOptions) {
     this.#options = options;
   }
 
   /** Also delays queued requests. */
-  closeFor(ms: number): void {
-    this.#closedUntil = Math.max(this.#closedUntil, this.#options.now().getTime() + ms);
+  pause(ms: number): void {
+    this.#pausedUntil = Math.max(this.#pausedUntil, this.#options.now().getTime() + ms);
   }
 
-  /** @throws HostBusyError instead of waiting while the host is closed; the signal's reason when aborted. */
+  /** @throws HostBusyError instead of waiting while the host is paused; the signal's reason when aborted. */
   async run<T>(request: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    this.#refuseWhileClosed();
-    await this.#enter(signal);
+    this.#throwIfPaused();
+    await this.#acquireSlot(signal);
     try {
-      await this.#space(signal);
-      this.#refuseWhileClosed();
+      await this.#waitForSpacing(signal);
+      this.#throwIfPaused();
       return await request();
     } finally {
-      this.#leave();
+      this.#releaseSlot();
     }
   }
 
-  #refuseWhileClosed(): void {
-    const left = this.#closedUntil - this.#options.now().getTime();
+  #throwIfPaused(): void {
+    const left = this.#pausedUntil - this.#options.now().getTime();
     if (left > 0) throw new HostBusyError(left);
   }
 
-  async #enter(signal: AbortSignal | undefined): Promise<void> {
+  async #acquireSlot(signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
-    if (this.#underWay < this.#options.atOnce) {
-      this.#underWay += 1;
+    if (this.#running < this.#options.maxConcurrent) {
+      this.#running += 1;
       return;
     }
     // The finished request passes its slot on, so the count doesn't change.
     await new Promise<void>((resolve, reject) => {
-      const enter = () => {
-        signal?.removeEventListener('abort', giveUp);
+      const takeSlot = () => {
+        signal?.removeEventListener('abort', onAbort);
         resolve();
       };
-      const giveUp = () => {
-        this.#waiting.splice(this.#waiting.indexOf(enter), 1);
+      const onAbort = () => {
+        this.#waiting.splice(this.#waiting.indexOf(takeSlot), 1);
         reject(signal?.reason);
       };
-      this.#waiting.push(enter);
-      signal?.addEventListener('abort', giveUp, { once: true });
+      this.#waiting.push(takeSlot);
+      signal?.addEventListener('abort', onAbort, { once: true });
     });
   }
 
-  #leave(): void {
+  #releaseSlot(): void {
     const next = this.#waiting.shift();
     if (next) next();
-    else this.#underWay -= 1;
+    else this.#running -= 1;
   }
 
-  async #space(signal: AbortSignal | undefined): Promise<void> {
+  async #waitForSpacing(signal: AbortSignal | undefined): Promise<void> {
     const now = performance.now();
     const start = Math.max(now, this.#nextStart);
     this.#nextStart = start + this.#options.spacingMs;

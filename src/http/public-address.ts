@@ -2,7 +2,7 @@ import { type LookupAddress, lookup as systemLookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
 /** Addresses that no public server has (IANA special-purpose registries, RFC 6890). */
-const special = new BlockList();
+const specialAddresses = new BlockList();
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -19,7 +19,7 @@ for (const [network, prefix] of [
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
 ] as const) {
-  special.addSubnet(network, prefix, 'ipv4');
+  specialAddresses.addSubnet(network, prefix, 'ipv4');
 }
 for (const [network, prefix] of [
   ['::', 127],
@@ -30,18 +30,18 @@ for (const [network, prefix] of [
   ['fe80::', 9],
   ['ff00::', 8],
 ] as const) {
-  special.addSubnet(network, prefix, 'ipv6');
+  specialAddresses.addSubnet(network, prefix, 'ipv6');
 }
 
-const loopback = new BlockList();
-loopback.addSubnet('127.0.0.0', 8, 'ipv4');
-loopback.addAddress('::1', 'ipv6');
+const loopbackAddresses = new BlockList();
+loopbackAddresses.addSubnet('127.0.0.0', 8, 'ipv4');
+loopbackAddresses.addAddress('::1', 'ipv6');
 
 export class PrivateAddressError extends Error {
   override readonly name = 'PrivateAddressError';
 
   constructor(host: string) {
-    super(`asking ${host}: its address is private`);
+    super(`${host} has a private address`);
   }
 }
 
@@ -65,25 +65,25 @@ export interface AddressGuard {
  * are allowed, for a sandbox on one machine.
  */
 export function createAddressGuard(trusted: URL, resolve: Resolve = systemLookup): AddressGuard {
-  const trustedHost = bareHost(trusted);
-  const loopbackTrusted = trustedHost === 'localhost' || isLoopback(trustedHost);
+  const trustedHost = getHost(trusted);
+  const isLoopbackTrusted = trustedHost === 'localhost' || isLoopback(trustedHost);
 
-  function allowed(host: string, address: string): boolean {
+  function isAllowed(host: string, address: string): boolean {
     if (host === trustedHost) return true;
-    if (loopbackTrusted && isLoopback(address)) return true;
+    if (isLoopbackTrusted && isLoopback(address)) return true;
     return !isSpecial(address);
   }
 
   return {
     check(url) {
-      const host = bareHost(url);
-      if (isIP(host) !== 0 && !allowed(host, host)) throw new PrivateAddressError(url.host);
+      const host = getHost(url);
+      if (isIP(host) !== 0 && !isAllowed(host, host)) throw new PrivateAddressError(url.host);
     },
     lookup(host, options, callback) {
       resolve(host, { ...options, all: true }, (error, addresses) => {
         if (error) return callback(error, []);
         const [first] = addresses;
-        if (first === undefined || !addresses.every(({ address }) => allowed(host, address))) {
+        if (first === undefined || !addresses.every(({ address }) => isAllowed(host, address))) {
           return callback(new PrivateAddressError(host), []);
         }
         return options.all === true ? callback(null, addresses) : callback(null, first.address, first.family);
@@ -92,20 +92,23 @@ export function createAddressGuard(trusted: URL, resolve: Resolve = systemLookup
   };
 }
 
-function bareHost(url: URL): string {
+function getHost(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '');
 }
 
 function isLoopback(address: string): boolean {
-  return within(loopback, address);
+  return isInList(loopbackAddresses, address);
 }
 
 function isSpecial(address: string): boolean {
   switch (isIP(address)) {
     case 4:
-      return within(special, address);
+      return isInList(specialAddresses, address);
     case 6:
-      return within(special, address) || embeddedAddresses(address).some((each) => within(special, each));
+      return (
+        isInList(specialAddresses, address) ||
+        extractEmbeddedAddresses(address).some((each) => isInList(specialAddresses, each))
+      );
     default:
       return true;
   }
@@ -115,13 +118,13 @@ function isSpecial(address: string): boolean {
  * IPv4 addresses embedded in an IPv6 address: NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo (RFC 4380), ISATAP (RFC
  * 5214), IPv4-translated (RFC 7915) and IPv4-compatible addresses (RFC 4291, 2.5.5.1).
  */
-function embeddedAddresses(address: string): readonly string[] {
+function extractEmbeddedAddresses(address: string): readonly string[] {
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = parseGroups(address);
-  const dotted = (high: number, low: number) => [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
-  const last = dotted(g, h);
-  if (a === 0x2002) return [dotted(b, c)];
+  const formatIPv4 = (high: number, low: number) => [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
+  const last = formatIPv4(g, h);
+  if (a === 0x2002) return [formatIPv4(b, c)];
   // Teredo stores the client's address with all bits inverted.
-  if (a === 0x2001 && b === 0) return [dotted(c, d), dotted(g ^ 0xffff, h ^ 0xffff)];
+  if (a === 0x2001 && b === 0) return [formatIPv4(c, d), formatIPv4(g ^ 0xffff, h ^ 0xffff)];
   const isNat64 = a === 0x64 && b === 0xff9b && (c | d | e | f) === 0;
   const isIsatap = (e & ~0x0200) === 0 && f === 0x5efe;
   const isTranslated = (a | b | c | d) === 0 && (e === 0 || e === 0xffff) && f === 0;
@@ -130,14 +133,14 @@ function embeddedAddresses(address: string): readonly string[] {
 
 /** `URL` normalizes IPv6 addresses. */
 function parseGroups(address: string): readonly number[] {
-  const [head = '', tail = ''] = bareHost(new URL(`http://[${address.replace(/%.*/, '')}]/`)).split('::');
-  const read = (groups: string) =>
+  const [head = '', tail = ''] = getHost(new URL(`http://[${address.replace(/%.*/, '')}]/`)).split('::');
+  const parsePart = (groups: string) =>
     groups === '' ? [] : groups.split(':').map((group) => Number.parseInt(group, 16));
-  const [front, back] = [read(head), read(tail)];
+  const [front, back] = [parsePart(head), parsePart(tail)];
   return [...front, ...Array<number>(8 - front.length - back.length).fill(0), ...back];
 }
 
-function within(list: BlockList, address: string): boolean {
+function isInList(list: BlockList, address: string): boolean {
   const family = isIP(address);
   return family !== 0 && list.check(address, family === 6 ? 'ipv6' : 'ipv4');
 }

@@ -1,5 +1,5 @@
-/** Milliseconds from `now` (RFC 9110, section 10.2.3); undefined when unusable. Callers cap it. */
-export function readRetryAfter(header: string | string[] | undefined, now: number): number | undefined {
+/** @returns milliseconds after `now` (RFC 9110, section 10.2.3), without an upper limit; undefined when invalid */
+export function parseRetryAfter(header: string | string[] | undefined, now: number): number | undefined {
   const value = (Array.isArray(header) ? header[0] : header)?.trim();
   if (value === undefined || value === '') return undefined;
   if (/^\d{1,10}$/.test(value)) return Number(value) * 1000;

@@ -6,14 +6,14 @@ import { TextDecoder } from 'node:util';
  * of the content type, XML declaration.
  * @returns undefined for unknown encodings
  */
-export function xmlText(body: Buffer, contentType: string | undefined): string | undefined {
+export function decodeXmlBody(body: Buffer, contentType: string | undefined): string | undefined {
   const head = body.toString('latin1', 0, 200);
   const declared = /^<\?xml[^>]{0,100}?\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(head)?.[1];
   return decodeText(body, [readCharset(contentType), declared]);
 }
 
 /** JSON is UTF-8 (RFC 8259, section 8.1). A `charset` is used only for bytes that aren't valid UTF-8. */
-export function jsonText(body: Buffer, contentType: string | undefined): string | undefined {
+export function decodeJsonBody(body: Buffer, contentType: string | undefined): string | undefined {
   return decodeText(body, [isUtf8(body) ? undefined : readCharset(contentType)]);
 }
 
@@ -21,11 +21,11 @@ function readCharset(contentType: string | undefined): string | undefined {
   return /;\s*charset\s*=\s*["']?([\w.:-]+)/i.exec(contentType ?? '')?.[1];
 }
 
-function decodeText(body: Buffer, said: readonly (string | undefined)[]): string | undefined {
-  const seen = byteOrderMark(body) ?? wideEncoding(body);
+function decodeText(body: Buffer, charsets: readonly (string | undefined)[]): string | undefined {
+  const detected = detectByteOrderMark(body) ?? detectUtf16(body);
   // UTF-16 was already detected above; a `charset` can't override that.
-  const named = said.filter((name) => name !== undefined && !/^utf-?16$/i.test(name));
-  const names = seen === undefined ? named : [seen];
+  const named = charsets.filter((name) => name !== undefined && !/^utf-?16$/i.test(name));
+  const names = detected === undefined ? named : [detected];
   if (names.length === 0) return decodeAs('utf-8', body);
   for (const name of names) {
     const text = decodeAs(name, body);
@@ -49,20 +49,19 @@ function decodeAs(encoding: string | undefined, body: Buffer): string | undefine
   return text.replace(/[\x80-\x9f]/g, (control) => WINDOWS_1252[control.charCodeAt(0) - 0x80] ?? control);
 }
 
-function byteOrderMark([first, second, third]: Buffer): string | undefined {
+function detectByteOrderMark([first, second, third]: Buffer): string | undefined {
   if (first === 0xef && second === 0xbb && third === 0xbf) return 'utf-8';
   if (first === 0xff && second === 0xfe) return 'utf-16le';
   return first === 0xfe && second === 0xff ? 'utf-16be' : undefined;
 }
 
 /** UTF-16 without a byte order mark: its first character is ASCII (XML 1.0, appendix F.1; RFC 4627, section 3). */
-function wideEncoding([first, second]: Buffer): string | undefined {
+function detectUtf16([first, second]: Buffer): string | undefined {
   if (first === undefined || second === undefined || (first === 0) === (second === 0)) return undefined;
   return second === 0 ? 'utf-16le' : 'utf-16be';
 }
 
-/** A JSON string or number. */
-const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
+const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
 /**
  * Keeps numbers that JavaScript would print differently as strings with the original digits: `9007199254740993`,
@@ -71,7 +70,7 @@ const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
  */
 export function parseJson(text: string): unknown {
   JSON.parse(text);
-  return JSON.parse(text.replace(TOKEN, (token) => (isExact(token) ? token : `"${token}"`)));
+  return JSON.parse(text.replace(STRING_OR_NUMBER, (token) => (isExact(token) ? token : `"${token}"`)));
 }
 
 function isExact(token: string): boolean {

@@ -18,11 +18,11 @@ export function canonicalJson(value: unknown): string {
     typeof value === 'boolean' ||
     (typeof value === 'number' && Number.isFinite(value)) ||
     (typeof value === 'string' && !/\p{Surrogate}/u.test(value));
-  if (!isJson) throw new TypeError('canonical JSON: a value that JSON cannot hold');
+  if (!isJson) throw new TypeError('canonical JSON: unsupported value');
   return JSON.stringify(value);
 }
 
 /** SHA-256 (hex) of the canonical JSON. */
-export function hashOf(value: unknown): string {
+export function hashJson(value: unknown): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }

@@ -3,11 +3,11 @@ import { setImmediate } from 'node:timers/promises';
 /** Keeps the order of keys and values. */
 export function groupBy<Value, Key>(
   values: Iterable<Value>,
-  keyOf: (value: Value) => Key,
+  getKey: (value: Value) => Key,
 ): ReadonlyMap<Key, readonly Value[]> {
   const groups = new Map<Key, Value[]>();
   for (const value of values) {
-    const key = keyOf(value);
+    const key = getKey(value);
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [value]);
     else group.push(value);
@@ -16,14 +16,14 @@ export function groupBy<Value, Key>(
 }
 
 /** Compares values by their JSON. */
-export function distinct<Value>(values: Iterable<Value>): Value[] {
+export function removeDuplicates<Value>(values: Iterable<Value>): Value[] {
   return [...new Map([...values].map((value) => [JSON.stringify(value), value])).values()];
 }
 
 /** The result of `condition && value`. */
 export type Maybe<Value> = Value | undefined | false;
 
-export function present<Value>(values: readonly Maybe<Value>[]): Value[] {
+export function dropMissing<Value>(values: readonly Maybe<Value>[]): Value[] {
   return values.filter((value): value is Value => value !== undefined && value !== false);
 }
 
@@ -34,13 +34,13 @@ export function splitIntoChunks<Value>(values: readonly Value[], size: number): 
 }
 
 /** Processing a slice takes a few milliseconds. */
-const SLICE = 500;
+const SLICE_SIZE = 500;
 
 /** Yields to the event loop between slices. */
 export async function* iterateSlices<Value>(values: readonly Value[]): AsyncGenerator<readonly Value[]> {
-  for (let start = 0; start < values.length; start += SLICE) {
+  for (let start = 0; start < values.length; start += SLICE_SIZE) {
     if (start > 0) await setImmediate();
-    yield values.slice(start, start + SLICE);
+    yield values.slice(start, start + SLICE_SIZE);
   }
 }
 

@@ -3,19 +3,19 @@ const MAX_ATTEMPTS = 50;
 
 /**
  * Reads a row, decides and commits. After a conflict, starts over.
- * @param what names the change in the error
- * @param read gets the number of earlier attempts
+ * @param change for the error message
+ * @param read receives the number of earlier attempts
  * @param attempt commits by compare-and-swap on the row's version; undefined on a conflict
  * @throws after too many conflicts
  */
 export async function compareAndSwap<Row, Outcome>(
-  what: string,
-  read: (tries: number) => Promise<Row>,
+  change: string,
+  read: (attempts: number) => Promise<Row>,
   attempt: (row: Row) => Promise<Outcome | undefined>,
 ): Promise<Outcome> {
-  for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
-    const outcome = await attempt(await read(tries));
+  for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts += 1) {
+    const outcome = await attempt(await read(attempts));
     if (outcome !== undefined) return outcome;
   }
-  throw new Error(`${what}: others kept changing it`);
+  throw new Error(`${change}: too many conflicting changes`);
 }

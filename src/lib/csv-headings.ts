@@ -47,7 +47,7 @@ const HEADINGS = {
 export type ListColumn = keyof typeof HEADINGS;
 
 /** Known headings of unused columns. The dates among them are not expiry dates. */
-const UNUSED = `created, create date, created at, created on, creation date, creation time, date created,
+const UNUSED_HEADINGS = `created, create date, created at, created on, creation date, creation time, date created,
   registered, registered at, registered on, registered since, registration date, reg date, purchased, purchase date,
   start date, Erstellt, erstellt am, Erstellungsdatum, angelegt am, Anlagedatum, registriert am, registriert seit,
   Registrierungsdatum, créé le, date de création, date d’enregistrement, creado, fecha de creación, fecha de registro,
@@ -57,29 +57,31 @@ const UNUSED = `created, create date, created at, created on, creation date, cre
   estado, stato, statut, auto renew, auto renewal, renew automatically, automatische Verlängerung, lock, locked,
   registrar lock, transfer lock, privacy, whois privacy, dnssec, id, domain id, days left, findings`;
 
-const COLUMNS = new Map<string, ListColumn | ''>([
-  ...keysOf(UNUSED).map((key) => [key, ''] as const),
-  ...listColumns().flatMap((column) => keysOf(HEADINGS[column]).map((key) => [key, column] as const)),
+const COLUMN_BY_HEADING = new Map<string, ListColumn | ''>([
+  ...normalizeHeadings(UNUSED_HEADINGS).map((key) => [key, ''] as const),
+  ...listColumns().flatMap((column) =>
+    normalizeHeadings(HEADINGS[column]).map((key) => [key, column] as const),
+  ),
 ]);
 
 function listColumns(): ListColumn[] {
   return Object.keys(HEADINGS).filter((column): column is ListColumn => column in HEADINGS);
 }
 
-function keysOf(headings: string): string[] {
-  return headings.split(',').map(keyOf);
+function normalizeHeadings(headings: string): string[] {
+  return headings.split(',').map(normalizeHeading);
 }
 
-function keyOf(heading: string): string {
-  const bare = cleanText(heading).normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
-  return bare.replace(/[^\p{L}\p{N}]+/gu, '');
+function normalizeHeading(heading: string): string {
+  const letters = cleanText(heading).normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+  return letters.replace(/[^\p{L}\p{N}]+/gu, '');
 }
 
 export function isHeading(cell: string): boolean {
-  return COLUMNS.has(keyOf(cell));
+  return COLUMN_BY_HEADING.has(normalizeHeading(cell));
 }
 
-/** @returns an empty text for an unused column; an unknown heading itself, in lower case */
+/** @returns '' for an unused column; an unknown heading in lower case */
 export function findColumn(heading: string): string {
-  return COLUMNS.get(keyOf(heading)) ?? heading.toLowerCase();
+  return COLUMN_BY_HEADING.get(normalizeHeading(heading)) ?? heading.toLowerCase();
 }

@@ -1,5 +1,5 @@
 import { pipeline } from 'node:stream/promises';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { CsvError, parse } from 'csv-parse';
 import { isHeading } from './csv-headings.ts';
 import { cleanText } from './typed-text.ts';
@@ -7,13 +7,13 @@ import { cleanText } from './typed-text.ts';
 /** Reads CSV files of spreadsheets from any country. A malicious file can't block the event loop. */
 
 export const MAX_CSV_BYTES = 4_000_000;
-/** Real files have a dozen. */
+/** Real files have about 12. */
 const MAX_COLUMNS = 100;
 /** In characters. */
 const MAX_CELL_LENGTH = 10_000;
 const CHUNK_BYTES = 16_384;
-/** Time between yields to the event loop. */
-const TURN_MS = 10;
+/** Pauses between rows let other requests run. */
+const YIELD_INTERVAL_MS = 10;
 
 /** Some spreadsheets declare the separator in the first line. */
 export const SEPARATOR_LINE = /^\s*"?sep=([,;|\t])"?[,;\s]*$/i;
@@ -26,7 +26,7 @@ export interface CsvRecord {
 }
 
 export type CsvIssue =
-  /** The text stops being CSV at this line, for example after an unclosed quote. */
+  /** Syntax error at this line, for example an unclosed quote. */
   | { readonly line: number; readonly code: 'not_csv' }
   | { readonly line: number; readonly code: 'repeated_column'; readonly column: string }
   /** Another list starts here, maybe with other columns. */
@@ -41,7 +41,7 @@ export type UnreadableFile =
   | { readonly code: 'not_text'; readonly line: number }
   | { readonly code: 'too_large'; readonly maxBytes: number };
 
-export type ReadCsv =
+export type CsvResult =
   | { readonly ok: true; readonly header: CsvRecord | undefined; readonly rows: readonly CsvRecord[] }
   | { readonly ok: false; readonly issue: CsvIssue };
 
@@ -52,12 +52,12 @@ export interface CsvOptions {
 }
 
 /** Usually an unquoted comma inside a value. */
-export function hasMoreCells(cells: readonly string[], columns: readonly string[]): boolean {
+export function hasExtraCells(cells: readonly string[], columns: readonly string[]): boolean {
   return cells.slice(columns.length).some((cell) => cell !== '');
 }
 
-/** Stops the parser at the first refused line. */
-class CsvRefusal extends Error {
+/** Thrown to stop the parser. */
+class CsvIssueError extends Error {
   override readonly name = 'CsvRefusal';
   readonly issue: CsvIssue;
 
@@ -76,15 +76,15 @@ export function decodeFile(
 ): { readonly ok: true; readonly text: string } | { readonly ok: false; readonly issue: UnreadableFile } {
   if (bytes.length > MAX_CSV_BYTES)
     return { ok: false, issue: { code: 'too_large', maxBytes: MAX_CSV_BYTES } };
-  const label = detectEncoding(bytes);
-  const nul = label === 'utf-8' ? bytes.indexOf(0) : -1;
-  const readable = nul === -1 ? bytes : bytes.subarray(0, nul);
+  const encoding = detectEncoding(bytes);
+  const nul = encoding === 'utf-8' ? bytes.indexOf(0) : -1;
+  const beforeNul = nul === -1 ? bytes : bytes.subarray(0, nul);
   try {
-    const text = new TextDecoder(label, { fatal: true }).decode(readable);
+    const text = new TextDecoder(encoding, { fatal: true }).decode(beforeNul);
     const end = nul === -1 ? text.indexOf('\0') : text.length;
-    return end === -1 ? { ok: true, text } : { ok: false, issue: notText(text.slice(0, end)) };
+    return end === -1 ? { ok: true, text } : { ok: false, issue: createNotTextIssue(text.slice(0, end)) };
   } catch {
-    return { ok: false, issue: notText(readableStart(readable)) };
+    return { ok: false, issue: createNotTextIssue(decodeValidStart(beforeNul)) };
   }
 }
 
@@ -95,12 +95,12 @@ function detectEncoding(bytes: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16be' {
   return /^feff|^00(?!00)..00(?!00)..$/.test(start) ? 'utf-16be' : 'utf-8';
 }
 
-function notText(before: string): UnreadableFile {
-  return { code: 'not_text', line: before.split(/\r\n|\n|\r/).length };
+function createNotTextIssue(textBefore: string): UnreadableFile {
+  return { code: 'not_text', line: textBefore.split(/\r\n|\n|\r/).length };
 }
 
-/** The text before the first invalid UTF-8 byte. */
-function readableStart(bytes: Uint8Array): string {
+/** Decodes the text before the first invalid UTF-8 byte. */
+function decodeValidStart(bytes: Uint8Array): string {
   const text = new TextDecoder('utf-8').decode(bytes);
   const at = text.indexOf('\ufffd');
   return at === -1 ? text : text.slice(0, at);
@@ -110,13 +110,13 @@ function readableStart(bytes: Uint8Array): string {
  * Columns may be separated by commas, semicolons, tabs or bars; line endings may be mixed. Stops at the first line over
  * a limit.
  */
-export async function readCsv(text: string, options: CsvOptions): Promise<ReadCsv> {
+export async function readCsv(text: string, options: CsvOptions): Promise<CsvResult> {
   if (Buffer.byteLength(text) > MAX_CSV_BYTES)
     return { ok: false, issue: { line: 1, code: 'too_many_bytes', limit: MAX_CSV_BYTES } };
-  const { content, header: first, delimiter } = detectLayout(text);
+  const { content, header: firstLine, delimiter } = detectLayout(text);
   const bytes = Buffer.from(content);
   // Parsing a header with many columns would be slow.
-  if (first.split(delimiter, MAX_COLUMNS + 1).length > MAX_COLUMNS)
+  if (firstLine.split(delimiter, MAX_COLUMNS + 1).length > MAX_COLUMNS)
     return { ok: false, issue: { line: 1, code: 'too_many_columns', limit: MAX_COLUMNS } };
   const records: CsvRecord[] = [];
   let parsed = 0;
@@ -127,50 +127,50 @@ export async function readCsv(text: string, options: CsvOptions): Promise<ReadCs
     skip_empty_lines: true,
     trim: true,
     on_record: (raw: readonly string[], { lines }: { readonly lines: number }) => {
-      const issue = limitIssue(raw, lines, parsed, options.maxRows);
-      if (issue !== undefined) throw new CsvRefusal(issue);
+      const issue = findLimitIssue(raw, lines, parsed, options.maxRows);
+      if (issue !== undefined) throw new CsvIssueError(issue);
       parsed += 1;
       const line = lines - raw.reduce((sum, cell) => sum + cell.split('\n').length - 1, 0);
       const cells = raw.map((cell) => cleanText(cell.replace(FORMULA_GUARD, '')).trim());
       const filled = cells.filter((cell) => cell !== '');
       if (records.length > 0 && filled.length > 1 && filled.every(isHeading))
-        throw new CsvRefusal({ line, code: 'second_header' });
+        throw new CsvIssueError({ line, code: 'second_header' });
       // Spreadsheets write rows of empty cells.
       if (filled.length > 0) records.push({ line, cells, raw });
       return null;
     },
   });
   try {
-    await pipeline(splitIntoChunks(bytes), parser);
+    await pipeline(iterateChunks(bytes), parser);
   } catch (error) {
-    if (error instanceof CsvRefusal) return { ok: false, issue: error.issue };
+    if (error instanceof CsvIssueError) return { ok: false, issue: error.issue };
     if (!(error instanceof CsvError)) throw error;
     const { lines } = error;
     return { ok: false, issue: { line: typeof lines === 'number' ? lines : 1, code: 'not_csv' } };
   }
-  const [top, ...rows] = records;
+  const [headerRow, ...rows] = records;
   // Spreadsheets also write columns of empty cells.
-  const columns = (top?.cells.findLastIndex((cell) => cell !== '') ?? 0) + 1;
-  const header = top && { ...top, cells: top.cells.slice(0, columns) };
-  const repeated = header && repeatedColumn(header, options.findColumn);
+  const columns = (headerRow?.cells.findLastIndex((cell) => cell !== '') ?? 0) + 1;
+  const header = headerRow && { ...headerRow, cells: headerRow.cells.slice(0, columns) };
+  const repeated = header && findRepeatedColumn(header, options.findColumn);
   return repeated === undefined ? { ok: true, header, rows } : { ok: false, issue: repeated };
 }
 
-/** @param before number of lines before this one */
-function limitIssue(
+/** @param recordsBefore number of records before this one */
+function findLimitIssue(
   cells: readonly string[],
   line: number,
-  before: number,
+  recordsBefore: number,
   maxRows: number,
 ): CsvIssue | undefined {
   if (cells.length > MAX_COLUMNS) return { line, code: 'too_many_columns', limit: MAX_COLUMNS };
-  if (before > maxRows) return { line, code: 'too_many_rows', limit: maxRows };
+  if (recordsBefore > maxRows) return { line, code: 'too_many_rows', limit: maxRows };
   if (cells.some(({ length }) => length > MAX_CELL_LENGTH))
     return { line, code: 'long_cell', limit: MAX_CELL_LENGTH };
   return undefined;
 }
 
-function repeatedColumn(
+function findRepeatedColumn(
   { line, cells }: CsvRecord,
   findColumn: CsvOptions['findColumn'],
 ): CsvIssue | undefined {
@@ -185,33 +185,35 @@ function detectLayout(text: string): {
   readonly header: string;
   readonly delimiter: string;
 } {
-  const even = text.replace(/^\ufeff/, '').replace(/\r\n?/g, '\n');
-  const [first = ''] = FILLED_LINE.exec(even) ?? [];
-  const [, named] = SEPARATOR_LINE.exec(first) ?? [];
+  const normalized = text.replace(/^\ufeff/, '').replace(/\r\n?/g, '\n');
+  const [first = ''] = NON_BLANK_LINE.exec(normalized) ?? [];
+  const [, declared] = SEPARATOR_LINE.exec(first) ?? [];
   // Blanked instead of removed, to keep line numbers.
-  const content = named === undefined ? even : even.replace(first, '');
-  const [header = ''] = named === undefined ? [first] : (FILLED_LINE.exec(content) ?? []);
-  const bare = header.replace(/"[^"]*"/g, '');
-  const [likely = ','] = [',', ';', '\t', '|'].sort((a, b) => bare.split(b).length - bare.split(a).length);
-  return { content, header, delimiter: named ?? likely };
+  const content = declared === undefined ? normalized : normalized.replace(first, '');
+  const [header = ''] = declared === undefined ? [first] : (NON_BLANK_LINE.exec(content) ?? []);
+  const unquoted = header.replace(/"[^"]*"/g, '');
+  const [mostFrequent = ','] = [',', ';', '\t', '|'].sort(
+    (a, b) => unquoted.split(b).length - unquoted.split(a).length,
+  );
+  return { content, header, delimiter: declared ?? mostFrequent };
 }
 
-const FILLED_LINE = /^.*\S.*$/m;
+const NON_BLANK_LINE = /^.*\S.*$/m;
 
-async function* splitIntoChunks(bytes: Buffer): AsyncGenerator<Buffer> {
+async function* iterateChunks(bytes: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
-    await nextTurn();
+    await yieldToEventLoop();
     yield bytes.subarray(at, at + CHUNK_BYTES);
   }
 }
 
 /** Yields to the event loop between items. */
 export async function* iterateYielding<T>(items: readonly T[]): AsyncGenerator<T> {
-  let since = performance.now();
+  let lastYield = performance.now();
   for (const item of items) {
     yield item;
-    if (performance.now() - since < TURN_MS) continue;
-    await nextTurn();
-    since = performance.now();
+    if (performance.now() - lastYield < YIELD_INTERVAL_MS) continue;
+    await yieldToEventLoop();
+    lastYield = performance.now();
   }
 }

@@ -12,7 +12,7 @@ const UNITS = [
 ] as const;
 
 /** Ten years. */
-const LONGEST_MS = 3_650 * DAY_MS;
+const MAX_DURATION_MS = 3_650 * DAY_MS;
 
 /**
  * Parses `90s`, `15m`, `72h` or `7d`.
@@ -22,7 +22,7 @@ export function parseDuration(text: string): number | undefined {
   const [, amount, unit] = /^(\d{1,9})\s*([smhd])$/.exec(text.trim()) ?? [];
   const [, unitMs = 0] = UNITS.find(([name]) => name === unit) ?? [];
   const ms = Number(amount) * unitMs;
-  return ms > 0 && ms <= LONGEST_MS ? ms : undefined;
+  return ms > 0 && ms <= MAX_DURATION_MS ? ms : undefined;
 }
 
 /** The inverse of {@link parseDuration}, in the largest unit that leaves no remainder. */

@@ -15,7 +15,7 @@ export function createLog(level: string, destination?: DestinationStream): Log {
   return pino(
     {
       level,
-      formatters: { log: masked },
+      formatters: { log: maskSecrets },
       timestamp: stdTimeFunctions.isoTime,
       serializers: { err: describeError },
     },
@@ -29,7 +29,7 @@ export function prettyOutput(): DestinationStream {
   return pretty({ sync: true, ignore: 'pid,hostname', colorize: process.stdout.isTTY });
 }
 
-/** In all spellings that libraries use. */
+/** As spelled by libraries. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([
   'password',
   'token',
@@ -37,31 +37,31 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
   'authorization',
   'totpSecret',
 ]);
-/** Stops at circular values. */
+/** Values can be circular. */
 const MAX_DEPTH = 8;
 
 /** Returns the same object if nothing is masked. */
-function masked(values: Readonly<Record<string, unknown>>, depth = 0): Record<string, unknown> {
+function maskSecrets(values: Readonly<Record<string, unknown>>, depth = 0): Record<string, unknown> {
   let copy: Record<string, unknown> | undefined;
   for (const name of Object.keys(values)) {
     const value = values[name];
-    const shown = SECRET_NAMES.has(name) ? '[secret]' : maskedWithin(value, depth + 1);
-    if (shown !== value) {
+    const masked = SECRET_NAMES.has(name) ? '[secret]' : maskValue(value, depth + 1);
+    if (masked !== value) {
       copy ??= { ...values };
-      copy[name] = shown;
+      copy[name] = masked;
     }
   }
   return copy ?? values;
 }
 
-function maskedWithin(value: unknown, depth: number): unknown {
+function maskValue(value: unknown, depth: number): unknown {
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value;
   // Errors are formatted by `describeError`, and values with `toJSON` by themselves.
   if (value instanceof Error || 'toJSON' in value) return value;
-  if (Array.isArray(value)) return value.map((part) => maskedWithin(part, depth + 1));
+  if (Array.isArray(value)) return value.map((part) => maskValue(part, depth + 1));
   const parts: Record<string, unknown> = { ...value };
-  const shown = masked(parts, depth);
-  return shown === parts ? value : shown;
+  const masked = maskSecrets(parts, depth);
+  return masked === parts ? value : masked;
 }
 
 interface DescribedError {
@@ -75,9 +75,9 @@ interface DescribedError {
 /** Prisma's messages quote query values, so only their code is logged. */
 function describeError(error: unknown, depth = 0): DescribedError {
   if (!(error instanceof Error))
-    return { type: typeof error, message: 'a value that is no Error was thrown' };
+    return { type: typeof error, message: 'a value other than an Error was thrown' };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-  const fromPrisma = error.name.startsWith('PrismaClient');
+  const isPrismaError = error.name.startsWith('PrismaClient');
   // The message is removed first: it may contain a line that looks like a stack frame.
   const frames = error.stack
     ?.replace(error.message, '')
@@ -87,7 +87,7 @@ function describeError(error: unknown, depth = 0): DescribedError {
   const cause: unknown = error.cause ?? (error instanceof AggregateError ? error.errors[0] : undefined);
   return {
     type: error.name,
-    message: fromPrisma ? '[a database error; see code]' : error.message,
+    message: isPrismaError ? '[a database error; see code]' : error.message,
     ...(code === undefined ? {} : { code }),
     ...(frames === undefined ? {} : { stack: frames.slice(0, 12).join('\n') }),
     ...(cause === undefined || depth >= 4 ? {} : { cause: describeError(cause, depth + 1) }),
@@ -95,6 +95,6 @@ function describeError(error: unknown, depth = 0): DescribedError {
 }
 
 /** Shown to the user and logged with the error. */
-export function newReference(): string {
+export function createErrorReference(): string {
   return randomBytes(4).toString('hex');
 }

@@ -1,13 +1,13 @@
 import { DAY_MS } from './duration.ts';
 import { cleanText, shortenText } from './typed-text.ts';
 
-/** With an excerpt of the input. */
 export interface DateIssue {
   readonly code: 'ambiguous_date' | 'not_a_date' | 'no_such_day' | 'unlikely_year' | 'no_such_time';
+  /** Excerpt of the input. */
   readonly text: string;
 }
 
-type TypedDate =
+type DateResult =
   | { readonly ok: true; readonly value: Date }
   | { readonly ok: false; readonly issue: DateIssue };
 
@@ -21,13 +21,13 @@ const MONTHS = new Map<string, string>(
       const format = new Intl.DateTimeFormat(locale, { day: 'numeric', month, timeZone: 'UTC' });
       return Array.from({ length: 12 }, (_, index): [string, string] => {
         const parts = format.formatToParts(new Date(Date.UTC(2027, index, 1)));
-        return [monthKey(parts.find(({ type }) => type === 'month')?.value ?? ''), String(index + 1)];
+        return [normalizeMonth(parts.find(({ type }) => type === 'month')?.value ?? ''), String(index + 1)];
       });
     }),
   ),
 );
 
-function monthKey(word: string): string {
+function normalizeMonth(word: string): string {
   return word
     .normalize('NFKD')
     .replace(/[\p{M}.]/gu, '')
@@ -35,33 +35,36 @@ function monthKey(word: string): string {
 }
 
 const TIME = /[T ]+(\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(Z|[+-]\d{2}:?\d{2}|UTC|GMT)?$/i;
-const MAX_DATE = 60;
+const MAX_DATE_LENGTH = 60;
 
 /**
  * Parses `2027-03-01`, `01.03.2027`, `1 March 2027`, `46447` (a spreadsheet's date number), or a timestamp such as
  * `2027-03-01T12:00:00Z` (UTC by default). Rejects ambiguous dates.
  * @returns the time, midnight UTC for a date; or the issue.
  */
-export function parseTypedDate(text: string): TypedDate {
+export function parseTypedDate(text: string): DateResult {
   const trimmed = cleanText(text).trim();
-  if (trimmed.length > MAX_DATE) return dateIssue('not_a_date', trimmed);
+  if (trimmed.length > MAX_DATE_LENGTH) return rejectDate('not_a_date', trimmed);
   const [, serial] = /^(\d{5})(?:[.,]\d+)?$/.exec(trimmed) ?? [];
   if (serial !== undefined) {
     const day = new Date(Date.UTC(1899, 11, 30) + Number(serial) * DAY_MS);
     return parseTypedDate(day.toISOString().slice(0, 10));
   }
-  const [behind = '', time, zone] = TIME.exec(trimmed) ?? [];
-  const date = trimmed.slice(0, trimmed.length - behind.length);
+  const [timeSuffix = '', time, zone] = TIME.exec(trimmed) ?? [];
+  const date = trimmed.slice(0, trimmed.length - timeSuffix.length);
   const iso = /^(\d{4})-(\d{2})-(\d{2})$/.exec(date);
   const dotted = /^(\d{1,2})\. ?(\d{1,2})\. ?(\d{4})$/.exec(date);
-  const [year, month, day] = iso?.slice(1) ?? dotted?.slice(1).reverse() ?? wordedDate(date);
+  const [year, month, day] = iso?.slice(1) ?? dotted?.slice(1).reverse() ?? splitDateWithMonthName(date);
   if (year !== undefined && month !== undefined && day !== undefined)
-    return checkedDate(trimmed, year, month.padStart(2, '0'), day.padStart(2, '0'), time, zone);
-  return dateIssue(/^\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}$/.test(date) ? 'ambiguous_date' : 'not_a_date', trimmed);
+    return buildDate(trimmed, year, month.padStart(2, '0'), day.padStart(2, '0'), time, zone);
+  return rejectDate(
+    /^\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}$/.test(date) ? 'ambiguous_date' : 'not_a_date',
+    trimmed,
+  );
 }
 
 /** Splits a date with a month name into year, month and day. */
-function wordedDate(date: string): (string | undefined)[] {
+function splitDateWithMonthName(date: string): (string | undefined)[] {
   const parts = date
     .toLowerCase()
     .split(/[\s.,/-]+/)
@@ -69,36 +72,36 @@ function wordedDate(date: string): (string | undefined)[] {
   if (parts.length !== 3) return [];
   return [
     parts.find((part) => /^\d{4}$/.test(part)),
-    parts.map((part) => MONTHS.get(monthKey(part))).find((month) => month !== undefined),
+    parts.map((part) => MONTHS.get(normalizeMonth(part))).find((month) => month !== undefined),
     parts.map((part) => /^(\d{1,2})(?:st|nd|rd|th|er|º)?$/.exec(part)?.[1]).find((day) => day !== undefined),
   ];
 }
 
-function checkedDate(
+function buildDate(
   text: string,
   year: string,
   month: string,
   day: string,
   time = '00:00',
   zone = 'Z',
-): TypedDate {
+): DateResult {
   const midnight = new Date(`${year}-${month}-${day}T00:00:00Z`);
   if (Number.isNaN(midnight.getTime()) || midnight.getUTCDate() !== Number(day)) {
-    return dateIssue('no_such_day', text);
+    return rejectDate('no_such_day', text);
   }
   if (Number(year) < FIRST_YEAR || Number(year) > LAST_YEAR) {
-    return dateIssue('unlikely_year', text);
+    return rejectDate('unlikely_year', text);
   }
   const offset = /^(?:Z|UTC|GMT)$/i.test(zone) ? 'Z' : zone.replace(/^(.\d{2}):?/, '$1:');
-  const moment = new Date(
+  const value = new Date(
     `${year}-${month}-${day}T${time.padStart(/:.*:/.test(time) ? time.length : 5, '0')}${offset}`,
   );
-  if (Number.isNaN(moment.getTime())) {
-    return dateIssue('no_such_time', text);
+  if (Number.isNaN(value.getTime())) {
+    return rejectDate('no_such_time', text);
   }
-  return { ok: true, value: moment };
+  return { ok: true, value };
 }
 
-function dateIssue(code: DateIssue['code'], text: string): TypedDate {
+function rejectDate(code: DateIssue['code'], text: string): DateResult {
   return { ok: false, issue: { code, text: shortenText(text) } };
 }

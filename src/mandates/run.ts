@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { present, settleEach, throwIfAny } from '../lib/collections.ts';
+import { dropMissing, settleEach, throwIfAny } from '../lib/collections.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import { newOrder } from '../orders/decide-request.ts';
@@ -36,7 +36,7 @@ export async function runMandates(deps: OrdersContext): Promise<void> {
     maintainMandate(deps, order),
   );
   if (deps.servicePlaces.jsonUrl === undefined) return throwIfAny(tended.errors);
-  const acted = await renewDueNames(deps, present(tended.results));
+  const acted = await renewDueNames(deps, dropMissing(tended.results));
   throwIfAny([...tended.errors, ...acted.errors, ...(await requestForHeldNames(deps))]);
 }
 

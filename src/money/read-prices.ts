@@ -1,4 +1,4 @@
-import { type CsvIssue, type CsvRecord, hasMoreCells, iterateYielding, readCsv } from '../lib/csv.ts';
+import { type CsvIssue, type CsvRecord, hasExtraCells, iterateYielding, readCsv } from '../lib/csv.ts';
 import { findColumn } from '../lib/csv-headings.ts';
 import { parseTypedDate } from '../lib/typed-date.ts';
 import { utcDay } from '../zones/calendar-day.ts';
@@ -103,7 +103,7 @@ export async function readPrices(text: string, currency: string): Promise<ReadPr
   const lineOf = new Map<string, number>();
   for await (const { line, cells } of iterateYielding(rows)) {
     // `36,50` must not be read as 36.
-    if (hasMoreCells(cells, columns)) {
+    if (hasExtraCells(cells, columns)) {
       issues.push({ line, kind: 'too_many_cells' });
       continue;
     }

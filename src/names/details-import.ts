@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type CsvIssue, type CsvRecord, hasMoreCells, iterateYielding, readCsv } from '../lib/csv.ts';
+import { type CsvIssue, type CsvRecord, hasExtraCells, iterateYielding, readCsv } from '../lib/csv.ts';
 import { findColumn } from '../lib/csv-headings.ts';
 import { parseDomainName } from '../zones/names.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
@@ -57,7 +57,7 @@ export async function readImport(text: string): Promise<ReadImport> {
   const rows = new Map<string, ImportRow>();
   for await (const { line, cells } of iterateYielding(csv.rows)) {
     const read = readRow(new Map(columns.map((column, at) => [column, cells[at] ?? ''])), line);
-    if (hasMoreCells(cells, columns)) issues.push({ line, code: 'too_many_cells' });
+    if (hasExtraCells(cells, columns)) issues.push({ line, code: 'too_many_cells' });
     else if ('issues' in read) issues.push(...read.issues);
     else if (rows.has(read.name)) issues.push({ line, code: 'repeated', name: read.name });
     else rows.set(read.name, read);

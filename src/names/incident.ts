@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { hashOf } from '../lib/canonical-json.ts';
+import { hashJson } from '../lib/canonical-json.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import { DS_FACTS, type FactName, isSameSet, isSameValue, NAMESERVER_FACTS } from './facts.ts';
 import type { NameHistory } from './history.ts';
@@ -128,7 +128,7 @@ export function incidentHash({ id, changes, proposed }: Incident): string {
     ...{ kind, fact, before, after },
     noticedAt: noticedAt.toISOString(),
   }));
-  return hashOf({ id, proposed, changes: noticed });
+  return hashJson({ id, proposed, changes: noticed });
 }
 
 /** `shown` is the {@link incidentHash} of the form. */

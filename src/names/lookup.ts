@@ -1,4 +1,4 @@
-import { present } from '../lib/collections.ts';
+import { dropMissing } from '../lib/collections.ts';
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../lib/duration.ts';
 import type { WhoisAnswer } from '../registry/whois/client.ts';
@@ -271,7 +271,7 @@ function updateDates(known: NameRecord, { registry, whois }: LookupResults): Nam
 /** @param incidents of the name; the first version of each is used */
 function judgeRecord(record: NameRecord, incidents: readonly (Incident | undefined)[]): JudgedName {
   const latest = new Map(
-    present(incidents)
+    dropMissing(incidents)
       .toReversed()
       .map((each) => [each.id, each]),
   );

@@ -87,8 +87,8 @@ async function propose(
   { by: proposer, origin }: Asking,
 ): Promise<ProposalOf<'facts'>> {
   const proposedAt = now();
-  const { approvalTtl } = await settings();
-  const expiresAt = new Date(proposedAt.getTime() + approvalTtl);
+  const { approvalTtlMs } = await settings();
+  const expiresAt = new Date(proposedAt.getTime() + approvalTtlMs);
   const given = { kind: 'facts', payload: { names }, proposer, proposedAt, expiresAt, origin } as const;
   const proposal = await proposals.propose(given);
   if (proposal.kind !== 'facts') throw new Error('a proposal of another kind');

@@ -130,7 +130,7 @@ export function warnOfMembership(log: Log, orderId: string, userId: string): voi
 
 /** When a pause that starts now ends automatically. */
 export async function pauseEnd({ settings, now }: SendingContext): Promise<Date> {
-  return new Date(now().getTime() + (await settings()).approvalTtl);
+  return new Date(now().getTime() + (await settings()).approvalTtlMs);
 }
 
 async function findChanges({ store, servicePlaces }: SendingContext, order: Order) {

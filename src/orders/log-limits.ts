@@ -1,5 +1,5 @@
 import type { Witness } from '../approvals/charter.ts';
-import { hashOf } from '../lib/canonical-json.ts';
+import { hashJson } from '../lib/canonical-json.ts';
 import { isFinal, type Order, type OrderItem } from './order.ts';
 import type { AnyOrderLogEntry, OrderLogEntry } from './order-events.ts';
 import type { LogDifference } from './summary.ts';
@@ -20,7 +20,7 @@ function allowsRepeat({ kind, outcome }: AnyOrderLogEntry): boolean {
 /** Includes the version, so that a copy of an older event allows nothing more. */
 function witnessText(orderId: string, entry: AnyOrderLogEntry): string {
   const { kind, n, ctids, outcome, worker, version } = entry;
-  return `event ${hashOf({ order: orderId, kind, n, ctids, outcome, worker, version })}`;
+  return `event ${hashJson({ order: orderId, kind, n, ctids, outcome, worker, version })}`;
 }
 
 /**

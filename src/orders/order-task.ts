@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { distinct } from '../lib/collections.ts';
+import { removeDuplicates } from '../lib/collections.ts';
 import type { NameKind } from '../policy/subject.ts';
 import type { ServiceCall, ServiceClient } from '../service/client.ts';
 import { InvalidInputError } from '../service/codec/codec-errors.ts';
@@ -276,7 +276,7 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
       // Each of these fields was parsed by its own schema.
       const readable = (partialInput.safeParse(omitInvalidFields(raw, issues)).data ?? {}) as Partial<Input>;
       const further = own.issues?.(readable, findZones(raw, nameField), false) ?? [];
-      return { ok: false, issues: [...issues.map(readInputIssue), ...distinct(further)] };
+      return { ok: false, issues: [...issues.map(readInputIssue), ...removeDuplicates(further)] };
     },
     findNames(raw) {
       const parsed = partialInput.safeParse(raw);
@@ -308,7 +308,7 @@ function checkInput<Input>(
   const given = names?.(input) ?? textsIn(input, field);
   const zones = given.map(zoneFor);
   const zoneIssues = zoneTask === undefined ? [] : zones.flatMap((zone) => checkTask(zone, zoneTask));
-  const found = distinct<InputIssue>([
+  const found = removeDuplicates<InputIssue>([
     ...zoneIssues.map((issue) => ({ field, code: 'zone_issue' as const, issue })),
     ...(issues?.(input, zones, true) ?? []),
   ]);
@@ -324,7 +324,7 @@ function zoneFacts(
   return {
     notes(names) {
       const notes = names.flatMap((name) => describeTask(zoneFor(name), zoneTask));
-      return [...distinct(notes), ...remarks];
+      return [...removeDuplicates(notes), ...remarks];
     },
     locksTransfers: (name) => findTransferLock(zoneFor(name), zoneTask),
     charge(names) {

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { distinct } from '../lib/collections.ts';
+import { removeDuplicates } from '../lib/collections.ts';
 import type { Amount } from '../money/amount.ts';
 import { matchesPatterns, type NamePatterns, sortPatterns } from './name-patterns.ts';
 import {
@@ -186,7 +186,7 @@ export function evaluate(
   return {
     demand: buildRequirements(collected, settings),
     names: evaluated,
-    unknowns: distinct(
+    unknowns: removeDuplicates(
       evaluated
         // Rules × names is large, and nearly every pair is certain.
         .flatMap(({ decidedBy, skipped }) => [

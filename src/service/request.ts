@@ -9,7 +9,7 @@ import {
   type SendDeadline,
   TooLateError,
 } from '../http/exchange.ts';
-import { readRetryAfter } from '../http/retry-after.ts';
+import { parseRetryAfter } from '../http/retry-after.ts';
 import {
   type Credential,
   type JsonSignature,
@@ -239,7 +239,7 @@ function readAnswer<O>(
       unread,
     });
 
-  const retryAfterMs = readRetryAfter(headers['retry-after'], context.now());
+  const retryAfterMs = parseRetryAfter(headers['retry-after'], context.now());
   const verdict = classifyResponse(task, { status, envelope, unreadable, retryAfterMs });
   const read = (): Reading<O> => {
     if (decoded === undefined || envelope === undefined) throw new InvalidResponseError(unreadable);
@@ -313,7 +313,7 @@ async function sendAndReceive<O>(
     if (!(error instanceof HttpExchangeError)) {
       throw serviceError(openKind(task), activity, 'it broke off', { cause: error });
     }
-    const kind = error.sent ? openKind(task) : 'not_sent';
+    const kind = error.wasSent ? openKind(task) : 'not_sent';
     const { status, message: unreadable } = error;
     const tooLarge = isSuccess(status) ? { httpStatus: status, unread: { why: unreadable } } : {};
     throw serviceError(kind, activity, unreadable, { cause: error.cause ?? error, ...tooLarge });

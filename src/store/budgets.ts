@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { TeamEventOf } from '../ledger/events.ts';
-import { distinct, groupBy } from '../lib/collections.ts';
+import { groupBy, removeDuplicates } from '../lib/collections.ts';
 import { BUDGET_SPANS, type Budget } from '../money/budget.ts';
 import type { BudgetStore } from '../money/ports.ts';
 import { subjectOf, tagsByName } from '../policy/subject.ts';
@@ -44,7 +44,7 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
   const statusesOn = batch(
     async (asked: readonly { readonly day: string; readonly hosts: readonly string[] }[]) => {
       const days = [...groupBy(asked, ({ day }) => day)].map(async ([day, same]) => {
-        const hosts = distinct(same.flatMap((each) => each.hosts));
+        const hosts = removeDuplicates(same.flatMap((each) => each.hosts));
         return [day, await readBudgetStatuses(run, teamId, { day, hosts })] as const;
       });
       const read = new Map(await Promise.all(days));

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Maybe, present } from '../lib/collections.ts';
+import { dropMissing, type Maybe } from '../lib/collections.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import { isLeft, isNone, type NameSort } from '../names/filter.ts';
 import type { NameQuery } from '../names/ports.ts';
@@ -50,7 +50,7 @@ export const zoneRows = z.array(z.object({ zone: z.string(), count: z.number(), 
 type Conditions = Pick<NameQuery, 'filter' | 'owners' | 'needsOwner' | 'names' | 'now'>;
 
 function any(conditions: readonly Maybe<Prisma.Sql>[]): Prisma.Sql[] {
-  const given = present(conditions);
+  const given = dropMissing(conditions);
   return given.length === 0 ? [] : [Prisma.sql`(${Prisma.join(given, ' OR ')})`];
 }
 
@@ -64,7 +64,7 @@ function conditionsOf(query: Conditions): Prisma.Sql[] {
   const day = (days: number) => new Date(now.getTime() + days * DAY_MS);
   const tags = filter.tags.filter((tag) => !isNone(tag));
   const owners = query.owners.filter((owner) => !isNone(owner) && !isLeft(owner));
-  return present([
+  return dropMissing([
     ...any([
       tags.length > 0 && Prisma.sql`d.tags && ${tags}::text[]`,
       filter.tags.some(isNone) && Prisma.sql`cardinality(d.tags) = 0`,

@@ -7,7 +7,7 @@ import {
   type ProposalKind,
 } from '../approvals/proposals/proposal.ts';
 import { approvalSignature } from '../approvals/signing/approval.ts';
-import { hashOf } from '../lib/canonical-json.ts';
+import { hashJson } from '../lib/canonical-json.ts';
 import { messagePlace } from '../outbox/notifications.ts';
 import { planOf } from './changes.ts';
 import { optional, optionalText } from './columns.ts';
@@ -60,7 +60,7 @@ export async function readProposal(row: ProposalRow, now: Date): Promise<Proposa
   const { state, ...read } = common.parse(row);
   const isExpired = state === 'proposed' && read.expiresAt !== undefined && read.expiresAt <= now;
   const { kind, payload } = row;
-  const hash = hashOf({ kind, proposer: read.proposer, payload });
+  const hash = hashJson({ kind, proposer: read.proposer, payload });
   return { ...read, hash, state: isExpired ? 'expired' : state, ...(await changed.parseAsync(row)) };
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DEMO_CONTEXT } from '../accounts/account.ts';
 import { approvalSignature } from '../approvals/signing/approval.ts';
-import { present } from '../lib/collections.ts';
+import { dropMissing } from '../lib/collections.ts';
 import { storedMandateEnd } from '../mandates/codes.ts';
 import { storedMissingAmount } from '../money/budget.ts';
 import { bulkInput } from '../orders/bulk/bulk.ts';
@@ -183,7 +183,7 @@ export function whereFilter({
   isReviewOpen,
   limit,
 }: OrderFilter): Prisma.Sql {
-  const conditions = present([
+  const conditions = dropMissing([
     states === undefined ? Prisma.sql`o.state <> 'DRAFT'` : Prisma.sql`o.state = ANY(${[...states]})`,
     tasks !== undefined && Prisma.sql`o.task = ANY(${[...tasks]})`,
     requesterId !== undefined && Prisma.sql`o.requester_id = ${requesterId}`,

@@ -82,7 +82,7 @@ export function createSettingsStore({ prisma }: Database): SettingsStore {
   const exclusively = exclusiveChanges(prisma, LOCK);
 
   return storeOf('settings', {
-    all: () => readAll(),
+    loadAll: () => readAll(),
 
     save: (changes, by, at) => exclusively((tx) => writeChanges(tx, changes, { by, at })),
   });

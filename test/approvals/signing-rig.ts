@@ -121,7 +121,7 @@ export async function startSigningRig() {
       const { publisher = 'U0ADA', isWitnessed = true } = more;
       const rules = {
         policy: await policies.current(),
-        settings: applySavedSettings(START, await saved.all()),
+        settings: applySavedSettings(START, await saved.loadAll()),
       };
       const charter = JSON.parse(JSON.stringify(makeCharter(rules, publisher)));
       const { log } = await keys.readRows();

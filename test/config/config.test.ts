@@ -10,7 +10,7 @@ import {
   loadConfig,
   readConfig,
   readDatabaseSettings,
-  VARIABLES,
+  VARIABLE_EXAMPLES,
 } from '../../src/config/environment.ts';
 
 const key = randomBytes(32).toString('base64');
@@ -165,7 +165,7 @@ describe('the settings', () => {
   });
 
   it('list every invalid setting in one message, and never a value', () => {
-    const wrong: Record<keyof typeof VARIABLES, string> = {
+    const wrong: Record<keyof typeof VARIABLE_EXAMPLES, string> = {
       SLACK_BOT_TOKEN: 'canary-1',
       SLACK_SIGNING_SECRET: 'canary',
       SLACK_APP_TOKEN: 'canary-2',
@@ -396,7 +396,7 @@ describe('the settings', () => {
       npm_config_port: 'x',
       LANG: 'C',
     };
-    expect(readConfig({ ...least, ...env, ...innocent }).mistyped).toEqual([
+    expect(readConfig({ ...least, ...env, ...innocent }).typos).toEqual([
       ['SLACK_BOT_TOKN', 'SLACK_BOT_TOKEN'],
       ['slack_app_token', 'SLACK_APP_TOKEN'],
       ['APPROVER', 'APPROVERS'],
@@ -421,20 +421,20 @@ describe('the settings', () => {
 
   it('have usable examples', () => {
     const usable = Object.fromEntries(
-      Object.entries(VARIABLES).filter(
+      Object.entries(VARIABLE_EXAMPLES).filter(
         ([name]) => !(name in least) && name !== 'SLACK_APP_TOKEN' && name !== 'LEDGER_KEY',
       ),
     );
     expect(() => readConfig({ ...least, ...usable, ...webhookSecret })).not.toThrow();
     for (const name of ['SERVICE_JSON_URL', 'APPROVERS', 'SLACK_BOT_TOKEN'] as const) {
-      expect(() => readConfig({ ...least, [name]: VARIABLES[name] }), name).not.toThrow();
+      expect(() => readConfig({ ...least, [name]: VARIABLE_EXAMPLES[name] }), name).not.toThrow();
     }
   });
 
   it('are all in .env.example', () => {
     const example = readFileSync('.env.example', 'utf8');
     const named = [...example.matchAll(/^#?([A-Z_]+)=/gm)].map(([, name]) => name);
-    expect(named.sort()).toEqual(Object.keys(VARIABLES).sort());
+    expect(named.sort()).toEqual(Object.keys(VARIABLE_EXAMPLES).sort());
   });
 
   it('are shown in .env.example with their defaults', () => {
@@ -477,7 +477,7 @@ describe('a .env file', () => {
   const before = { cwd: process.cwd(), env: { ...process.env } };
   afterEach(() => {
     process.chdir(before.cwd);
-    for (const name of Object.keys(VARIABLES)) delete process.env[name];
+    for (const name of Object.keys(VARIABLE_EXAMPLES)) delete process.env[name];
     Object.assign(process.env, before.env);
   });
 
@@ -485,7 +485,7 @@ describe('a .env file', () => {
     const folder = await mkdtemp(join(tmpdir(), 'domain-steward-env-'));
     const lines = Object.entries({ ...least, PORT: '4001', LOG_LEVEL: 'debug' });
     await writeFile(join(folder, '.env'), lines.map(([name, value]) => `${name}=${value}`).join('\n'));
-    for (const name of Object.keys(VARIABLES)) delete process.env[name];
+    for (const name of Object.keys(VARIABLE_EXAMPLES)) delete process.env[name];
     process.chdir(folder);
     process.env['PORT'] = '4002';
     const config = loadConfig();

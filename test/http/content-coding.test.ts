@@ -76,7 +76,7 @@ describe('a body', () => {
   ])('in %s that expands over the limit is too large', async (coding, body) => {
     expect(body.length).toBeLessThan(10_000);
     answering(body, coding);
-    await expect(get()).rejects.toMatchObject({ failure: 'too_large', sent: true, status: 200 });
+    await expect(get()).rejects.toMatchObject({ failure: 'too_large', wasSent: true, status: 200 });
   });
 
   test('of exactly the limit is accepted', async () => {

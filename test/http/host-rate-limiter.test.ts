@@ -22,8 +22,8 @@ function heldRequest() {
   };
 }
 
-function gate(atOnce: number): HostRateLimiter {
-  return new HostRateLimiter({ atOnce, spacingMs: 0, now: () => now });
+function gate(maxConcurrent: number): HostRateLimiter {
+  return new HostRateLimiter({ maxConcurrent, spacingMs: 0, now: () => now });
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
@@ -70,8 +70,8 @@ test('a closed host refuses new and waiting callers until its time is over', asy
   const firstRun = host.run(first.run, undefined);
   const waitingRun = host.run(waiting.run, undefined);
   await settled();
-  host.closeFor(5_000);
-  host.closeFor(1_000);
+  host.pause(5_000);
+  host.pause(1_000);
   first.end();
   await Promise.all([firstRun, expect(waitingRun).rejects.toThrow(HostBusyError)]);
   await expect(host.run(() => Promise.resolve(), undefined)).rejects.toMatchObject({ retryAfterMs: 5_000 });

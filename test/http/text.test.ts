@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { jsonText, parseJson, xmlText } from '../../src/http/text.ts';
+import { decodeJsonBody, decodeXmlBody, parseJson } from '../../src/http/text.ts';
 import fc from '../support/properties.ts';
 
 const declared = (encoding: string, bytes: readonly number[]) =>
   Buffer.concat([Buffer.from(`<?xml version="1.0" encoding="${encoding}"?><a>`), Buffer.from(bytes)]);
-const read = (body: Buffer, contentType?: string) => xmlText(body, contentType)?.replace(/^.*<a>/, '');
+const read = (body: Buffer, contentType?: string) => decodeXmlBody(body, contentType)?.replace(/^.*<a>/, '');
 
 describe('XML', () => {
   test.each([
@@ -38,7 +38,7 @@ describe('XML', () => {
   });
 
   test.each(['cp037', 'utf-7', 'x-unknown'])('in %s can’t be read', (encoding) => {
-    expect(xmlText(declared(encoding, [0x41]), 'text/xml')).toBeUndefined();
+    expect(decodeXmlBody(declared(encoding, [0x41]), 'text/xml')).toBeUndefined();
   });
 });
 
@@ -55,7 +55,7 @@ describe('JSON', () => {
     ['UTF-16 without one', Buffer.from('{"€":1}', 'utf16le').swap16(), 'application/json', '{"€":1}'],
     ['a mark', Buffer.from('\ufeff"€"'), undefined, '"€"'],
   ])('in %s', (_what, body, contentType, text) => {
-    expect(jsonText(body, contentType)).toBe(text);
+    expect(decodeJsonBody(body, contentType)).toBe(text);
   });
 
   test.each([

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { createLog, newReference } from '../../src/lib/log.ts';
+import { createErrorReference, createLog } from '../../src/lib/log.ts';
 import { Secret } from '../../src/service/secret.ts';
 
 function captured(): { readonly log: ReturnType<typeof createLog>; text(): string } {
@@ -119,7 +119,7 @@ describe('the log', () => {
   });
 
   it('generates unique references', () => {
-    const references = Array.from({ length: 100 }, newReference);
+    const references = Array.from({ length: 100 }, createErrorReference);
     expect(new Set(references).size).toBe(100);
     for (const reference of references) expect(reference).toMatch(/^[0-9a-f]{8}$/);
   });

@@ -246,7 +246,7 @@ describe('a paused bulk order', () => {
   });
 
   test('reserves the rest in the budget of the month in which it continues', async () => {
-    m.rig.setTeam({ approvalTtl: 60 * 24 * HOUR_MS });
+    m.rig.setTeam({ approvalTtlMs: 60 * 24 * HOUR_MS });
     await m.addBudget(6_000);
     const { id, waiting } = await paused();
     m.rig.pass(31 * 24 * HOUR_MS);
@@ -276,7 +276,7 @@ describe('a paused bulk order', () => {
   });
 
   test('and others, resumed or approved at once, never overspend', async () => {
-    m.rig.setTeam({ approvalTtl: 60 * 24 * HOUR_MS });
+    m.rig.setTeam({ approvalTtlMs: 60 * 24 * HOUR_MS });
     await m.addBudget(9_000);
     const { id, waiting } = await paused();
     m.rig.pass(31 * 24 * HOUR_MS);

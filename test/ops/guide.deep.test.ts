@@ -3,7 +3,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { VARIABLES } from '../../src/config/environment.ts';
+import { VARIABLE_EXAMPLES } from '../../src/config/environment.ts';
 import { draftBase } from '../../src/policy/drafts.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { forgetPerson } from '../../src/store/forget-person.ts';
@@ -169,7 +169,7 @@ describe('the image and what runs it', () => {
     expect(bot.security_opt).toContain('no-new-privileges:true');
     expect(Number.parseInt(bot.stop_grace_period, 10)).toBeGreaterThan(10);
     expect(database).not.toHaveProperty('ports');
-    expect(Object.keys(bot.environment).filter((name) => !(name in VARIABLES))).toEqual([]);
+    expect(Object.keys(bot.environment).filter((name) => !(name in VARIABLE_EXAMPLES))).toEqual([]);
   });
 
   test('the image is small, runs without privileges, and reports its health', async () => {

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { VARIABLES } from '../../src/config/environment.ts';
+import { VARIABLE_EXAMPLES } from '../../src/config/environment.ts';
 
 /* The built program as in the image, without the demo, and how it is started. */
 
@@ -25,7 +25,9 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test('it starts without the demo, and reports wrong settings', async () => {
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !(name in VARIABLES)));
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !(name in VARIABLE_EXAMPLES)),
+  );
   const started = spawnSync(process.execPath, ['dist/main.js'], {
     cwd: folder,
     env: { ...env, SLACK_BOT_TOKEN: 'a-token-that-is-none', CREDENTIALS_KEYS: 'k:too-short' },

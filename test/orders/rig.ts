@@ -63,9 +63,9 @@ export const ALICE: PersonAccount = {
 export const TEAM = newTeamSettings({
   approvers: ['U0BOB', 'U0CAROL', 'S0LEADS'],
   approvalTasks: ['create', 'transfer', 'renew', 'restore'],
-  approvalTtl: 72 * HOUR_MS,
-  approvalRemindAfter: 4 * HOUR_MS,
-  approvalEscalateAfter: 24 * HOUR_MS,
+  approvalTtlMs: 72 * HOUR_MS,
+  approvalRemindAfterMs: 4 * HOUR_MS,
+  approvalEscalateAfterMs: 24 * HOUR_MS,
   reminderDays: [30],
 });
 

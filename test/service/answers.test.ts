@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { readRetryAfter } from '../../src/http/retry-after.ts';
+import { parseRetryAfter } from '../../src/http/retry-after.ts';
 import { classifyResponse } from '../../src/service/classify-response.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { InvalidResponseError } from '../../src/service/codec/codec-errors.ts';
@@ -165,7 +165,7 @@ describe('Retry-After', () => {
     ['', undefined],
     [undefined, undefined],
   ])('%j means %j milliseconds', (header, wait) => {
-    expect(readRetryAfter(header, now)).toBe(wait);
+    expect(parseRetryAfter(header, now)).toBe(wait);
   });
 
   it('reaches the caller', async () => {

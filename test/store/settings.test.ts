@@ -40,14 +40,14 @@ async function logged(from: Date, to: Date) {
 }
 
 test('the last saved value counts, and the log has every change with its author', async () => {
-  expect(await store.all()).toEqual({});
+  expect(await store.loadAll()).toEqual({});
   await store.save(
     [change('approvals_required', '1', '2'), change('approval_ttl', '3d', '1d')],
     'U0ADA',
     at(1),
   );
   await store.save([change('approvals_required', '2', '3')], 'U0BOB', at(2));
-  expect(await store.all()).toEqual({ approvals_required: '3', approval_ttl: '1d' });
+  expect(await store.loadAll()).toEqual({ approvals_required: '3', approval_ttl: '1d' });
   expect(await logged(at(0), at(10))).toEqual([
     { ...change('approvals_required', '1', '2'), by: 'U0ADA', at: at(1) },
     { ...change('approval_ttl', '3d', '1d'), by: 'U0ADA', at: at(1) },
@@ -75,7 +75,7 @@ test('all changes of one save are stored, or none', async () => {
   await expect(
     store.save([change('reminder_days', '30', '60'), unsayable], 'U0ADA', at(1)),
   ).rejects.toMatchObject({ name: 'StoreError' });
-  expect(await store.all()).toEqual({});
+  expect(await store.loadAll()).toEqual({});
   expect(await logged(at(0), at(10))).toEqual([]);
 });
 
@@ -85,7 +85,7 @@ test('twenty concurrent saves leave one value, and twenty lines in the log', asy
       store.save([change('approval_ttl', '3d', `${n + 1}h`)], `U${n}`, at(n)),
     ),
   );
-  const { approval_ttl: kept } = await store.all();
+  const { approval_ttl: kept } = await store.loadAll();
   const lines = await logged(at(0), at(100));
   expect(lines).toHaveLength(20);
   expect(lines.map(({ after }) => after)).toContain(kept);
@@ -106,12 +106,12 @@ test('another admin’s confirmation is saved with both people in the log, if th
     change('approval_tasks', 'renew', ''),
   ]);
   expect(await confirmProposal(proposals, fewer.id, 'U0BOB', at(2))).toMatchObject({ kind: 'applied' });
-  expect(await store.all()).toEqual({ approvals_required: '1' });
+  expect(await store.loadAll()).toEqual({ approvals_required: '1' });
   expect(await confirmProposal(proposals, both.id, 'U0BOB', at(3))).toMatchObject({
     kind: 'changed',
     current: { payload: [change('approval_tasks', 'renew', '')] },
   });
-  expect(await store.all()).toEqual({ approvals_required: '1' });
+  expect(await store.loadAll()).toEqual({ approvals_required: '1' });
   expect(await logged(at(0), at(10))).toEqual([
     { ...change('approvals_required', '2', '1'), by: 'U0ADA', confirmedBy: 'U0BOB', at: at(2) },
   ]);

@@ -2,10 +2,10 @@ import { createPublicKey } from 'node:crypto';
 import { isIP } from 'node:net';
 import { verifyAuthenticationResponse } from '@simplewebauthn/server';
 import { z } from 'zod';
-import { hashOf } from '../../lib/canonical-json.ts';
+import { hashJson } from '../../lib/canonical-json.ts';
 import { computeFingerprint, FINGERPRINT, spkiToCose } from './public-key.ts';
 
-export { hashOf };
+export { hashJson as hashOf };
 
 /**
  * Stored passkey signatures and their verification. A signature is stored with its content, so it can be verified with
@@ -101,7 +101,7 @@ export type Assertion<Signed extends Challenge = Challenge> = Readonly<
 
 /** The challenge for the authenticator, in unpadded base64url. */
 export function challengeText(challenge: Challenge): string {
-  return Buffer.from(hashOf(challenge), 'hex').toString('base64url');
+  return Buffer.from(hashJson(challenge), 'hex').toString('base64url');
 }
 
 export interface Verifier {
@@ -125,7 +125,7 @@ export function createVerifier(relyingParty: RelyingParty | undefined): Verifier
   return {
     relyingParty,
     verify(assertion) {
-      const all = hashOf(assertion);
+      const all = hashJson(assertion);
       const known = remembered.get(all);
       if (known !== undefined) return known;
       if (remembered.size >= MAX_REMEMBERED) remembered.clear();

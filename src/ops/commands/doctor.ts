@@ -35,7 +35,7 @@ export const doctorCommand: Command = {
       await migrate({ url });
       const database = openDatabase({ url });
       try {
-        const settings = applySavedSettings(config.team, await createSettingsStore(database).all());
+        const settings = applySavedSettings(config.team, await createSettingsStore(database).loadAll());
         await examineAll(settings, { url, accounts: createAccountStore(database) });
       } finally {
         await database.close();

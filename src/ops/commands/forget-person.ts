@@ -1,4 +1,4 @@
-import { findVariablesNaming } from '../../config/environment.ts';
+import { findVariablesWithPerson } from '../../config/environment.ts';
 import { forgetPerson, type StillNeeded } from '../../store/forget-person.ts';
 import { withSession } from '../../store/session.ts';
 import { type Command, DRY_RUN, onlyArgument, printChanges, UsageError, withBotDatabase } from './command.ts';
@@ -24,7 +24,7 @@ export const forgetPersonCommand: Command = {
     if (forgetting.changes.length === 0) print(`No data about ${person}.`);
     else print(dryRun ? `${person} would be removed from:` : `${person} is removed from:`);
     printChanges(forgetting.changes, print);
-    for (const name of findVariablesNaming(env, person))
+    for (const name of findVariablesWithPerson(env, person))
       print(`${name} in the environment still names ${person}: remove them.`);
     return undefined;
   },

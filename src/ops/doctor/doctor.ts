@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import type { AccountStore } from '../../accounts/account.ts';
 import { canDecryptAccount } from '../../accounts/accounts.ts';
 import type { Vault } from '../../accounts/vault.ts';
-import { credentialsKeyFile, loadCredentialsKeys } from '../../config/credentials-key.ts';
+import { getCredentialsKeyFile, loadCredentialsKeys } from '../../config/credentials-key.ts';
 import type { Config, TeamSettings } from '../../config/environment.ts';
 import { createSlackWeb, okResponse, SlackApiError, type SlackWeb } from '../../slack/outbound/web.ts';
 import { findSealedKeys } from '../../store/sealed-keys.ts';
@@ -48,10 +48,8 @@ export async function* examine(deps: Examined): AsyncGenerator<Finding> {
   }
 }
 
-function examineNames({ mistyped }: Config): readonly Finding[] {
-  return mistyped.map(([name, meant]) =>
-    warning('Settings', `${name} is unknown.`, `Did you mean ${meant}?`),
-  );
+function examineNames({ typos }: Config): readonly Finding[] {
+  return typos.map(([name, meant]) => warning('Settings', `${name} is unknown.`, `Did you mean ${meant}?`));
 }
 
 const SLACK_API = 'https://slack.com/api/';
@@ -118,7 +116,7 @@ const MAX_ACCOUNTS = 1_000;
 /** The operator has to copy the key that the bot created. */
 async function examineKeyFile(config: Config): Promise<readonly Finding[]> {
   if (config.credentialsKeys !== undefined) return [];
-  const file = credentialsKeyFile(config);
+  const file = getCredentialsKeyFile(config);
   const isOpen = ((await stat(file)).mode & 0o077) !== 0;
   return isOpen
     ? [wrong('Key file', `others can read ${file}.`, `Run chmod 600 ${file}.`)]

@@ -1,4 +1,4 @@
-import { groupBy, present } from '../../lib/collections.ts';
+import { dropMissing, groupBy } from '../../lib/collections.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import type { Amount } from '../../money/amount.ts';
 import { periodOf } from '../order.ts';
@@ -85,7 +85,7 @@ function findIssues(
   task: BulkTask,
   { openOrderId, hasHiddenOrder, refusedBy, deletedAt }: RowFacts,
 ): PlanIssue[] {
-  return present([
+  return dropMissing([
     openOrderId !== undefined && ({ code: 'open_order', orderId: openOrderId } as const),
     hasHiddenOrder === true && ({ code: 'hidden_order' } as const),
     refusedBy !== undefined && ({ code: 'refused_by_policy', rule: refusedBy } as const),

@@ -2,7 +2,7 @@ import { groupBy } from '../../lib/collections.ts';
 import {
   type CsvIssue,
   type CsvRecord,
-  hasMoreCells,
+  hasExtraCells,
   iterateYielding,
   readCsv,
   type UnreadableFile,
@@ -111,7 +111,7 @@ function readRow(task: BulkTask, columns: readonly string[], { line, cells, raw 
   );
   const name = given.name ?? '';
   const badRow = (issues: readonly RowIssue[]): ReadRow => ({ row: { line, name, issues }, content: '' });
-  if (hasMoreCells(cells, columns)) return badRow([{ code: 'too_many_cells' }]);
+  if (hasExtraCells(cells, columns)) return badRow([{ code: 'too_many_cells' }]);
   const auth = task === 'transfer' ? readAuth(given.auth ?? '') : { secret: undefined };
   const checked = findTask(task).check(readInput(task, given));
   if (!checked.ok || 'issue' in auth)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Webhook as Signer } from 'standardwebhooks';
 import { exchangeOnFreshConnection, HttpExchangeError } from '../../http/exchange.ts';
-import { readRetryAfter } from '../../http/retry-after.ts';
+import { parseRetryAfter } from '../../http/retry-after.ts';
 import { DAY_MS, HOUR_MS } from '../../lib/duration.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Secret } from '../../service/secret.ts';
@@ -149,7 +149,7 @@ async function attempt(
     const limits = { timeoutMs, maxBytes: 'ignored', signal } as const;
     const answer = await exchangeOnFreshConnection(request, limits);
     if (answer.status >= 200 && answer.status < 300) return undefined;
-    const waitMs = readRetryAfter(answer.headers['retry-after'], timestamp.getTime());
+    const waitMs = parseRetryAfter(answer.headers['retry-after'], timestamp.getTime());
     return { code: `http_${answer.status}`, ...(waitMs === undefined ? {} : { waitMs }) };
   } catch (error) {
     if (error instanceof HttpExchangeError) return { code: error.failure };

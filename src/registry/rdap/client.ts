@@ -7,8 +7,8 @@ import {
   PrivateAddressError,
   type Resolve,
 } from '../../http/public-address.ts';
-import { readRetryAfter } from '../../http/retry-after.ts';
-import { jsonText, parseJson } from '../../http/text.ts';
+import { parseRetryAfter } from '../../http/retry-after.ts';
+import { decodeJsonBody, parseJson } from '../../http/text.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/duration.ts';
 import { type RdapBootstrap, rdapAddress, readRdapBootstrap } from './bootstrap.ts';
 
@@ -233,7 +233,7 @@ async function request(context: RdapContext, url: URL, timeoutMs: number, signal
   return limiter.run(async () => {
     const began = performance.now();
     const response = await send(context, url, timeoutMs, signal);
-    if (isBusy(response.status) && response.retryAfterMs > 0) limiter.closeFor(response.retryAfterMs);
+    if (isBusy(response.status) && response.retryAfterMs > 0) limiter.pause(response.retryAfterMs);
     return { response, tookMs: performance.now() - began };
   }, signal);
 }
@@ -245,7 +245,7 @@ function isBusy(status: number): boolean {
 function hostLimiter({ limiters, spacingMs, now }: RdapContext, host: string): HostRateLimiter {
   const known = limiters.get(host);
   if (known) return known;
-  const made = new HostRateLimiter({ atOnce: MAX_CONCURRENT_REQUESTS, spacingMs, now });
+  const made = new HostRateLimiter({ maxConcurrent: MAX_CONCURRENT_REQUESTS, spacingMs, now });
   limiters.set(host, made);
   return made;
 }
@@ -266,11 +266,11 @@ async function send(
     },
     { timeoutMs, maxBytes: MAX_BYTES, signal },
   );
-  const retryAfterMs = readRetryAfter(headers['retry-after'], now().getTime());
+  const retryAfterMs = parseRetryAfter(headers['retry-after'], now().getTime());
   const contentType = [headers['content-type']].flat()[0];
   return {
     status,
-    text: body && jsonText(body, contentType),
+    text: body && decodeJsonBody(body, contentType),
     mediaType: (contentType ?? '').replace(/;.*/s, '').trim().toLowerCase(),
     location: [headers['location']].flat()[0],
     retryAfterMs:

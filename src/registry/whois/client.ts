@@ -107,7 +107,7 @@ async function askServer(context: WhoisContext, name: string, signal: AbortSigna
   );
   if (!('text' in answer)) return answer;
   const reading = readWhois(answer.text, name, context.now());
-  if (reading.kind === 'limited') limiter.closeFor(PAUSE_MS);
+  if (reading.kind === 'limited') limiter.pause(PAUSE_MS);
   return reading;
 }
 
@@ -137,7 +137,7 @@ function hostLimiter(
   { host, port }: WhoisServer,
 ): HostRateLimiter {
   const key = `${host}:${port}`;
-  const limiter = limiters.get(key) ?? new HostRateLimiter({ atOnce: 1, spacingMs, now });
+  const limiter = limiters.get(key) ?? new HostRateLimiter({ maxConcurrent: 1, spacingMs, now });
   limiters.set(key, limiter);
   return limiter;
 }

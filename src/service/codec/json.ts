@@ -1,5 +1,5 @@
 import type { HttpRequest } from '../../http/exchange.ts';
-import { jsonText, parseJson } from '../../http/text.ts';
+import { decodeJsonBody, parseJson } from '../../http/text.ts';
 import { type Envelope, readEnvelope } from '../envelope.ts';
 import { assertDepth, assertSize } from '../redact.ts';
 import { Secret } from '../secret.ts';
@@ -128,7 +128,7 @@ function reveal(value: WireValue, name: string): PlainJson {
 /** @throws InvalidResponseError unless it is an envelope. */
 export function decodeJson(body: Buffer, contentType?: string | undefined): Decoded {
   assertSize(body);
-  const text = jsonText(body, contentType);
+  const text = decodeJsonBody(body, contentType);
   if (text === undefined) throw new InvalidResponseError('the answer is in an encoding that cannot be read');
   let decoded: unknown;
   try {

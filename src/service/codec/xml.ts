@@ -1,5 +1,5 @@
 import { type X2jOptions, XMLParser, XMLValidator } from 'fast-xml-parser';
-import { xmlText } from '../../http/text.ts';
+import { decodeXmlBody } from '../../http/text.ts';
 import { readEnvelope } from '../envelope.ts';
 import { isRecord } from '../record.ts';
 import { assertSize, MAX_DEPTH } from '../redact.ts';
@@ -101,7 +101,7 @@ function decodeReferences(text: string): string {
  */
 export function decodeXml(body: Buffer, contentType?: string | undefined): Decoded {
   assertSize(body);
-  const text = xmlText(body, contentType);
+  const text = decodeXmlBody(body, contentType);
   if (text === undefined) throw new InvalidResponseError('the answer is in an encoding that cannot be read');
   checkMarkup(text);
   // The parser accepts truncated and mismatched documents.

@@ -2,7 +2,7 @@ import type { Button } from '@slack/types';
 import { type Account, accountName, isDemoContext } from '../../accounts/account.ts';
 import type { LookupOutcome } from '../../accounts/accounts.ts';
 import type { LinkOutcome, LinkRefusal, ServiceStatement } from '../../accounts/check.ts';
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import {
   button,
   code,
@@ -161,7 +161,7 @@ function formatProfile({ profile, method }: Account): string {
     return method === 'password' ? '' : `\n      ${NO_DETAILS}`;
   }
   const { defaultEmail, status, substatus, language, owner } = profile;
-  const parts = present([
+  const parts = dropMissing([
     defaultEmail !== undefined && `email ${quote(defaultEmail)}`,
     status !== undefined && `status ${status}${substatus === undefined ? '' : `, substatus ${substatus}`}`,
     owner?.user !== undefined &&

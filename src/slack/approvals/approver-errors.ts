@@ -1,5 +1,5 @@
 import type { TeamSettings } from '../../config/environment.ts';
-import { type SettingChange, settingsAsText, teamSettings } from '../../config/settings.ts';
+import { formatSettings, type SettingChange, teamSettings } from '../../config/settings.ts';
 import { isGroup } from '../../policy/policy.ts';
 import type { SlackContext } from '../context.ts';
 import { approverError } from '../outbound/slack-error.view.ts';
@@ -17,7 +17,7 @@ export const APPROVER_SETTINGS: ReadonlySet<string> = new Set([
 
 export function withChanges(settings: TeamSettings, changes: readonly SettingChange[]): TeamSettings {
   return teamSettings.parse({
-    ...settingsAsText(settings),
+    ...formatSettings(settings),
     ...Object.fromEntries(changes.map(({ name, after }) => [name, after])),
   });
 }

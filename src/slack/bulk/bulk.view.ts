@@ -1,5 +1,5 @@
 import type { SectionBlock } from '@slack/types';
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import type { Amount } from '../../money/amount.ts';
 import type { BulkPlan, LeftOutRow, PlanIssue } from '../../orders/bulk/bulk.ts';
 import { BULK_COLUMNS, BULK_TASKS, type BulkTask } from '../../orders/bulk/columns.ts';
@@ -145,7 +145,7 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
   }
   const price = sums.length === 0 ? '' : `, about ${amountsText(sums)}`;
   const lead = `${words.verb} ${count(fine, 'name')}: ${fine} of ${rows} ${fine === 1 ? 'is' : 'are'} OK${price}`;
-  const said = present([
+  const said = dropMissing([
     `*${escapeText(lead)}*`,
     decidersText(order),
     order.sendAfter && timeText(order.sendAfter),

@@ -16,7 +16,7 @@ import {
   type WatchedReminder,
 } from '../../expiry/ports.ts';
 import { lastScheduled, nextScheduled } from '../../expiry/schedule.ts';
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import { MINUTE_MS } from '../../lib/duration.ts';
 import { loadOutlook } from '../../mandates/overview.ts';
 import { chosenTime, scheduledFirst } from '../../orders/order.ts';
@@ -207,7 +207,7 @@ async function postReminders(
       version: ONCE,
       since: new Date(claim.id),
       // If the thread's channel is unavailable, the rest goes to the newly chosen one.
-      places: present([
+      places: dropMissing([
         thread !== undefined && threadOf(thread),
         (thread === undefined || destination === COMMON) && (async () => findPlace(pass, destination)),
       ]),

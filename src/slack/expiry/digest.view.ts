@@ -11,7 +11,7 @@ import type {
   WatchedDomain,
   WatchedReminder,
 } from '../../expiry/ports.ts';
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import { compareCostAtRisk, costAtRisk, type WaitingStep } from '../../money/waiting.ts';
 import { ownerAnswer } from '../../names/portfolio.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
@@ -79,7 +79,7 @@ export function digestHead(
   const [only] = head.all;
   const keeps =
     head.total === 1 && only !== undefined ? titleSuffix(only, head.renewals, waitingOf(only.watched)) : '';
-  const notes = present([
+  const notes = dropMissing([
     left > 0 && `The other ${head.more ? 'names' : count(left, 'name')} follow in this thread.`,
     head.more && head.disputed.length > 0 && 'More renewals that the registry doesn’t show follow.',
     head.undated > 0 && undatedText(head.undated),
@@ -150,7 +150,9 @@ export function digestList(
         .flatMap((listed) => listedLines(listed, calculateCost(listed), renewals, now)),
     ),
     context(
-      present([left > 0 && `${left} more.`, '`/domain expiring` lists everything that expires.']).join(' '),
+      dropMissing([left > 0 && `${left} more.`, '`/domain expiring` lists everything that expires.']).join(
+        ' ',
+      ),
     ),
   ]);
 }
@@ -251,12 +253,12 @@ function reminderLines(
   // The last reminder mentions the owner itself.
   const isMentionedBelow = lastThreshold && answer?.code === 'unasked';
   const isNear = phase !== 'registered' || daysLeft < NEAR_DAYS || (isShort && daysLeft === NEAR_DAYS);
-  return present([
+  return dropMissing([
     [
       formatName(reminder.name),
       whenText(reminder),
       deadlineText(reminder, waiting, renewals.get(reminder.name)),
-      ...present([!isMentionedBelow && answerText(answer)]),
+      ...dropMissing([!isMentionedBelow && answerText(answer)]),
     ].join(' · '),
     isNear && !hasDecision(reminder, renewals) && laterText(waiting, displayDay(reminder)),
     lastThreshold &&
@@ -269,7 +271,7 @@ function reminderLines(
 function warnings(reminder: Reminder): string[] {
   const { watched, phase, isDeletionAssumed, restoreUntil, lastSafeDay, estimated } = reminder;
   const until = restoreUntil ?? lastSafeDay;
-  return present([
+  return dropMissing([
     isDeletionAssumed && 'It should have renewed automatically: check the domain service',
     isDeletionAssumed &&
       phase === 'redemption' &&

@@ -3,7 +3,7 @@ import { type Day, shiftDay } from '../../expiry/days.ts';
 import { type Deadline, renewalOptions } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { DueReminder } from '../../expiry/plan.ts';
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import { displayName } from '../../zones/names.ts';
 import type { Capability } from '../capability.ts';
@@ -124,7 +124,7 @@ export function keepButtons(
   const { renews, restores } =
     deadline === undefined ? { renews: false, restores: false } : renewalOptions(deadline);
   if (!renews && !restores) return [];
-  return present([
+  return dropMissing([
     renews && hasService && make('reminder_renew', 'Renew'),
     renews && (!hasService || isAtOtherRegistrar(registrar)) && make('reminder_renewed', 'Renewed elsewhere'),
     restores && hasService && make('reminder_restore', 'Restore'),

@@ -1,7 +1,7 @@
 import type { Deadline } from '../../expiry/deadline.ts';
 import type { ListedName, ListPage } from '../../expiry/expiry.ts';
 import type { RenewalDays } from '../../expiry/ports.ts';
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import { isDateless } from '../../names/dates.ts';
 import { endOf, ownerAnswer } from '../../names/portfolio.ts';
@@ -118,8 +118,8 @@ export function listedLines(
             : `deleted ${day(deletedAt, now)}`,
           deadlineText(due, waiting, renewals.get(name)),
         ];
-  return present([
-    present([
+  return dropMissing([
+    dropMissing([
       formatName(name),
       ...deadlineTexts,
       expiry?.source === 'person' && 'date entered by a person',

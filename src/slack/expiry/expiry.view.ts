@@ -5,7 +5,7 @@ import type { ListedName } from '../../expiry/expiry.ts';
 import type { LineIssue } from '../../expiry/import.ts';
 import type { Term } from '../../expiry/term.ts';
 import type { ImportSummary, WatchRefusal } from '../../expiry/watch-list.ts';
-import { present, splitIntoChunks } from '../../lib/collections.ts';
+import { dropMissing, splitIntoChunks } from '../../lib/collections.ts';
 import { MAX_WATCHED } from '../../names/portfolio.ts';
 import { displayName } from '../../zones/names.ts';
 import {
@@ -136,7 +136,7 @@ export function importReport(summary: ImportSummary): {
 } {
   const { added, dated, kept, duplicates, rejected, unusedHeadings = [], lacksExpiry = false } = summary;
   const { beyondLimit, tooFarAhead, waiting } = summary;
-  const taken = present([
+  const taken = dropMissing([
     `${count(added, 'name')} added`,
     dated > 0 && `${count(dated, 'name')} with a new date`,
     kept > 0 && `${count(kept, 'name')} already on the list`,
@@ -154,7 +154,7 @@ export function importReport(summary: ImportSummary): {
     );
   const sections = splitIntoChunks(lines, LINES_A_SECTION).map((part) => section(part.join('\n')));
   const left = rejected.length - lines.length;
-  const blocks = present([
+  const blocks = dropMissing([
     section(`*Imported*: ${taken}.`),
     ...sections,
     left > 0 && section(`… and ${count(left, 'more line')}.`),
@@ -185,7 +185,7 @@ export function watchInstead(
   );
   const buttons = [...new Set(domains)]
     .slice(0, SHOWN_BUTTONS)
-    .map((domain) => button('watch_domain', `Watch ${domain}`, present([domain, date]).join(' ')));
+    .map((domain) => button('watch_domain', `Watch ${domain}`, dropMissing([domain, date]).join(' ')));
   return actions('watch_instead', buttons);
 }
 

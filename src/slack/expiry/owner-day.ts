@@ -3,7 +3,7 @@ import type { ListedName } from '../../expiry/expiry.ts';
 import { ownerOfDay } from '../../expiry/owner-question.ts';
 import type { DueReminder } from '../../expiry/plan.ts';
 import type { DigestMore, PlannedReminder } from '../../expiry/ports.ts';
-import { groupBy, present, splitIntoChunks } from '../../lib/collections.ts';
+import { dropMissing, groupBy, splitIntoChunks } from '../../lib/collections.ts';
 import type { MessagePlace } from '../../outbox/notifications.ts';
 import { loadRenewalDays, renewalWays, waitingCosts, waitingOfListed } from '../approvals/waiting.ts';
 import type { SlackContext } from '../context.ts';
@@ -108,9 +108,9 @@ async function partsOf(context: SlackContext, id: string): Promise<readonly Owne
         purpose: `part:${new Date(time).toISOString()}:${index + 1}`,
         at: new Date(time),
         open,
-        questions: present(chunk.map((each) => 'question' in each && each.question)),
-        reminders: present(chunk.map((each) => 'reminder' in each && each.reminder)),
-        ahead: present(
+        questions: dropMissing(chunk.map((each) => 'question' in each && each.question)),
+        reminders: dropMissing(chunk.map((each) => 'reminder' in each && each.reminder)),
+        ahead: dropMissing(
           group.slice(index * NAMES_PER_MESSAGE).map((each) => 'reminder' in each && each.reminder),
         ),
       })),

@@ -1,6 +1,6 @@
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { RenewalDays } from '../../expiry/ports.ts';
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import { endOf, ownerAnswer } from '../../names/portfolio.ts';
 import { displayName } from '../../zones/names.ts';
 import {
@@ -89,7 +89,7 @@ function questionBlocks(
   const renewal = renewals.get(domain.name);
   const note = notes.get(domain.name);
   const line = section(
-    present([
+    dropMissing([
       formatName(domain.name),
       due && whenText(due),
       due && askedDeadlineText(due, calculateCost(listed), renewal),

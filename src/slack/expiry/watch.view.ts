@@ -2,7 +2,7 @@ import { type Day, daysBetween, expiryDay } from '../../expiry/days.ts';
 import type { NamesToWatchProblem } from '../../expiry/import.ts';
 import type { WatchedDomain } from '../../expiry/ports.ts';
 import type { WatchedOutcome } from '../../expiry/watch-list.ts';
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import { isDateless } from '../../names/dates.ts';
 import { registrarName } from '../../names/facts.ts';
 import type { KnownName } from '../../names/names.ts';
@@ -119,8 +119,8 @@ function resultLines(
       now,
     };
     const left = daysLeft !== undefined && capitalized(formatDays(daysLeft));
-    const details = present([left, registrar, ...problems]).join(' · ');
-    return present([watchedText(watched), details !== '' && details]);
+    const details = dropMissing([left, registrar, ...problems]).join(' · ');
+    return dropMissing([watchedText(watched), details !== '' && details]);
   }
   const when =
     lastDay === undefined || daysLeft === undefined || domain.expiry === undefined
@@ -128,7 +128,7 @@ function resultLines(
       : `${daysLeft < 0 ? 'expired' : 'expires'} ${formatDay(lastDay)} (${formatDays(daysLeft)}), ${domain.expiry.source === 'rdap' ? 'by its registry' : SOURCES[domain.expiry.source]}`;
   const doubt =
     domain.doubt !== undefined && !isDateless(domain) && `:warning: ${quote(formatDoubt(domain.doubt))}`;
-  return [present([formatName(domain.name), when, registrar, ...problems, doubt]).join(' · ')];
+  return [dropMissing([formatName(domain.name), when, registrar, ...problems, doubt]).join(' · ')];
 }
 
 /** Worst first, without notes. Unknown dates have a separate sentence. */
@@ -159,7 +159,7 @@ interface Watched {
 
 function watchedText(watched: Watched): string {
   const { domain, wasWatched, dns, dateNotTaken } = watched;
-  return present([
+  return dropMissing([
     `${formatName(domain.name)} is ${wasWatched ? 'already on the watch list' : 'on the watch list'}.`,
     ...(isUndated(domain) ? datelessSentences(domain.name, dns) : [formatDate(watched)]),
     isDateless(domain) && domain.expiry?.source === 'person' && DATE_OF_A_PERSON,

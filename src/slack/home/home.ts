@@ -1,7 +1,7 @@
 import type { KnownBlock } from '@slack/types';
 import { waitingFor } from '../../approvals/approvers.ts';
 import { loadBriefing } from '../../approvals/briefing.ts';
-import { newReference } from '../../lib/log.ts';
+import { createErrorReference } from '../../lib/log.ts';
 import { findMandatesByPerson } from '../../mandates/overview.ts';
 import { calculateSpend, readSpan } from '../../money/spend.ts';
 import { EVERY_NAME } from '../../names/filter.ts';
@@ -26,7 +26,7 @@ export function publishHome(context: SlackContext, userId: string): Promise<void
 
 async function publish(context: SlackContext, userId: string): Promise<void> {
   const blocks = await buildBlocks(context, userId).catch((err: unknown) => {
-    const reference = newReference();
+    const reference = createErrorReference();
     context.log.error({ err, reference }, 'reading what the Home tab shows');
     return unavailableBlocks(reference);
   });

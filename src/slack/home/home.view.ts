@@ -6,7 +6,7 @@ import type { MonthCount } from '../../expiry/chart.ts';
 import type { Deadline } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { RenewalDays } from '../../expiry/ports.ts';
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import type { ActiveMandate } from '../../mandates/mandate.ts';
 import type { BudgetStatus } from '../../money/budget.ts';
 import type { SpendSum } from '../../money/spend.ts';
@@ -257,7 +257,7 @@ function standInPart({ standIn, standsInFor }: HomeData): KnownBlock[] {
 function unreadablePart({ unreadableGroups, toDecide, isAdmin }: HomeData): KnownBlock[] {
   if (unreadableGroups.length === 0) return [];
   const groups = unreadableGroups.map(mentionApprover).join(' and ');
-  const said = present([
+  const said = dropMissing([
     `:warning: Slack didn’t return the members of ${groups}.`,
     toDecide === undefined &&
       'If you belong to it, orders waiting for your approval are missing here. Open this tab again in a minute.',
@@ -279,7 +279,7 @@ interface Part {
 function part({ title, entries, none, more }: Part, length: number): KnownBlock[] {
   if (entries.length === 0) return none === undefined ? [] : [divider, header(title), section(none)];
   const left = entries.length - length;
-  return present([
+  return dropMissing([
     divider,
     header(title),
     ...entries.slice(0, length).flat(),
@@ -386,10 +386,10 @@ function decisionText(order: Order, briefing: Briefing | undefined): string {
   const { cost, budgets } = briefing ?? {};
   const over = budgets?.over ?? [];
   const price = cost === undefined || cost.sums.length === 0 ? undefined : `about ${amountsText(cost.sums)}`;
-  return present([
+  return dropMissing([
     [
       `*${demo}${escapeText(orderTitle(order))}*`,
-      ...(cost === undefined ? moneyWords(order) : present([price])),
+      ...(cost === undefined ? moneyWords(order) : dropMissing([price])),
     ].join(' · '),
     cost !== undefined && cost.sums.length === 0 && ':warning: Costs money, price unknown',
     cost !== undefined &&
@@ -402,7 +402,7 @@ function decisionText(order: Order, briefing: Briefing | undefined): string {
     ...(briefing === undefined ? [] : impactShown(briefing)),
     accountLine(order),
     ...(briefing === undefined ? [] : unusualLines(order, briefing, SHOWN)),
-    present([
+    dropMissing([
       systemText(order),
       order.approvalsRequired > 1 && `needs ${count(order.approvalsRequired, 'approval')}`,
       code(order.id),
@@ -463,7 +463,7 @@ function expiringPart({ next, renewals, months }: HomeData): KnownBlock[] {
       ),
     ];
   }
-  return present([
+  return dropMissing([
     ...title,
     months.some(({ count }) => count > 0) &&
       table({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { UnknownKeyError, VaultError } from '../../accounts/vault.ts';
-import { type Log, newReference } from '../../lib/log.ts';
+import { createErrorReference, type Log } from '../../lib/log.ts';
 import { escapeText, type Message } from '../kit/blocks.ts';
 import { formatSlackError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
@@ -30,7 +30,7 @@ function formatCause(error: unknown): string {
 }
 
 export function errorMessage(log: Log, error: unknown, activity: string): Message {
-  const reference = newReference();
+  const reference = createErrorReference();
   log.error({ err: error, reference, activity }, 'reported an error to a person');
   if (error instanceof UnknownKeyError) return withReference(KEY_MISSING, reference);
   if (error instanceof VaultError) return withReference(SEAL_BROKEN, reference);

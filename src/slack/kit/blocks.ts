@@ -11,7 +11,7 @@ import type {
   RichTextElement,
   SectionBlock,
 } from '@slack/types';
-import { type Maybe, present } from '../../lib/collections.ts';
+import { dropMissing, type Maybe } from '../../lib/collections.ts';
 import {
   CONTROL,
   escapeText,
@@ -82,7 +82,7 @@ export function header(text: string): HeaderBlock {
 
 /** @param texts mrkdwn with foreign parts escaped, one or more lines each */
 export function section(...texts: readonly Maybe<string>[]): SectionBlock {
-  const text = truncateMarkup(present(texts).join('\n'), LIMITS.sectionText);
+  const text = truncateMarkup(dropMissing(texts).join('\n'), LIMITS.sectionText);
   return { type: 'section', text: { type: 'mrkdwn', text, verbatim: true } };
 }
 
@@ -112,7 +112,7 @@ export function facts(pairs: readonly Fact[]): SectionBlock[] {
 /** Joins lines into as few sections as possible. */
 export function lines(all: readonly Maybe<string>[]): SectionBlock[] {
   const parts: string[] = [];
-  for (const line of present(all)) {
+  for (const line of dropMissing(all)) {
     const last = parts.at(-1);
     if (last !== undefined && last.length + line.length < LIMITS.sectionText) {
       parts[parts.length - 1] = `${last}\n${line}`;
@@ -123,13 +123,13 @@ export function lines(all: readonly Maybe<string>[]): SectionBlock[] {
 
 /** Never cuts: a line too long for a section continues in the next. */
 export function wholeLines(all: readonly Maybe<string>[]): SectionBlock[] {
-  return lines(present(all).flatMap((line) => splitMarkup(line, LIMITS.sectionText)));
+  return lines(dropMissing(all).flatMap((line) => splitMarkup(line, LIMITS.sectionText)));
 }
 
 export function context(...texts: readonly Maybe<string>[]): ContextBlock {
   return {
     type: 'context',
-    elements: cutTo(present(texts), LIMITS.contextElements, 'elements').map((text) => ({
+    elements: cutTo(dropMissing(texts), LIMITS.contextElements, 'elements').map((text) => ({
       type: 'mrkdwn',
       text: truncateMarkup(text, LIMITS.fieldText),
       verbatim: true,
@@ -181,7 +181,7 @@ export function fitsMenu(buttons: readonly Button[]): boolean {
 
 /** Buttons behind ⋯; undefined if none. Exceeding Slack's limit is a bug. */
 export function moreMenu(menuId: MenuId, buttons: readonly Maybe<Button>[]): Overflow | undefined {
-  const all = present(buttons);
+  const all = dropMissing(buttons);
   if (all.length > LIMITS.overflow) throw new Error(`${all.length} buttons in the menu ${menuId}`);
   if (all.length === 0) return undefined;
   const options = all.map(({ action_id, text, value }) => ({
@@ -215,7 +215,7 @@ export function offers(blocks: readonly AnyBlock[], actionId: string): boolean {
 
 /** Buttons and an overflow menu; empty if none. */
 export function actions(blockId: string, buttons: readonly Maybe<Button | Overflow>[]): ActionsBlock[] {
-  const elements = [...cutTo(present(buttons), LIMITS.actions, 'buttons')];
+  const elements = [...cutTo(dropMissing(buttons), LIMITS.actions, 'buttons')];
   return elements.length === 0 ? [] : [{ type: 'actions', block_id: blockId, elements }];
 }
 
@@ -400,7 +400,7 @@ export function textMessage(text: string): Message {
  * @param text for notifications and screen readers; mrkdwn with foreign parts escaped
  */
 export function message(text: string, blocks: readonly Maybe<AnyBlock>[]): Message {
-  const all = present(blocks);
+  const all = dropMissing(blocks);
   return { text: plain(text), blocks: withinLimit(cutTo(all, LIMITS.messageBlocks, 'blocks')) };
 }
 

@@ -1,5 +1,5 @@
 import type { KnownBlock } from '@slack/types';
-import { groupBy, present } from '../../lib/collections.ts';
+import { dropMissing, groupBy } from '../../lib/collections.ts';
 import type { ActiveMandate } from '../../mandates/mandate.ts';
 import type { CoveringMandate, MandatePreview, MandateStatus } from '../../mandates/overview.ts';
 import type { MandateAct } from '../../mandates/ports.ts';
@@ -240,7 +240,7 @@ export function dayMessage(
       ? actions(`mandate_day:${day}`, [button('mandate_stop_all', 'Stop all', day, { style: 'danger' })])
       : []),
     context(
-      present([
+      dropMissing([
         renewed.length > 0 && 'Owners: to tell me, press *Stop*.',
         '`/domain mandates` lists and ends mandates.',
       ]).join(' '),
@@ -261,7 +261,7 @@ function actRow(
     `expires ${formatDay(utcDay(expiresAt))}`,
     order && (isAhead ? aheadText(order, cost, timeZone) : stateText(order)),
   ];
-  const block = section(present(facts).join(' · '));
+  const block = section(dropMissing(facts).join(' · '));
   return order?.state === 'APPROVED'
     ? {
         ...block,

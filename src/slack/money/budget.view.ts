@@ -1,4 +1,4 @@
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import type { Amount } from '../../money/amount.ts';
 import {
   type Budget,
@@ -82,7 +82,7 @@ export function budgetFact(
   waitedForRoom: boolean,
 ): string | undefined {
   const unknown = reservation.items.filter(({ amount }) => amount === undefined).length;
-  const lines = present([
+  const lines = dropMissing([
     ...shares.filter((share) => share.takes <= remainingAmount(share)).map(shareText),
     over.length > 0 && overBudgetFact(over),
     over.length === 0 && waitedForRoom && FITS_BY_NOW,
@@ -134,7 +134,7 @@ export function overBudgetReply(event: HistoryEvent, admins: readonly string[]):
   if (overBudget === undefined || (isApproval && (event.admins ?? []).length > 0)) return undefined;
   const missing = isApproval ? missingApprovals(event) : 0;
   const who = admins.length === 0 ? 'An admin' : admins.map(mention).join(' or ');
-  const said = present([
+  const said = dropMissing([
     isApproval &&
       `:ballot_box_with_check: ${mention(event.actor)} approved.${missing > 0 ? ` ${count(missing, 'more approval')} needed.` : ''}`,
     `:moneybag: ${overBudgetText(overBudget)} ${who} has to approve it too.${isApproval ? ' Earlier approvals don’t count for it.' : ''}`,
@@ -171,10 +171,10 @@ export function budgetBlocks(
   const page = pageOf(all, offset, BUDGETS_SHOWN);
   const statuses = page.shown;
   const add = button('budget_add', 'Add a budget…', 'new');
-  return present([
+  return dropMissing([
     ...(statuses.length === 0
       ? []
-      : present([
+      : dropMissing([
           header('Budgets'),
           table({
             caption: 'Budgets',

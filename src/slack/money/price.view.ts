@@ -1,4 +1,4 @@
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import { type Amount, formatAmount } from '../../money/amount.ts';
 import type { ListedPrice } from '../../money/ports.ts';
 import {
@@ -78,7 +78,7 @@ function costNotes(cost: OrderCost): string[] {
   const times = new Set(cost.names.flatMap(({ quote: found }) => found?.times ?? []));
   const [years = 1] = times;
   const multiple = times.size > 1 ? 'Counted once per year' : `Counted as ${years} times`;
-  return present([
+  return dropMissing([
     (times.size > 1 || years > 1) && `${multiple} the price of 1 year.`,
     hasPremiumNote(cost) && 'A premium name may cost more.',
     cost.sources.length > 0 &&
@@ -121,9 +121,11 @@ export function repricedReply(event: HistoryEvent, history: readonly HistoryEven
 
 export function costFact(cost: OrderCost, atRequest: OrderCost | undefined): string {
   const change = costChange(atRequest, cost);
-  return present([costText(cost), ...costNotes(cost), change !== undefined && `:warning: *${change}*`]).join(
-    '\n',
-  );
+  return dropMissing([
+    costText(cost),
+    ...costNotes(cost),
+    change !== undefined && `:warning: *${change}*`,
+  ]).join('\n');
 }
 
 export function quoteCell(found: Quote | undefined): string {
@@ -135,7 +137,11 @@ export function waitingText(steps: readonly WaitingStep[], today?: string): stri
   const [first] = steps;
   if (first === undefined) return '';
   const isLost = first.kind !== 'lost' && steps.at(-1)?.kind === 'lost';
-  const parts = present([stepText(first, today), laterText(steps, today), isLost && 'then it can be lost']);
+  const parts = dropMissing([
+    stepText(first, today),
+    laterText(steps, today),
+    isLost && 'then it can be lost',
+  ]);
   return `Deadlines and costs: ${parts.join(', ')}`;
 }
 
@@ -317,7 +323,7 @@ export function pricesSaved(edits: readonly PriceEdit[]): string {
   if (edits.length === 0) return 'Nothing changed: the list already has this.';
   const added = edits.filter(({ before }) => before === undefined).length;
   const changed = edits.length - added;
-  const parts = present([
+  const parts = dropMissing([
     added !== 0 && `${count(added, 'price')} added`,
     changed !== 0 && `${count(changed, 'price')} changed`,
   ]);

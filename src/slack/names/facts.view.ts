@@ -1,4 +1,4 @@
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import {
   type FactName,
   type FactValue,
@@ -148,7 +148,7 @@ function formatIssuers(value: FactValue): string {
     return found.length === 0 ? undefined : named.length === 0 ? 'nobody' : formatList(named);
   };
   const [all, wildcards] = [issuersOf('issue'), issuersOf('issuewild')];
-  return present([
+  return dropMissing([
     all ?? 'anybody',
     wildcards !== undefined && wildcards !== all && `for all subdomains ${wildcards}`,
   ]).join('; ');
@@ -162,7 +162,7 @@ export function formatChange(fact: FactName, before: FactValue, after: FactValue
   if (fact === 'statuses') {
     const gone = before.filter((status) => !after.includes(status));
     const added = after.filter((status) => !before.includes(status));
-    const changes = present([
+    const changes = dropMissing([
       added.length > 0 && `now ${formatValue(fact, added)}`,
       gone.length > 0 && `no longer ${formatValue(fact, gone)}`,
     ]);

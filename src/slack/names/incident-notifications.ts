@@ -1,7 +1,7 @@
 import { notifiedPeople } from '../../approvals/approvers.ts';
 import { defaultRequirement } from '../../approvals/requirements.ts';
 import type { TeamSettings } from '../../config/environment.ts';
-import { groupBy, present } from '../../lib/collections.ts';
+import { dropMissing, groupBy } from '../../lib/collections.ts';
 import { HOUR_MS } from '../../lib/duration.ts';
 import { type Incident, incidentKinds, isOpen } from '../../names/incident.ts';
 import { isAtAnotherRegistrar } from '../../names/trust.ts';
@@ -169,7 +169,7 @@ function buildReplies(context: SlackContext, pass: IncidentPass, at: PostedMessa
   let raised: Promise<Message | undefined> | undefined;
   const once = (what: string, message: Reply['message']): Reply => ({ what, version: ONCE, message });
   const joined = [...groupBy(changes, ({ noticedAt }) => noticedAt.getTime())].slice(1);
-  return present([
+  return dropMissing([
     {
       what: 'runbook',
       version: `${incidentKinds(incident).join(' ')} ${name.isAtOtherRegistrar} ${privateOrders.size}`,

@@ -1,5 +1,5 @@
 import type { ActionsBlock, KnownBlock, SectionBlock } from '@slack/types';
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import { HOUR_MS } from '../../lib/duration.ts';
 import {
   type Incident,
@@ -363,7 +363,7 @@ function countdown(incident: Incident, now: Date, movedAt: Date | undefined): st
 }
 
 function stateLines({ state, proposed, raisedBy }: Incident): string[] {
-  return present([
+  return dropMissing([
     state === 'raised' && `:sos: Raised by ${mention(raisedBy ?? '')}`,
     proposed !== undefined &&
       `:ballot_box_with_check: ${mention(proposed.by)} says it was us: “${quote(proposed.reason)}”. Another approver or admin has to confirm.`,
@@ -399,7 +399,7 @@ function checkedOrdersLine({ changes }: Incident, privateOrders: ReadonlySet<str
   const texts = shown.map(({ id, task }) => (task === 'lapse' ? TASKS[task] : `${TASKS[task]} ${code(id)}`));
   if (orders.length === 0) return 'Checked orders: none, I sent nothing';
   const more = texts.length - ORDERS_SHOWN;
-  return `Checked orders: ${present([
+  return `Checked orders: ${dropMissing([
     ...texts.slice(0, ORDERS_SHOWN),
     more > 0 && `${more} more (see the thread)`,
     hidden > 0 && count(hidden, 'private order'),
@@ -464,7 +464,7 @@ export function oursIntro({ name, changes, proposed }: Incident, isGuarded: bool
     ? 'The name is guarded, so two people have to confirm it.'
     : 'If you’re not sure, don’t confirm it.';
   return lines(
-    present([
+    dropMissing([
       `You confirm that your team made all of these changes to *${escapeText(displayName(name))}*:`,
       ...factLines(changes),
       proposed !== undefined && `${mention(proposed.by)} confirmed them: “${quote(proposed.reason)}”`,

@@ -1,6 +1,6 @@
 import { renewalOptions } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
-import { groupBy, present } from '../../lib/collections.ts';
+import { dropMissing, groupBy } from '../../lib/collections.ts';
 import type { CoveringMandate } from '../../mandates/overview.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import { isDateless, type WhoisSighting } from '../../names/dates.ts';
@@ -404,7 +404,7 @@ function buttons({ name, listed, renewWithinDays, incidents, hasService }: NameS
   const { deadline, daysLeft } = listed;
   const isNear = daysLeft !== undefined && daysLeft <= renewWithinDays;
   const ways = deadline && renewalOptions(deadline);
-  return present([
+  return dropMissing([
     hasService &&
       ways?.renews &&
       isNear &&

@@ -1,4 +1,4 @@
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import type { EndingCertificate, FaultyName, RenewedName, UnrecordedNames } from '../../names/ports.ts';
 import { displayName } from '../../zones/names.ts';
@@ -51,7 +51,7 @@ export function newsMessage({ faulty, registries, certificates, renewed, now }: 
 function part(title: string, names: readonly string[], all?: string) {
   if (names.length === 0) return [];
   const left = names.length - NAMES_SHOWN;
-  const rest = present([left > 0 && `… and ${left} more`, all]);
+  const rest = dropMissing([left > 0 && `… and ${left} more`, all]);
   return [{ title, lines: [`*${title}*`, ...names.slice(0, NAMES_SHOWN), ...rest] }];
 }
 

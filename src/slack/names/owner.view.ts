@@ -1,6 +1,6 @@
 import type { SectionBlock } from '@slack/types';
 import type { OwnerlessCounts } from '../../expiry/ports.ts';
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import type { OwnerAnswer } from '../../names/portfolio.ts';
 import { displayName } from '../../zones/names.ts';
 import {
@@ -55,7 +55,7 @@ export function ownerLeftMessage(
 /** The last line of a digest; empty if every name has an owner. */
 export function ownerlessLine({ none, left }: OwnerlessCounts): SectionBlock[] {
   if (none + left === 0) return [];
-  const counted = present([
+  const counted = dropMissing([
     none > 0 && `${count(none, 'name')} without an owner (\`/domain names owner:none\`)`,
     left > 0 && `${count(left, 'name')} whose owner has left (\`owner:left\`)`,
   ]);

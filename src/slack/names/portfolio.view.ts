@@ -1,5 +1,5 @@
 import type { Button, Overflow } from '@slack/types';
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import type { Amount } from '../../money/amount.ts';
 import { FILTER_KEYS, type FilterIssue } from '../../names/filter.ts';
 import { MAX_IMPORTED_NAMES, MAX_TAGS, type NameDetails, type TagIssue } from '../../names/portfolio.ts';
@@ -181,7 +181,7 @@ function nameLine(
   { name, expires, owner, ownerLeftAt, tags, renewal, deletedAt }: NamesPage['names'][number],
   locale: string,
 ): string {
-  return present([
+  return dropMissing([
     `*${escapeText(displayName(name))}*`,
     ...(deletedAt === undefined
       ? [
@@ -198,7 +198,7 @@ function nameLine(
 
 /** Overflow menu if the values fit, else buttons. */
 function moreOrButtons(all: readonly Button[]): readonly (Button | Overflow)[] {
-  return fitsMenu(all) ? present([moreMenu('names_more', all)]) : all;
+  return fitsMenu(all) ? dropMissing([moreMenu('names_more', all)]) : all;
 }
 
 function renewalText({ renewal, deleted, total, locale }: NamesPage): string {

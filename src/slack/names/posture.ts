@@ -1,4 +1,4 @@
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import { summarize } from '../../names/posture.ts';
 import type { ActionCall, CommandCall, Feature, Interaction } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
@@ -14,7 +14,7 @@ const ALL = 'all';
 async function posturePage(call: Interaction, { of, offset }: Turn): Promise<Message> {
   const [first, ...rest] = of.split(' ');
   const withNotes = first === ALL;
-  const filter = (withNotes ? rest : present([first, ...rest])).join(' ').trim();
+  const filter = (withNotes ? rest : dropMissing([first, ...rest])).join(' ').trim();
   const found = await parseQuery(call, filter);
   if ('problem' in found) return found.problem;
   const { names: judged, counts } = summarize(await found.judged(), call.context.now());

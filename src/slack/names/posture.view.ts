@@ -1,4 +1,4 @@
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import {
   type Finding,
   type FindingCode,
@@ -163,7 +163,7 @@ export function postureMessage({ filter, withNotes, counts, page }: PostureList)
     );
   const title = `${fine} of ${count(total, 'name')}${which} ${fine === 1 ? 'is' : 'are'} fine`;
   const others = othersText(counts);
-  return message(present([title, others !== '' && others]).join(': '), [
+  return message(dropMissing([title, others !== '' && others]).join(': '), [
     section(`*${title}*`, others !== '' && others),
     ...lines(page.shown.map((each) => postureLine(each, withNotes))),
     ...pageControls('posture', page, POSTURE_PAGE, withNotes ? `all ${filter}` : filter),
@@ -175,7 +175,7 @@ const NONE_WATCHED = 'No names are watched yet. Add names with `/domain import`.
 
 /** `1 in danger, 2 with warnings, 3 not checked completely`. */
 function othersText({ danger, warning, unchecked }: PostureSummary['counts']): string {
-  return present([
+  return dropMissing([
     danger > 0 && `${danger} in danger`,
     warning > 0 && `${warning} with warnings`,
     unchecked > 0 && `${unchecked} not checked completely`,
@@ -189,7 +189,7 @@ function postureLine({ name, findings, unseen }: NameJudgement, withNotes: boole
   const title = `*${escapeText(displayName(name))}*`;
   const level = worst && levelOf(worst.code);
   const icon = level === undefined || (level === 'note' && parts !== '') ? ':grey_question:' : ICONS[level];
-  return present([
+  return dropMissing([
     `${icon} ${title}`,
     worst && `${FINDING_TEXTS[worst.code].what}: ${FINDING_TEXTS[worst.code].todo}`,
     others.length > 0 && `also ${others.map((each) => FINDING_TEXTS[each.code].what).join(', ')}`,
@@ -201,5 +201,5 @@ function postureLine({ name, findings, unseen }: NameJudgement, withNotes: boole
 export function postureCount(counts: PostureSummary['counts']): string | undefined {
   const others = othersText(counts);
   if (others === '' && counts.fine === 0) return undefined;
-  return `*Posture*: ${present([`${counts.fine} fine`, others !== '' && others]).join(', ')}. \`/domain posture\``;
+  return `*Posture*: ${dropMissing([`${counts.fine} fine`, others !== '' && others]).join(', ')}. \`/domain posture\``;
 }

@@ -1,5 +1,5 @@
 import type { Day } from '../../expiry/days.ts';
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import type { ExpirySource } from '../../names/dates.ts';
 import type { OrderTask } from '../../orders/order-task.ts';
 import { ORDER_TASKS } from '../../orders/tasks.ts';
@@ -170,7 +170,7 @@ function deadlines(life: Lifecycle): string[] {
       case 'auto_renew_grace':
         return last === undefined
           ? []
-          : present([
+          : dropMissing([
               `Renew by ${last}, the last day of its grace period. It renews automatically unless it’s deleted.`,
               !life.deletionKnown && 'To be safe, the dates below assume that it’s deleted on that day.',
             ]);

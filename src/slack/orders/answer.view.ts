@@ -1,5 +1,5 @@
 import type { ModalView } from '@slack/types';
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import type { ItemResult, Order, OrderItem, ResultMessage } from '../../orders/order.ts';
 import type { StoredResponse } from '../../orders/ports.ts';
 import {
@@ -92,7 +92,7 @@ function answerLines(result: ItemResult): string[] {
   ];
   const left = facts.length - LISTED_FACTS;
   const head = aboutText(result);
-  return present([
+  return dropMissing([
     head !== '' && `About: ${head}`,
     // Scalar values have no name.
     ...facts

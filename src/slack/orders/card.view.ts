@@ -2,7 +2,7 @@ import type { SectionBlock } from '@slack/types';
 import { isDemoContext } from '../../accounts/account.ts';
 import type { PendingDecision } from '../../approvals/approvers.ts';
 import type { Briefing, DraftBriefing } from '../../approvals/briefing.ts';
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { compareImpacts } from '../../names/impact.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
@@ -198,7 +198,7 @@ function closedCard(order: Order, briefing: CardBriefing): Message {
     ...signOffButtons(order),
     isFinal(order.state) && receiptButton(order),
   ]);
-  const all = present([
+  const all = dropMissing([
     stateLine(order, history),
     ...(waitsForScheduledTime(order) ? timeLines(order, history) : []),
     isPaused(order) && order.expiresAt && `Resume by ${moment(order.expiresAt)}`,
@@ -290,7 +290,7 @@ function lastLine(order: Order, { statement, decision, history }: Briefing): str
 /** `LIVE · alice/4`: system and account. */
 export function systemText({ account }: Order): string {
   const system = isDemoContext(account.context) ? 'DEMO' : 'LIVE';
-  return present([account.context !== undefined && system, accountShort(account)]).join(' · ');
+  return dropMissing([account.context !== undefined && system, accountShort(account)]).join(' · ');
 }
 
 /** `alice/4`; applications have no name. */
@@ -318,7 +318,7 @@ function contentLines(order: Order, briefing: Briefing): string[] {
     .filter(([label, value]) => label !== 'Period' || !title.endsWith(` for ${value}`))
     .map(([label, value]) => `${label}: ${value.replaceAll('\n', ', ')}`)
     .join(' · ');
-  return present([
+  return dropMissing([
     term,
     // The title cuts a long name.
     names.length === 1 && title.length > LIMITS.headerText && names[0],
@@ -333,7 +333,7 @@ function contentLines(order: Order, briefing: Briefing): string[] {
 function timeLines({ state }: Order, history: readonly HistoryEvent[]): string[] {
   const isTwice = history.some((event) => event.kind === 'requested' && event.comesTwice === true);
   const reopened = history.findLast((event) => event.kind === 'reopened');
-  return present([
+  return dropMissing([
     isTwice && ':warning: Local clocks show that time twice: the first one counts',
     state === 'PENDING' &&
       reopened !== undefined &&
@@ -384,7 +384,7 @@ export function unusualLines(
   shown: ReadonlySet<UnusualFact> = new Set(),
 ): string[] {
   const facts = unusualFacts(order, briefing);
-  return UNUSUAL_FACTS.flatMap((fact) => (shown.has(fact) ? [] : present(facts[fact])));
+  return UNUSUAL_FACTS.flatMap((fact) => (shown.has(fact) ? [] : dropMissing(facts[fact])));
 }
 
 /** Whether an order is pending only because of the budgets, under unchanged rules. */
@@ -501,7 +501,7 @@ function formatSending(order: Order, { decision, statement }: Briefing): string 
   const time = upcomingTime(order);
   const waves = order.bulk && `in waves of ${order.bulk.waveSize}`;
   const start = time === undefined ? !waves && 'at once' : moment(time);
-  const when = present([start, waves]).join(', ');
+  const when = dropMissing([start, waves]).join(', ');
   const over = isOverXml(statement) ? ', over the service’s XML interface' : '';
   return `${approval} sends ${what} ${when}${over}. Everything that will be sent is shown here.`;
 }

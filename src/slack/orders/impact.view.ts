@@ -1,4 +1,4 @@
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import type { Dependency } from '../../names/dependents.ts';
 import type { FactName } from '../../names/facts.ts';
 import type { Impact, ImpactDifference, ImpactItem, Severity } from '../../names/impact.ts';
@@ -64,7 +64,7 @@ const NOTHING_ON_IT = ':white_check_mark: No website or mail found';
 /** Checks without findings. */
 function clearLines({ items, isInUse, areNewNameserversReady }: Impact): string[] {
   const areReady = areNewNameserversReady === 'yes' && !items.some(({ code }) => code === 'records_differ');
-  return present([
+  return dropMissing([
     areReady && ':white_check_mark: The new nameservers answer for the name with the current DNS records',
     isInUse === 'no' && NOTHING_ON_IT,
   ]);
@@ -83,7 +83,7 @@ export function impactWarnings(impact: Impact | 'unseen', since?: ImpactDifferen
   };
   const line = (item: ImpactItem, before: string) =>
     `${item.severity === 'stops' ? ':x:' : ':warning:'} ${before}${formatItem(item, BRIEF)}`;
-  return present([
+  return dropMissing([
     appeared.length + changed.length + gone.length > 0 && CHANGED,
     ...impact.items.filter(decides).map((item) => line(item, news(item))),
     ...gone.filter(decides).map((item) => `:warning: *Gone:* ${formatItem(item, BRIEF)}`),
@@ -177,7 +177,7 @@ function dependentsText(item: DependentsItem, most: number): string {
   const shown = { ...item, count: all - hidden };
   const order = hidden === 1 ? 'a private order' : 'private orders';
   const stops = severity === 'stops' ? 'will lead nowhere' : hidden === 1 ? 'leads to it' : 'lead to it';
-  return present([
+  return dropMissing([
     shown.count > 0 && `${dependentNames(shown, most)} ${dependency(shown)}`,
     hidden > 0 && `${count(hidden, 'redirect')} of ${order} ${stops}`,
   ]).join('; ');

@@ -1,6 +1,6 @@
 import type { Button, DataTableBlock } from '@slack/types';
 import { accountName, isDemoContext } from '../../accounts/account.ts';
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
 import {
@@ -111,7 +111,7 @@ export function nextSteps(order: Order, item: OrderItem): string[] {
     nextStep !== undefined && isOnlyAccepted(order, 'SUCCEEDED')
       ? NEXT_STEPS[nextStep](zoneFor(item.name).transfer.autoApproveDays, after)
       : undefined;
-  return present([step, lock !== undefined && `no transfers until *${after(lock.days)}*`]);
+  return dropMissing([step, lock !== undefined && `no transfers until *${after(lock.days)}*`]);
 }
 
 /** A renewed name's new expiry, by the service. */
@@ -194,7 +194,7 @@ export const NOBODY_CALLED: NotifiedPeople = { reached: [], waiting: [] };
 /** `I messaged @Ada and @Bo.` */
 export function notifiedText({ reached, waiting }: NotifiedPeople): string {
   const names = (people: readonly string[]) => people.map(mention).join(', ');
-  const sentences = present([
+  const sentences = dropMissing([
     reached.length > 0 && `I messaged ${names(reached)}.`,
     waiting.length > 0 && `${names(waiting)} will get a message later.`,
   ]);
@@ -276,14 +276,14 @@ function formatSummary({
 /** The bot's own sentence if "done" isn't enough, then the service's words. */
 export function resultText({ state, attempts, result }: OrderItem): string[] {
   if (result === undefined) return [];
-  const words = present([
+  const words = dropMissing([
     result.code !== undefined && code(result.code),
     result.text !== undefined && result.text !== '' && quote(result.text, 500),
   ]).join(' ');
   const stid = result.stid === undefined ? undefined : code(result.stid);
   const said = [words, formatKind(result.type), stid].filter(Boolean).join(' · ');
   const messages = result.messages ?? [];
-  return present([
+  return dropMissing([
     !isCompleteSummary(state, result, said) && formatSummary({ state, attempts, result }),
     result.late !== undefined && formatLate(result.late === state, result.late),
     said !== '' && `The service says: ${said}`,
@@ -298,7 +298,7 @@ const SAID_LENGTH = 80;
 /** One short line, in the service's words or the bot's, for one or several items. */
 export function briefResult(item: OrderItem): string {
   const { code: statusCode, text } = item.result ?? {};
-  const said = present([
+  const said = dropMissing([
     statusCode !== undefined && code(statusCode),
     text !== undefined && text !== '' && `“${quote(text, SAID_LENGTH)}”`,
   ]).join(' ');
@@ -383,7 +383,7 @@ export function sentLines(order: Order): string[] {
   const overXml = goesOverXml(order);
   const unknown = order.items.filter(({ state }) => state === 'UNKNOWN');
   const left = unknown.length - SHOWN_SENT;
-  return present([
+  return dropMissing([
     ...unknown.slice(0, SHOWN_SENT).map(({ name, ctid, sentAt }) => {
       const how = overXml
         ? 'sent over XML, which has no client transaction id'
@@ -410,7 +410,7 @@ export function hintLines(order: Order): string[] {
   });
   if (hints.length === 0) return [];
   const left = hints.length - SHOWN_HINTS;
-  return present([
+  return dropMissing([
     '*Public records: a hint, not proof*',
     ...hints.slice(0, SHOWN_HINTS),
     left > 0 && `${left} more in the audit log.`,

@@ -1,6 +1,6 @@
 import type { PendingDecision } from '../../approvals/approvers.ts';
 import { loadBriefing } from '../../approvals/briefing.ts';
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import { type Order, scheduledFirst } from '../../orders/order.ts';
 import type { OrderFilter } from '../../orders/ports.ts';
 import { loadVisible, visibleOrders } from '../../orders/visibility.ts';
@@ -100,7 +100,7 @@ async function runOrder(call: CommandCall): Promise<void> {
       ...(order.bulk === undefined ? lines(answerSections(order, (name) => itemName(order, name))) : []),
       ...actions(
         `data_${order.id}`,
-        present([
+        dropMissing([
           ...emergencyButtons(call, order, briefing.decision),
           ...answerButtons(order),
           receiptButton(order),

@@ -1,6 +1,6 @@
 import type { SectionBlock } from '@slack/types';
 import { accountName } from '../../accounts/account.ts';
-import { groupBy, present } from '../../lib/collections.ts';
+import { dropMissing, groupBy } from '../../lib/collections.ts';
 import { accountOwner, EVIDENCE, type Order, type OrderItem } from '../../orders/order.ts';
 import type { AnyOrderLogEntry, OrderLogEntry } from '../../orders/order-events.ts';
 import { findTask } from '../../orders/tasks.ts';
@@ -460,7 +460,7 @@ function outcomeReply(
   about = lead,
 ): Message {
   const secret = order.state === 'SUCCEEDED' && order.items.some(({ result }) => result?.hasSecret === true);
-  const others = present([
+  const others = dropMissing([
     ...(order.state === 'UNKNOWN' ? resolveButtons(order) : []),
     ...retryButtons(order, now),
     // The bytes of an unreadable answer don't help here. *Details* has them.
@@ -513,12 +513,12 @@ function keyFacts(order: Order, approvers: readonly string[]): string[] {
     const groups = groupLines(order, SHOWN_NAMES).map((line) => cutToLines(line, most));
     return order.state === 'UNKNOWN'
       ? [settleText(order, approvers), ...groups]
-      : present([registrantNote(order), ...groups, ...file]);
+      : dropMissing([registrantNote(order), ...groups, ...file]);
   }
   const [first, ...more] = resultText(item);
   const isUnknown = order.state === 'UNKNOWN';
   const rest = [...more, ...otherObjectLines(item)].map((line) => cutToLines(line, FOLLOWING_LINES));
-  return present([
+  return dropMissing([
     ...nextSteps(order, item).map(capitalized),
     registrantNote(order),
     // The bot's own sentence stays whole, since it says what to do. The card has all facts of an unknown outcome.

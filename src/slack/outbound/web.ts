@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ErrorCode, type FetchFunction, type Logger, LogLevel, WebClient } from '@slack/web-api';
 import { z } from 'zod';
-import { readRetryAfter } from '../../http/retry-after.ts';
+import { parseRetryAfter } from '../../http/retry-after.ts';
 import { MINUTE_MS } from '../../lib/duration.ts';
 import type { Secret } from '../../service/secret.ts';
 import { fetchWithin } from './fetch.ts';
@@ -87,7 +87,7 @@ export function retryAfterOf(error: unknown): number | undefined {
 /** A 429 from a URL that isn't a method. */
 export function rateLimited(method: string, retryAfter: string | string[] | undefined): SlackApiError {
   return new SlackApiError('rate_limited', method, {
-    retryAfterMs: readRetryAfter(retryAfter, Date.now()) ?? 1_000,
+    retryAfterMs: parseRetryAfter(retryAfter, Date.now()) ?? 1_000,
   });
 }
 

@@ -1,4 +1,4 @@
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/duration.ts';
 import { formatAmount } from '../../money/amount.ts';
 import { ORDER_TASK_NAMES } from '../../orders/order.ts';
@@ -96,7 +96,7 @@ function decisionText(rule: RuleDescription): string {
 
 function waitingText(rule: RuleDescription): string {
   const { silent, ttlMs, remindAfterMs, escalateAfterMs, escalateTo, breakGlass, signed } = rule;
-  const parts = present([
+  const parts = dropMissing([
     silent.length > 0 && `${peopleText(silent)} may approve too, without being notified`,
     signed && 'signed with passkeys',
     ttlMs !== undefined && `open for ${lengthText(ttlMs)}`,
@@ -131,7 +131,7 @@ export function implicitSentences(settings: PolicySettings): string[] {
   const { approvalTasks, approvalsRequired } = settings;
   const { approvers } = requirementPeople(settings.approvers, settings.silentApprovers);
   const listed = joined(approvalTasks.map(taskNoun));
-  return present([
+  return dropMissing([
     approvalTasks.length > 0 &&
       `*${capitalized(listed)}* of every name need *${neededText(approvalsRequired, approvers)}*.`,
     '*Everything else* needs *no approval*.',

@@ -1,4 +1,4 @@
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import type { OrderTaskName } from '../../orders/order.ts';
 import type {
@@ -99,7 +99,7 @@ function skippedText({ rule, because, unknowns }: SkippedRule): string {
 function nameLines({ name, decidedBy, skipped }: NameEvaluation, isOnly: boolean): string[] {
   const shown = skipped.slice(0, isOnly ? MAX_REASONS : MAX_REASONS_OF_SEVERAL);
   const left = skipped.length - shown.length;
-  return present([
+  return dropMissing([
     !isOnly && `*${escapeText(displayName(name))}*`,
     ...decidedBy.map(decidedText),
     ...shown.map(skippedText),
@@ -163,7 +163,7 @@ export interface ShownReplay {
 /** Requirements of past orders under the draft. */
 export function replayMessage({ days, replay, changed, isCut, notice }: ShownReplay): Message {
   const { total, unchanged, counts } = replay;
-  const parts = present([
+  const parts = dropMissing([
     `${counts.stricter} *stricter*`,
     `${counts.looser} *looser*`,
     counts.other !== 0 && `${counts.other} by *other people*`,

@@ -1,6 +1,6 @@
 import type { Button, KnownBlock } from '@slack/types';
 import type { ProposalOf } from '../../approvals/proposals/proposal.ts';
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import { loggedChanges } from '../../policy/change-log.ts';
 import type { PolicySettings } from '../../policy/evaluate.ts';
 import type { PolicyRule } from '../../policy/policy.ts';
@@ -204,7 +204,7 @@ function startMenu(): AnyBlock {
 }
 
 function readerButtons({ published, draft }: ShownPolicy): AnyBlock[] {
-  return present([
+  return dropMissing([
     ...(published === undefined
       ? []
       : actions('policy', [button('policy_download', 'Download YAML', 'current')])),

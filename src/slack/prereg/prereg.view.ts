@@ -1,5 +1,5 @@
 import type { KnownBlock } from '@slack/types';
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import type { ServiceError } from '../../service/errors.ts';
 import type { Interface } from '../../service/task.ts';
@@ -279,7 +279,7 @@ function pageButtons(query: PreregQuery, { records, summary }: Preregistrations)
   const next = offset + records.length;
   const more = summary === undefined ? records.length === limit : records.length > 0 && next < summary;
   const previous = Math.max(0, offset - limit);
-  return present([
+  return dropMissing([
     offset > 0 && button('prereg_previous', 'Previous', at(previous)),
     more && button('prereg_next', 'Next', at(next)),
   ]);
@@ -334,7 +334,7 @@ function recordBlocks(record: Preregistration, now: Date) {
   const columns = [...DEFAULT_COLUMNS, 'ownerc', 'zonec', ...PREREG_KEYS].filter(
     (column) => column !== 'name' && column !== 'confirmation' && column !== 'phase_period',
   );
-  const phases = present([
+  const phases = dropMissing([
     phaseLine('Confirmation', record, 'confirmation', now),
     phaseLine('Phase period', record, 'period', now),
   ]);
@@ -350,7 +350,7 @@ function recordBlocks(record: Preregistration, now: Date) {
     ),
     ...listFields(rest),
   ].filter(([, value]) => value !== '');
-  return present([
+  return dropMissing([
     phases.length > 0 && section(...phases),
     ...facts(pairs.map(([label, value]) => [escapeText(label), quote(value, 1_000)] as const)),
   ]);

@@ -19,9 +19,9 @@ export async function proposeToAdmins(
   { context, person, acknowledge }: Interaction,
   change: Extract<ProposedChange, { readonly kind: 'settings' | 'prices' }>,
 ): Promise<readonly string[]> {
-  const { approvalTtl } = await context.savedSettings();
+  const { approvalTtlMs } = await context.savedSettings();
   const proposedAt = context.now();
-  const expiresAt = new Date(proposedAt.getTime() + approvalTtl);
+  const expiresAt = new Date(proposedAt.getTime() + approvalTtlMs);
   await context.proposals.propose({ ...change, proposer: person.id, proposedAt, expiresAt });
   acknowledge();
   context.log.info({ by: person.id, change: change.payload }, 'a change needs an admin’s confirmation');

@@ -4,14 +4,14 @@ import type { TeamSettings } from '../../config/environment.ts';
 import {
   CHANNEL_SETTINGS,
   type ChannelSetting,
+  formatSettings,
   SETTING_NAMES,
   type SettingChange,
   type SettingName,
-  settingsAsText,
   teamSettings,
 } from '../../config/settings.ts';
 import { openDigest } from '../../expiry/digest.ts';
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import { type Finding, summaryOf } from '../../ops/doctor/finding.ts';
 import { PROTECTED_SETTINGS, weakenedSettings } from '../../policy/weakening.ts';
 import {
@@ -115,7 +115,7 @@ const declared = z.object(
       const isNeeded = schema.parse(undefined) === undefined;
       return [
         [name, field({ ...display, isNeeded }, schema)],
-        ...present([groups && ([groups.name, field(groups.display, LIST)] as [string, typeof LIST])]),
+        ...dropMissing([groups && ([groups.name, field(groups.display, LIST)] as [string, typeof LIST])]),
       ];
     }),
   ),
@@ -160,7 +160,7 @@ function readSettings(
 ): { readonly settings: TeamSettings } | { readonly errors: FieldErrors } {
   const read = readForm(declared, values);
   if ('errors' in read) return read;
-  const before = settingsAsText(current);
+  const before = formatSettings(current);
   const typed = Object.fromEntries(
     SETTING_NAMES.map((name) => {
       const texts = [read.value[name] ?? before[name], read.value[GROUPS[name]?.name ?? '']];
@@ -204,13 +204,13 @@ async function channelErrors(
 async function saveSettings(call: SubmissionCall): Promise<Submitted> {
   const { context, person } = call;
   const current = await context.savedSettings();
-  if (call.origin.subject !== undefined && call.origin.subject !== fingerprint(settingsAsText(current))) {
+  if (call.origin.subject !== undefined && call.origin.subject !== fingerprint(formatSettings(current))) {
     return { errors: { approvers: SETTINGS.changedMeanwhile } };
   }
   const read = readSettings(call.values, current);
   if ('errors' in read) return read;
-  const before = settingsAsText(current);
-  const after = settingsAsText(read.settings);
+  const before = formatSettings(current);
+  const after = formatSettings(read.settings);
   const changes = SETTING_NAMES.filter((name) => before[name] !== after[name]).map((name) => ({
     name,
     before: before[name],
@@ -291,7 +291,7 @@ const settingsForm: FormFeature<'settings'> = {
     ]);
     const notice = charterNotice(inForce);
     const shown = {
-      ...settingsAsText(current),
+      ...formatSettings(current),
       ...peopleValues('approvers', 'approver_groups', current.approvers),
       ...peopleValues('silent_approvers', 'silent_approver_groups', current.silentApprovers),
       ...peopleValues('approval_escalate_to', 'approval_escalate_groups', current.approvalEscalateTo),
@@ -300,9 +300,9 @@ const settingsForm: FormFeature<'settings'> = {
     };
     return {
       form: { ...form, fields: await withGroups(context, FIELDS, shown) },
-      origin: { ...origin, subject: origin.subject ?? fingerprint(settingsAsText(current)) },
+      origin: { ...origin, subject: origin.subject ?? fingerprint(formatSettings(current)) },
       values: shown,
-      intro: present([
+      intro: dropMissing([
         notice !== undefined && section(notice),
         section(`Approvers now: ${current.approvers.map(mentionApprover).join(', ')}`),
         contextBlock(SETTINGS.intro),
@@ -327,7 +327,7 @@ async function openSettings(call: Interaction): Promise<void> {
     if (!(error instanceof SlackApiError) || error.code !== 'invalid_arguments') throw error;
     call.context.log.warn({ err: error }, 'Slack doesn’t accept the settings with pickers: shown as text');
     const current = await call.context.savedSettings();
-    const { approvers, silent_approvers, approval_escalate_to } = settingsAsText(current);
+    const { approvers, silent_approvers, approval_escalate_to } = formatSettings(current);
     const typed = { approvers, silent_approvers, approval_escalate_to };
     const view = await renderForm(settingsForm, call, origin, typed);
     await call.open(formView({ ...view, form: plainForm }));

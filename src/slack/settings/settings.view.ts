@@ -1,6 +1,6 @@
 import type { ActionsBlock, ContextBlock, ModalView } from '@slack/types';
 import type { ChannelSetting, SettingChange, SettingName } from '../../config/settings.ts';
-import { present } from '../../lib/collections.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import type { Finding } from '../../ops/doctor/finding.ts';
 import { ORDER_TASK_NAMES, type OrderTaskName } from '../../orders/order.ts';
 import { findTask } from '../../orders/tasks.ts';
@@ -233,7 +233,7 @@ export function examinedView(found: readonly Finding[], summary: string | undefi
   const all = (outcome: Finding['outcome']) => found.filter((finding) => finding.outcome === outcome);
   const shown = [...all('wrong'), ...all('warning'), ...all('ok')].map(
     ({ subject, outcome, found: text, action }) =>
-      `${OUTCOMES[outcome]} *${escapeText(subject)}*: ${escapeText([text, ...present([action])].join(' '))}`,
+      `${OUTCOMES[outcome]} *${escapeText(subject)}*: ${escapeText([text, ...dropMissing([action])].join(' '))}`,
   );
   return noticeView(EXAMINED, [
     section(summary ?? 'Checking every setting. It may take a minute; results appear here.'),

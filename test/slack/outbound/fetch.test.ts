@@ -71,7 +71,7 @@ test('a response that stops in the middle is aborted', async () => {
   });
   await expect(fetchWithin(50)(url, { ...POST, body: 'a=1' })).rejects.toMatchObject({
     name: 'HttpExchangeError',
-    message: 'there was no complete answer in time',
+    message: 'no complete response in time',
   });
 });
 
