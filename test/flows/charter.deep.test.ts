@@ -67,7 +67,8 @@ const authcode = (name: string) => ask(t.workspace, t.alice, `/domain authcode $
 
 /** Each place gets one alert within a minute, Slack shows the reason, and a free order needs a signature. */
 async function expectLapse(why: string, name: string, times: number): Promise<void> {
-  await until('an alert in each place', () => alerts().every((count) => count === times), 60_000);
+  await t.demo.bot.catchUp();
+  await until('an alert in each place', () => alerts().every((count) => count === times));
   expect(
     t.workspace
       .messages('D0ADA')
@@ -109,17 +110,15 @@ test('when the signer’s passkey is compromised, free orders need a signature a
   await people.vouch(t.ada, keys.ada, keys.bob);
   const address = await people.keyLink(t.bob, 'charter_sign');
   expect(await people.press(address, keys.bob)).toMatchObject({ done: true, title: 'Signed' });
-  await until(
-    'a notice that it is valid again',
-    () =>
-      PLACES.every((channel) =>
-        t.workspace.messages(channel).some((m) => textOf(m).includes('The signed policy is valid again')),
-      ),
-    60_000,
+  await t.demo.bot.catchUp();
+  await until('a notice that it is valid again', () =>
+    PLACES.every((channel) =>
+      t.workspace.messages(channel).some((m) => textOf(m).includes('The signed policy is valid again')),
+    ),
   );
   expect(await policyText()).not.toContain(NOTICE);
   await (await authcode('cafe.rest')).ends('SUCCEEDED');
-}, 120_000);
+});
 
 test('an approver of the unsigned part approves with a click while another one signs', async () => {
   const shown = async (): Promise<Message> => {

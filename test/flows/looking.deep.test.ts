@@ -61,7 +61,7 @@ function received(order: SeenOrder) {
 
 test('25 names in Home: approved not there, but in the view with every nameserver', async () => {
   const order = await askForMany('home', 25);
-  await order.becomes('PENDING');
+  await t.hurry(order.becomes('PENDING'));
   const home = await homeOf(t.bob, order.id);
   expect(buttonsIn(home, order)).toEqual(['order_look', 'order_deny']);
   expect(buttonsOf(order.card)).not.toContain('order_approve');
@@ -80,7 +80,7 @@ test('25 names in Home: approved not there, but in the view with every nameserve
     expect(row).toContain(`PUT /domain/home-${n}.rest · ${order.id}.${n}`);
   }
   await t.bob.click(viewNow(t.bob, look), 'order_approve');
-  await order.ends('SUCCEEDED', 30_000);
+  await t.hurry(order.ends('SUCCEEDED'));
   expect(received(order)).toHaveLength(25);
   for (const { path, body } of received(order)) {
     const [, label = ''] = /\/(home-\d+)\.rest$/.exec(path) ?? [];
@@ -91,7 +91,7 @@ test('25 names in Home: approved not there, but in the view with every nameserve
   await t.workspace.waitFor(() => (textOf(viewNow(t.bob, look)).includes('Approved') ? true : undefined), {
     what: 'the view to say so',
   });
-}, 60_000);
+});
 
 test('a redirect target of 2,000 characters is shown and sent to its last character', async () => {
   const start = 'https://cafe.example/menu?a=1&b=_2_&c=*3*&';
@@ -121,13 +121,13 @@ test('a private bulk order: an approver sees every row before the approval count
   for (let n = 1; n <= 30; n += 1) expect(shown).toContain(`ns2.private-${n}.example`);
   t.bob.close(look);
   await approveOn(t.workspace, t.bob, copy);
-  await order.ends('SUCCEEDED', 30_000);
-}, 60_000);
+  await t.hurry(order.ends('SUCCEEDED'));
+});
 
 test('in a channel the file in the thread has every row, once Slack has accepted it', async () => {
   const order = await askForMany('file', 2);
   await approveOn(t.workspace, t.bob, order.card);
-  await order.ends('SUCCEEDED', 20_000);
+  await t.hurry(order.ends('SUCCEEDED'));
 
   t.workspace.faults.set({ method: 'files.getUploadURLExternal', kind: 'error', code: 'access_denied' });
   const refused = await askForMany('refused', 2);
@@ -141,8 +141,8 @@ test('in a channel the file in the thread has every row, once Slack has accepted
   const look = await openedAfter(t.workspace, t.bob, () => approveOn(t.workspace, t.bob, refused.card));
   expect(refused.state).toBe('PENDING');
   await t.bob.click(look, 'order_approve');
-  await refused.ends('SUCCEEDED', 20_000);
-}, 60_000);
+  await t.hurry(refused.ends('SUCCEEDED'));
+});
 
 test('many rows are viewed page by page, back and forth', async () => {
   const order = await askForMany('page', 110);
@@ -161,7 +161,7 @@ test('many rows are viewed page by page, back and forth', async () => {
     t.bob.openedViews().map(({ id }) => id),
     'what it was pressed in is closed too',
   ).not.toContain(look.id);
-}, 60_000);
+});
 
 test('everyone who sees an order can view it, and only approvers decide there', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2 -- client paid');

@@ -41,6 +41,9 @@ export interface TestDemoOptions {
   readonly linked?: readonly ('alice' | 'bob')[];
 }
 
+/** The longest pause between two updates of a busy order's card. */
+const PAUSE_MS = 3_000;
+
 /** The whole product: sandbox service, workspace and bot, on a separate database. */
 export class TestDemo {
   readonly #options: TestDemoOptions;
@@ -147,6 +150,17 @@ export class TestDemo {
   /** An admin. */
   get ada(): Actor {
     return this.workspace.as('U0ADA');
+  }
+
+  /** Moves the clock until something has happened, so that the bot's pauses between messages pass at once. */
+  async hurry<Result>(happening: Promise<Result>): Promise<Result> {
+    let isPending = true;
+    const end = () => {
+      isPending = false;
+    };
+    happening.then(end, end);
+    while (isPending) await this.demo.moveTime(PAUSE_MS);
+    return happening;
   }
 
   /** Everything the bot logged. */
