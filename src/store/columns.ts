@@ -8,31 +8,45 @@ import { Prisma, type RunStatement } from './database.ts';
 
 export const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** Expressions for fields that aren't columns. */
-type Expressions<Schema extends z.ZodObject> = { readonly [Field in keyof z.input<Schema>]?: Prisma.Sql };
+/** A value for a row: undefined fields can be left out, and arrays can be read-only. */
+type Writable<Fields> = {
+  readonly [Field in keyof Fields as undefined extends Fields[Field] ? Field : never]?: Fields[Field];
+} & {
+  readonly [Field in keyof Fields as undefined extends Fields[Field]
+    ? never
+    : Field]: Fields[Field] extends (infer Element)[] ? readonly Element[] : Fields[Field];
+};
 
-/** How SQL selects a row and code reads it. */
-export interface Row<Schema extends z.ZodObject> {
+/** How SQL selects a row, and how code reads and writes it. */
+export interface Row<Schema extends z.ZodObject, Computed extends PropertyKey = never> {
   readonly schema: Schema;
   /** For `SELECT` or `RETURNING`: each column under the name of its field. */
   readonly columns: Prisma.Sql;
   /** The same as one JSON value, for aggregates. Timestamps are texts in it. */
   readonly json: Prisma.Sql;
+  /** The fields that aren't computed. */
+  readonly stored: readonly string[];
   read(rows: unknown): z.output<Schema>[];
+  /** A value's {@link stored} fields. */
+  write(value: Writable<Omit<z.output<Schema>, Computed>>): Readonly<Record<string, unknown>>;
 }
 
-/** @param table with a dot: `d.` */
-export function row<Schema extends z.ZodObject>(
+/**
+ * @param table with a dot: `d.`
+ * @param computed expressions for fields that aren't columns
+ */
+export function row<Schema extends z.ZodObject, Computed extends keyof z.output<Schema> = never>(
   schema: Schema,
   table = '',
-  expressions: Expressions<Schema> = {},
-): Row<Schema> {
+  computed?: Readonly<Record<Computed, Prisma.Sql>>,
+): Row<Schema, Computed> {
   const rows = z.array(schema);
-  const given = new Map<string, Prisma.Sql | undefined>(Object.entries(expressions));
+  const expressions = new Map<string, Prisma.Sql>(Object.entries(computed ?? {}));
   const fields = Object.keys(schema.shape).map((field) => ({
     field,
-    value: given.get(field) ?? Prisma.raw(`${table}${columnOf(field)}`),
+    value: expressions.get(field) ?? Prisma.raw(`${table}${columnOf(field)}`),
   }));
+  const stored = Object.keys(schema.shape).filter((field) => !expressions.has(field));
   const members = fields.map(({ field, value }) => Prisma.sql`${Prisma.raw(`'${field}'`)}, ${value}`);
   return {
     schema,
@@ -40,7 +54,12 @@ export function row<Schema extends z.ZodObject>(
       fields.map(({ field, value }) => Prisma.sql`${value} AS ${Prisma.raw(`"${field}"`)}`),
     ),
     json: Prisma.sql`json_build_object(${Prisma.join(members)})`,
+    stored,
     read: (found) => rows.parse(found),
+    write: (value) => {
+      const values = new Map<string, unknown>(Object.entries(value));
+      return Object.fromEntries(stored.map((field) => [field, values.get(field)]));
+    },
   };
 }
 
@@ -51,6 +70,11 @@ export function assignments(fields: Readonly<Record<string, unknown>>): Prisma.S
       value === undefined ? [] : Prisma.sql`${Prisma.raw(columnOf(field))} = ${value}`,
     ),
   );
+}
+
+/** `column = source.column` for each field. */
+export function copyColumns(source: string, fields: readonly string[]): Prisma.Sql {
+  return Prisma.raw(fields.map((field) => `${columnOf(field)} = ${source}.${columnOf(field)}`).join(', '));
 }
 
 /** Rows for a `FROM`, as `json_populate_recordset` reads them: columns have the types of the table. */
@@ -76,6 +100,23 @@ export async function insertRows(
   const columns = Prisma.raw(Object.keys(first).map(columnOf).join(', '));
   return run(Prisma.sql`
     INSERT INTO ${Prisma.raw(table)} (${columns}) SELECT ${columns} FROM ${recordset(table, rows)} ${rest}`);
+}
+
+/** Inserts rows like {@link insertRows}, and replaces those with the same key. @param key its fields */
+export function upsertRows(
+  run: RunStatement,
+  table: string,
+  key: readonly string[],
+  rows: readonly Readonly<Record<string, unknown>>[],
+): Promise<unknown> {
+  const others = Object.keys(rows[0] ?? {}).filter((field) => !key.includes(field));
+  const unique = Prisma.raw(key.map(columnOf).join(', '));
+  return insertRows(
+    run,
+    table,
+    rows,
+    Prisma.sql`ON CONFLICT (${unique}) DO UPDATE SET ${copyColumns('excluded', others)}`,
+  );
 }
 
 /** Bytes as `bytea` reads them in JSON. */

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { type EventLog, NOTIFIED_KINDS, type TeamEvent, teamEvent } from '../ledger/events.ts';
 import { LIMIT_KINDS } from '../orders/log-limits.ts';
 import { DECISION_KINDS, type OrderLogEntry, orderLogEntry } from '../orders/order-events.ts';
-import { insertRows, row, storableJson } from './columns.ts';
+import { insertRows, row } from './columns.ts';
 import { type Database, Prisma, type RunStatement, type Statement, withStoreError } from './database.ts';
-import { orderOf, orderRow, readOrders, selectOrders } from './rows.ts';
+import { orderOf, orderRow, readOrders, selectOrders } from './order-rows.ts';
 
 /*
  * The log. An event is written in the transaction of the change it records and never changed: a trigger refuses that.
@@ -30,8 +30,8 @@ export function eventsOf(orderId: string, log: readonly OrderLogEntry[]): NewOrd
 }
 
 /** Events as a draft's row stores them. */
-export function storedEvents(events: readonly NewOrderEvent[]): string {
-  return storableJson(events.map(eventRow));
+export function draftEventRows(events: readonly NewOrderEvent[]) {
+  return events.map(eventRow);
 }
 
 /** Writes events in order. @param teamId defaults to the installation's team */

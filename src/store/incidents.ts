@@ -9,7 +9,7 @@ import { assignments, insertRows, optional, optionalText, row } from './columns.
 import { type Database, Prisma, type RunStatement, storeOf } from './database.ts';
 import { insertEvents } from './events.ts';
 import { insertPlans, markPlan } from './notifications.ts';
-import { idRows } from './rows.ts';
+import { idRows } from './order-rows.ts';
 import { queueWebhooks } from './webhooks.ts';
 
 const value = z.array(z.string());

@@ -10,8 +10,8 @@ import { affectedTags, subjectOf } from '../policy/subject.ts';
 import { optional, optionalText, row } from './columns.ts';
 import { Prisma, type RunStatement } from './database.ts';
 import { orderHistories, selectLimits } from './events.ts';
+import { idRows, readOrders, selectOrders } from './order-rows.ts';
 import { IS_RELEASED } from './reservations.ts';
-import { idRows, readOrders, selectOrders } from './rows.ts';
 
 /* Reads about mandates, also used in the transaction that marks one of their orders as sent. */
 

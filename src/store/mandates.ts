@@ -25,9 +25,9 @@ import {
 } from './mandate-reads.ts';
 import { holderOfNames } from './order-changes.ts';
 import { idsOf, UNSENT } from './order-reads.ts';
+import { idRows } from './order-rows.ts';
 import { insertOrder } from './order-save.ts';
 import { fitsBudgets, IS_BOOKED, IS_RELEASED } from './reservations.ts';
-import { idRows } from './rows.ts';
 import { queueWebhooks } from './webhooks.ts';
 
 /*

@@ -14,9 +14,9 @@ import { batch } from './batch.ts';
 import { type Database, isUniqueViolation, Prisma, type RunStatement, storeOf } from './database.ts';
 import { orderHistories, selectLimits } from './events.ts';
 import { findActOf, findName, lockMandate, readTaken, readTouched } from './mandate-reads.ts';
+import { idRows, readEarlierItems, readOrders, selectById, selectEarlierItems } from './order-rows.ts';
 import { insertOrder, openKey, updateOrders } from './order-save.ts';
 import { fitsBudgets } from './reservations.ts';
-import { idRows, readEarlierItems, readOrders, selectById, selectEarlierItems } from './rows.ts';
 import { readSigningRows } from './signing-rows.ts';
 
 /*

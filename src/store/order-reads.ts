@@ -5,8 +5,8 @@ import type { OrderStore } from '../orders/ports.ts';
 import { batch } from './batch.ts';
 import { type Database, Prisma, storeOf } from './database.ts';
 import { historyOf, historyRows, orderWithHistory, readHistory, selectWithHistory } from './events.ts';
+import { readOrders, selectById, selectOrders, whereFilter } from './order-rows.ts';
 import { openKey } from './order-save.ts';
-import { readOrders, selectById, selectOrders, whereFilter } from './rows.ts';
 
 const holders = z.array(
   z.object({ name: z.string(), id: z.string() }).transform(({ name, id }) => [name, id] as const),

@@ -1,14 +1,16 @@
 import { z } from 'zod';
+import type { Sealed } from '../accounts/vault.ts';
 import type { Reservation } from '../money/budget.ts';
 import { dueAt, notificationDueAt } from '../orders/due.ts';
 import { isOpen, type Order, type OrderItem, type OrderState } from '../orders/order.ts';
 import type { OrderCommit, OrderCreation } from '../orders/ports.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
-import { assignments, byteaText, columnOf, insertRows, recordset } from './columns.ts';
+import { byteaText, copyColumns, insertRows, recordset, upsertRows } from './columns.ts';
 import { Prisma, type RunStatement, type Statement } from './database.ts';
-import { eventsOf, insertEvents, publishDraftEvents, storedEvents } from './events.ts';
+import { draftEventRows, eventsOf, insertEvents, publishDraftEvents } from './events.ts';
 import { leaseOf } from './leases.ts';
 import { insertPlans } from './notifications.ts';
+import { approvalRow, itemProgress, itemRow, writeOrder } from './order-rows.ts';
 import { LOG_POSITION } from './session-settings.ts';
 import { queueWebhooks } from './webhooks.ts';
 
@@ -27,11 +29,19 @@ export function openKey(task: string, name: string): string {
  * holds one of its names.
  */
 export async function insertOrder(run: RunStatement, creation: OrderCreation): Promise<void> {
-  const { order, log, reservation } = creation;
+  const { order, log, reservation, sealedInput } = creation;
   const at = log.at(-1)?.at ?? order.createdAt;
   const events = eventsOf(order.id, log);
   const isDraft = order.state === 'DRAFT';
-  await run(insertOrderRow(creation, at, isDraft ? storedEvents(events) : null));
+  const fields = {
+    ...writeOrder(order),
+    ...sealedColumns(sealedInput),
+    names: order.items.map(({ name }) => name),
+    draftEvents: isDraft ? draftEventRows(events) : undefined,
+    updatedAt: order.createdAt,
+    dueAt: dueAt(order, at),
+  };
+  await insertRows(run, 'orders', [fields]);
   await insertItems(run, creation);
   // An abandoned draft leaves nothing in the log.
   if (!isDraft) await insertEvents(run, events);
@@ -96,41 +106,28 @@ const swapped = z.object({ teamId: z.string(), position: z.number() });
 const swappedRows = z.array(swapped);
 
 /**
- * Writes the columns that a transition can change. A change ends the order's lease; a change by its worker extends it.
+ * Writes the columns that changed. A change ends the order's lease; a change by its worker extends it.
  */
 function swapOrder({ before, after, leaseMs, at }: Change): Statement {
-  const workerId = after.claim?.workerId;
-  const lease = leaseMs === undefined ? undefined : leaseOf(leaseMs);
-  const isDecidedAgain = after.demand !== before.demand;
-  const columns = {
-    state: after.state,
-    version: after.version,
-    expiresAt: after.expiresAt ?? null,
-    remindAt: after.remindAt ?? null,
-    escalateAt: after.escalateAt ?? null,
-    closedAt: after.closedAt ?? null,
-    updatedAt: at,
-    dueAt: dueAt(after, at) ?? null,
-    failedAttempts: 0,
-    workerId: workerId ?? null,
-    leaseUntil: workerId === undefined ? null : lease,
-    emergencyApprovedBy: after.emergencyApprovedBy ?? null,
-    signedOffBy: after.signedOffBy ?? null,
-    approvalRound: after.approvalRound,
-    mandateEnd: after.mandateEnd && JSON.stringify(after.mandateEnd),
-    bulk: after.bulk === before.bulk ? undefined : jsonOf(after.bulk),
-    ...(isDecidedAgain && {
-      approvalsRequired: after.approvalsRequired,
-      policyVersion: after.policyVersion,
-      demand: JSON.stringify(after.demand),
-    }),
-    ...(!STATES_WITH_INPUT.has(after.state) && { sealedInput: null, sealedInputKeyId: null }),
+  const was = writeOrder(before);
+  const changed = Object.entries(writeOrder(after)).filter(([field, value]) => value !== was[field]);
+  const fields = {
+    ...Object.fromEntries(changed),
+    ...{ updatedAt: at, dueAt: dueAt(after, at), failedAttempts: 0 },
+    ...(!STATES_WITH_INPUT.has(after.state) && sealedColumns(undefined)),
   };
+  const lease =
+    after.claim === undefined
+      ? Prisma.sql`NULL`
+      : leaseMs === undefined
+        ? Prisma.sql`o.lease_until`
+        : leaseOf(leaseMs);
   return Prisma.sql`
-    UPDATE orders SET ${assignments(columns)}
-    WHERE id = ${before.id} AND version = ${before.version} AND state = ${before.state}
-      AND worker_id IS NOT DISTINCT FROM ${before.claim?.workerId ?? null}
-    RETURNING team_id AS "teamId", ${Prisma.raw(LOG_POSITION)} AS position`;
+    UPDATE orders o SET ${copyColumns('r', Object.keys(fields))}, lease_until = ${lease}
+    FROM ${recordset('orders', [fields])} r
+    WHERE o.id = ${before.id} AND o.version = ${before.version} AND o.state = ${before.state}
+      AND o.worker_id IS NOT DISTINCT FROM ${before.claim?.workerId ?? null}
+    RETURNING o.team_id AS "teamId", ${Prisma.raw(LOG_POSITION)} AS position`;
 }
 
 /**
@@ -150,76 +147,18 @@ async function markOrderPlans(run: RunStatement, saved: readonly SavedChange[]):
     WHERE n.team_id = p.team_id AND n.subject_kind = 'order' AND n.subject_id = p.subject_id AND n.purpose = 'plan'`);
 }
 
-function insertOrderRow(
-  { order, sealedInput }: OrderCreation,
-  at: Date,
-  draftEvents: string | null,
-): Statement {
-  const columns = {
-    id: order.id,
-    task: order.task,
-    state: order.state,
-    version: order.version,
-    requesterId: order.requesterId,
-    accountId: order.account.id,
-    accountLogin: order.account.login,
-    accountMethod: order.account.method,
-    usesTeamAccount: order.account.isTeamAccount ?? false,
-    context: order.account.context,
-    names: order.items.map(({ name }) => name),
-    input: JSON.stringify(order.input ?? null),
-    statementHash: order.statementHash,
-    secretHash: order.secretHash,
-    sealedInput: sealedInput?.bytes,
-    sealedInputKeyId: sealedInput?.keyId,
-    reason: order.reason,
-    ownership: jsonOf(order.ownership),
-    channelId: order.channelId,
-    threadTs: order.threadTs,
-    approvalsRequired: order.approvalsRequired,
-    policyVersion: order.policyVersion,
-    demand: JSON.stringify(order.demand),
-    retryOf: order.retryOf,
-    earlierRequesters: [...order.earlierRequesters],
-    deliveryId: order.deliveryId,
-    expiresAt: order.expiresAt,
-    remindAt: order.remindAt,
-    escalateAt: order.escalateAt,
-    isPrivate: order.isPrivate,
-    emergencyApprovedBy: order.emergencyApprovedBy,
-    signedOffBy: order.signedOffBy,
-    createdAt: order.createdAt,
-    updatedAt: order.createdAt,
-    dueAt: dueAt(order, at),
-    bulk: jsonOf(order.bulk),
-    draftEvents,
-    mandateId: order.mandated?.id,
-    sendAfter: order.sendAfter,
-    approvalRound: order.approvalRound,
-    mandateEnd: jsonOf(order.mandateEnd),
-  };
-  return Prisma.sql`
-    INSERT INTO orders (${Prisma.raw(Object.keys(columns).map(columnOf).join(', '))})
-    VALUES (${Prisma.join(Object.values(columns).map((value) => value ?? null))})`;
-}
-
-function jsonOf(value: unknown): string | null {
-  return value === undefined ? null : JSON.stringify(value);
+function sealedColumns(sealed: Sealed | undefined) {
+  return { sealedInput: sealed && byteaText(sealed.bytes), sealedInputKeyId: sealed?.keyId };
 }
 
 /** All orders take their open keys in the same order, so that two orders for the same names can't deadlock. */
 async function insertItems(run: RunStatement, { order, sealedItems }: OrderCreation): Promise<void> {
-  const free = await freeKeys(run, order, order.items);
-  const rows = order.items.map((item) => {
-    const sealed = sealedItems?.get(item.n);
-    return {
-      ...itemRow(order, item, free),
-      input: item.input,
-      secretHash: item.secretHash,
-      sealedInput: sealed && byteaText(sealed.bytes),
-      sealedInputKeyId: sealed?.keyId,
-    };
-  });
+  const keys = await freeKeys(run, order, order.items);
+  const rows = order.items.map((item) => ({
+    ...itemRow.write(item),
+    ...sealedColumns(sealedItems?.get(item.n)),
+    ...{ orderId: order.id, clientTid: item.ctid, openKey: keys.get(item.n) },
+  }));
   await insertRows(
     run,
     'order_items',
@@ -227,62 +166,46 @@ async function insertItems(run: RunStatement, { order, sealedItems }: OrderCreat
   );
 }
 
-/** Only these columns change. The sealed input is wiped when the item or its order ends. */
+/** The sealed input is wiped when the item or its order ends. */
 async function updateItems(run: RunStatement, saved: readonly SavedChange[]): Promise<void> {
-  const rows: ReturnType<typeof itemRow>[] = [];
+  const rows: Readonly<Record<string, unknown>>[] = [];
   for (const { before, after } of saved) {
     const items = changedItems(before, after);
-    const free = await freeKeys(run, after, items);
-    rows.push(...items.map((item) => itemRow(after, item, free)));
+    const keys = await freeKeys(run, after, items);
+    for (const item of items)
+      rows.push({ ...itemProgress.write(item), orderId: after.id, n: item.n, openKey: keys.get(item.n) });
   }
   if (rows.length === 0) return;
   const withInput = saved.flatMap(({ after }) => (STATES_WITH_INPUT.has(after.state) ? after.id : []));
   const keepsInput = Prisma.sql`i.order_id = ANY(${withInput}) AND i.state IN ('WAITING', 'SENT')`;
   await run(Prisma.sql`
-    UPDATE order_items AS kept SET state = i.state, open_key = i.open_key, attempts = i.attempts,
-      not_before = i.not_before, sent_at = i.sent_at, answered_at = i.answered_at, result = i.result,
+    UPDATE order_items AS kept SET ${copyColumns('i', ['openKey', ...itemProgress.stored])},
       sealed_input = CASE WHEN ${keepsInput} THEN kept.sealed_input END,
       sealed_input_key_id = CASE WHEN ${keepsInput} THEN kept.sealed_input_key_id END
     FROM ${recordset('order_items', rows)} AS i WHERE kept.order_id = i.order_id AND kept.n = i.n`);
 }
 
-function itemRow(order: Order, item: OrderItem, free: ReadonlySet<string>) {
-  const key = openKey(order.task, item.name);
-  return {
-    orderId: order.id,
-    n: item.n,
-    name: item.name,
-    clientTid: item.ctid,
-    state: item.state,
-    attempts: item.attempts,
-    notBefore: item.notBefore,
-    sentAt: item.sentAt,
-    answeredAt: item.answeredAt,
-    result: item.result,
-    openKey: free.has(key) ? key : undefined,
-  };
-}
-
 const keyRows = z.array(z.object({ key: z.string() }));
 
 /**
- * The open keys that items take: those of an open order, unless the item was stopped. A draft or a lost order may turn
- * out to have been sent. If another order holds its name meanwhile, that order keeps it.
+ * The open keys of items, by number: none in a closed order or for a stopped item. A draft or a lost order may turn out
+ * to have been sent. If another order has its name meanwhile, that order keeps it.
  */
 async function freeKeys(
   run: RunStatement,
   order: Order,
   items: readonly OrderItem[],
-): Promise<ReadonlySet<string>> {
+): Promise<ReadonlyMap<number, string>> {
   const isStopped = ({ state, result }: OrderItem) => state === 'FAILED' && result?.stoppedBy !== undefined;
   const wanted = isOpen(order.state) ? items.filter((item) => !isStopped(item)) : [];
-  const keys = wanted.map(({ name }) => openKey(order.task, name));
-  if (order.state !== 'UNKNOWN') return new Set(keys);
-  const held = keyRows.parse(
+  const keys = new Map(wanted.map(({ n, name }) => [n, openKey(order.task, name)]));
+  if (order.state !== 'UNKNOWN') return keys;
+  const inUse = keyRows.parse(
     await run(Prisma.sql`
-      SELECT open_key AS key FROM order_items WHERE open_key = ANY(${keys}) AND order_id <> ${order.id}`),
+      SELECT open_key AS key FROM order_items
+      WHERE open_key = ANY(${[...keys.values()]}) AND order_id <> ${order.id}`),
   );
-  return new Set(keys.filter((key) => !held.some((each) => each.key === key)));
+  return new Map([...keys].filter(([, key]) => !inUse.some((each) => each.key === key)));
 }
 
 /** The items that a change has to write: all of them if the order opens or closes, because of their open keys. */
@@ -311,19 +234,15 @@ const newApprovals = ({ before, after }: Change) =>
   );
 
 function approvalRows(orderId: string, approvals: Order['approvals']) {
-  return approvals.map(({ userId, at, agreedExcess, signed: signature }) => ({
-    ...{ orderId, userId, at, agreedExcess, signature },
+  return approvals.map((approval) => ({
+    ...approvalRow.write(approval),
+    orderId,
+    signature: approval.signed,
   }));
 }
 
 const saveApprovals = (run: RunStatement, rows: ReturnType<typeof approvalRows>) =>
-  insertRows(
-    run,
-    'approvals',
-    rows,
-    Prisma.sql`ON CONFLICT (order_id, user_id) DO UPDATE SET at = excluded.at,
-      agreed_excess = excluded.agreed_excess, signature = excluded.signature`,
-  );
+  upsertRows(run, 'approvals', ['orderId', 'userId'], rows);
 
 /** For an order of a mandate, the day on which it is sent counts. */
 const newReservations = ({ after, mandated, reservation }: Change) =>
@@ -339,13 +258,7 @@ function reservationRows(orderId: string, reservation: Reservation | undefined) 
 
 /** The amounts that orders reserve from now on. An order that continues reserves again. */
 const saveReservations = (run: RunStatement, rows: ReturnType<typeof reservationRows>) =>
-  insertRows(
-    run,
-    'budget_reservations',
-    rows,
-    Prisma.sql`ON CONFLICT (order_id, n) DO UPDATE SET day = excluded.day, amount_minor = excluded.amount_minor,
-      currency = excluded.currency, tags = excluded.tags`,
-  );
+  upsertRows(run, 'budget_reservations', ['orderId', 'n'], rows);
 
 const newAnswers = ({ after, at, answer }: Change) =>
   answer === undefined ? [] : { orderId: after.id, version: after.version, at, ...answer };
@@ -353,17 +266,12 @@ const newAnswers = ({ after, at, answer }: Change) =>
 function newSecrets({ after, revealable }: Change) {
   if (revealable === undefined) return [];
   const { n, sealed, expiresAt } = revealable;
-  return { orderId: after.id, n, sealed: byteaText(sealed.bytes), keyId: sealed.keyId, expiresAt };
+  const fields = { sealed: byteaText(sealed.bytes), keyId: sealed.keyId, expiresAt, revealedAt: undefined };
+  return { orderId: after.id, n, ...fields };
 }
 
 const saveSecrets = (run: RunStatement, rows: ReturnType<typeof newSecrets>[]) =>
-  insertRows(
-    run,
-    'revealable_secrets',
-    rows.flat(),
-    Prisma.sql`ON CONFLICT (order_id, n) DO UPDATE SET sealed = excluded.sealed, key_id = excluded.key_id,
-      expires_at = excluded.expires_at, revealed_at = NULL`,
-  );
+  upsertRows(run, 'revealable_secrets', ['orderId', 'n'], rows.flat());
 
 const isNewlyUnknown = ({ before, after }: Change) => after.state === 'UNKNOWN' && before.state !== 'UNKNOWN';
 

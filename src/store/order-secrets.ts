@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { OrderStore } from '../orders/ports.ts';
 import { row, sealedBytes } from './columns.ts';
 import { type Database, Prisma, storeOf } from './database.ts';
-import { idRows } from './rows.ts';
+import { idRows } from './order-rows.ts';
 
 const secretRow = row(z.object({ sealed: sealedBytes, keyId: z.string() }), 'kept.');
 

@@ -5,7 +5,7 @@ import type { OrderState } from '../orders/order.ts';
 import type { DueLane, OrderStore } from '../orders/ports.ts';
 import { type Database, Prisma, type Statement, storeOf } from './database.ts';
 import { isLeaseExpired, leaseOf } from './leases.ts';
-import { idRows } from './rows.ts';
+import { idRows } from './order-rows.ts';
 
 /** How long a process doesn't claim an order again that it released to others. */
 const LEFT_MS = 5_000;

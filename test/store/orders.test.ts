@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ItemResult, Order } from '../../src/orders/order.ts';
 import type { OrderCommit } from '../../src/orders/ports.ts';
 import type { ItemSummary } from '../../src/orders/summary.ts';
-import { ENOUGH } from '../orders/sample.ts';
+import { ENOUGH, newBulk } from '../orders/sample.ts';
+import { orderEvent } from '../support/log.ts';
 import { at, changeOf, newOrder, type Rig, SEALED, startRig, T0, underWay } from './order-rig.ts';
 
 let rig: Rig;
@@ -20,6 +21,61 @@ const answer = (
 const sealedOf = async (id: string) =>
   (await rig.sql('SELECT sealed_input, sealed_input_key_id FROM orders WHERE id = $1', [id]))[0];
 
+const excess = { tag: 'x', period: '2026-03', currency: 'EUR', leftMinor: 1, takesMinor: 2 };
+
+/** A sent order with a value in every field. */
+function fullOrder(id: string): Required<Order> {
+  const order = newOrder({ id }, ['a.rest']);
+  const [item] = order.items;
+  if (item === undefined) throw new Error('an order without an item');
+  const sent = {
+    state: 'UNKNOWN',
+    attempts: 2,
+    notBefore: at(11),
+    sentAt: at(12),
+    answeredAt: at(13),
+  } as const;
+  const result = { summary: { code: 'done' }, code: 'S1' } as const;
+  return {
+    ...order,
+    task: 'mandate',
+    state: 'EXECUTING',
+    version: 7,
+    requesterId: 'U0CAROL',
+    account: { id: 'a3', login: 'carol', method: 'two_factor', context: 7, isTeamAccount: true },
+    items: [{ ...item, ...sent, result, input: { period: 2 }, secretHash: 'sha256:1' }],
+    input: { periods: { 'a.rest': 2 } },
+    bulk: newBulk(5),
+    statementHash: '1'.repeat(64),
+    secretHash: 'sha256:2',
+    reason: 'asked by the client',
+    ownership: { owner: 'U0DAVE', note: 'shop' },
+    channelId: 'C0OTHER',
+    threadTs: '1795254798.026000',
+    approvals: [{ userId: 'U0BOB', at: at(3), agreedExcess: [excess], signed: undefined }],
+    approvalsRequired: 3,
+    policyVersion: 4,
+    demand: { ...order.demand, ttlMs: 5 },
+    expiresAt: at(21),
+    remindAt: at(22),
+    escalateAt: at(23),
+    isPrivate: true,
+    shownExcess: [excess],
+    emergencyApprovedBy: 'U0ERIN',
+    signedOffBy: 'U0FRANK',
+    claim: { workerId: 'worker' },
+    retryOf: 'order-0',
+    earlierRequesters: ['U0ALICE'],
+    sendAfter: at(24),
+    approvalRound: 2,
+    mandated: { id: 'mandate-1' },
+    mandateEnd: { at: at(25), because: 'log_differs', by: 'U0ALICE' },
+    deliveryId: `delivery-${id}`,
+    createdAt: at(-1),
+    closedAt: at(26),
+  };
+}
+
 describe('a stored order is read back', () => {
   test('as a new order with everything in it', async () => {
     const order = newOrder(
@@ -36,6 +92,31 @@ describe('a stored order is read back', () => {
     );
     expect(await rig.keep(order)).toEqual(order);
     expect(await rig.store.sealedInput(order.id)).toEqual(SEALED);
+  });
+
+  test('with every field', async () => {
+    const order = fullOrder('full');
+    expect(await rig.keep(order)).toEqual(order);
+  });
+
+  test('after a change of every field that can change', async () => {
+    const before = await rig.keep(
+      newOrder({ id: 'changed', task: 'mandate', bulk: newBulk(1), input: { periods: { 'a.rest': 2 } } }),
+    );
+    const { statementHash, deliveryId, createdAt } = before;
+    const full = fullOrder('changed');
+    const after = {
+      ...{ ...full, version: 2, statementHash, deliveryId, createdAt },
+      // An item's input never changes.
+      items: full.items.map(({ input, secretHash, ...item }, index) => ({
+        ...item,
+        ...{ name: before.items[index]?.name ?? '', ctid: before.items[index]?.ctid ?? '' },
+      })),
+    };
+    const log = [{ ...orderEvent('expired', after.state), version: 2, at: at(9) }];
+    expect(await rig.store.commit({ before, after, log, guard: undefined })).toEqual({ ok: true });
+    // The input of a bulk order is read from its items.
+    expect(await rig.read('changed')).toEqual({ ...after, input: {} });
   });
 
   test('of a trusted application, approved at once, with nothing optional in it', async () => {

@@ -28,29 +28,35 @@ import { Prisma, type Statement } from './database.ts';
 const moment = z.coerce.date();
 const optionalMoment = optional(moment);
 
-const item = row(
+/** The columns of an item that change after its request. */
+export const itemProgress = row(
   z.object({
-    n: z.number(),
-    name: z.string(),
-    ctid: z.string(),
-    input: z
-      .unknown()
-      .transform((input) => input ?? undefined)
-      .optional(),
-    secretHash: optionalText,
     state: z.enum(['WAITING', 'SENT', 'SUCCEEDED', 'FAILED', 'UNKNOWN']),
     attempts: z.number(),
     notBefore: optionalMoment,
     sentAt: optionalMoment,
     answeredAt: optionalMoment,
     result: optional(storedItemResult),
+  }),
+);
+
+export const itemRow = row(
+  itemProgress.schema.extend({
+    n: z.number(),
+    name: z.string(),
+    ctid: z.string(),
+    input: z
+      .unknown()
+      .transform((input): unknown => input ?? undefined)
+      .optional(),
+    secretHash: optionalText,
     isFollowed: z.boolean(),
   }),
   'i.',
   { ctid: Prisma.sql`i.client_tid`, isFollowed: Prisma.sql`i.followed_at IS NOT NULL` },
 );
 
-const approval = row(
+export const approvalRow = row(
   z.object({
     userId: z.string(),
     at: moment,
@@ -104,16 +110,16 @@ export const orderRow = row(
       workerId: optionalText,
       createdAt: moment,
       closedAt: optionalMoment,
-      items: z.array(item.schema),
-      approvals: z.array(approval.schema),
+      items: z.array(itemRow.schema),
+      approvals: z.array(approvalRow.schema),
     }),
   ),
   'o.',
   {
     items: Prisma.sql`(
-      SELECT json_agg(${item.json} ORDER BY i.n) FROM order_items i WHERE i.order_id = o.id)`,
+      SELECT json_agg(${itemRow.json} ORDER BY i.n) FROM order_items i WHERE i.order_id = o.id)`,
     approvals: Prisma.sql`(
-      SELECT coalesce(json_agg(${approval.json} ORDER BY a.at, a.user_id), '[]')
+      SELECT coalesce(json_agg(${approvalRow.json} ORDER BY a.at, a.user_id), '[]')
       FROM approvals a WHERE a.order_id = o.id)`,
   },
 );
@@ -131,6 +137,16 @@ export function orderOf(row: z.output<typeof orderRow.schema>): Order {
     claim: workerId === undefined ? undefined : { workerId },
     mandated: mandateId === undefined ? undefined : { id: mandateId },
   };
+}
+
+/** The columns of an order. */
+export function writeOrder({ account, claim, mandated, ...order }: Order) {
+  const { id: accountId, login: accountLogin, method: accountMethod, context, isTeamAccount } = account;
+  return orderRow.write({
+    ...order,
+    ...{ accountId, accountLogin, accountMethod, context, usesTeamAccount: isTeamAccount === true },
+    ...{ workerId: claim?.workerId, mandateId: mandated?.id },
+  });
 }
 
 /** Reads rows of {@link selectOrders}. */
@@ -155,7 +171,7 @@ export function selectById(ids: readonly string[]): Statement {
 }
 
 const earlierItem = row(
-  item.schema.pick({ name: true, state: true }).extend({
+  itemRow.schema.pick({ name: true, state: true }).extend({
     orderId: z.string(),
     late: optional(z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN'])),
   }),
