@@ -112,7 +112,7 @@ test('one incident was solved', () => {
     .filter(
       ({ metadata, thread_ts }) => metadata?.event_type === 'domain_incident' && thread_ts === undefined,
     );
-  expect(incidents.map(textOf).join()).toContain('brasserie.rest: this was us');
+  expect(incidents.map(textOf).join()).toContain('brasserie.rest: it was us');
   expect(incidents).toHaveLength(1);
 });
 

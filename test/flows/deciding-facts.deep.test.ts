@@ -91,7 +91,7 @@ test('an approver can’t remove a tag of a rule alone, and with it the rule', a
   const question = await questionAfter(async () => {
     said = await edit(t.bob, 'cafe.rest', '', { note: 'no brand any more' });
   });
-  expect(said).toContain('cafe.rest needs another person’s confirmation');
+  expect(said).toContain('Another person must confirm this change of cafe.rest');
   expect(textOf(question)).toMatch(/<@U0BOB> requested a change.*cafe\.rest/s);
   expect(textOf(question)).toContain('from tags `brand` to note no brand any more');
   expect(await tagsOf('cafe.rest')).toBe('`brand`');
@@ -104,7 +104,7 @@ test('an approver can’t remove a tag of a rule alone, and with it the rule', a
   expect(await refused(t.alice, question, 'facts_dismiss')).toContain('Only approvers can decide this');
   expect(await tagsOf('cafe.rest')).toBe('`brand`');
   await press(t.carol, question);
-  await answered(question, 'Requested by <@U0BOB>, confirmed by <@U0CAROL>');
+  await answered(question, '<@U0CAROL> confirmed');
   expect(await tagsOf('cafe.rest')).toBe('');
   expect(buttonsOf(await answered(question, 'confirmed'))).toEqual([]);
 
@@ -120,7 +120,7 @@ describe('guarded', () => {
     const question = await questionAfter(() => edit(t.carol, 'guard.rest', ''));
     expect(await tagsOf('guard.rest')).toBe('`guarded`');
     await press(t.bob, question, 'facts_dismiss');
-    await answered(question, 'discarded by <@U0BOB>');
+    await answered(question, '<@U0BOB> discarded');
     expect(await tagsOf('guard.rest')).toBe('`guarded`');
     expect(
       await toldAfter(t.workspace, t.bob, () => clickAs(t.workspace, 'U0BOB', 'facts_dismiss', 'gone')),
@@ -142,9 +142,9 @@ test('of several names the protected changes wait together', async () => {
       closed(await t.bob.submit(form, { names, tags: '-brand', note: 'sold' })),
     );
   });
-  expect(said).toContain('Saved for 1 name. 2 names need another person’s confirmation');
+  expect(said).toContain('I saved the changes to 1 name. Another person must confirm this change of 2 names');
   await press(t.carol, question);
-  await answered(question, 'Changed: 2 names');
+  await answered(question, 'confirmed a change of 2 names');
   expect(await tagsOf('many-one.rest')).toBe('');
 });
 
@@ -167,7 +167,7 @@ test('of a file the protected changes wait together, after a preview of all', as
     return () => person.click(plan, 'names_import_apply');
   };
   expect(await toldAfter(t.workspace, t.alice, await importing(t.alice, 'brand'))).toContain(
-    'Saved for 25 names',
+    'I saved the changes to 25 names',
   );
   rules = [BRAND];
   const question = await questionAfter(await importing(t.bob, ''));
@@ -181,7 +181,7 @@ test('of a file the protected changes wait together, after a preview of all', as
   expect(await tagsOf('file-7.example')).toBe('`brand`');
   await press(t.carol, whole);
   await t.workspace.waitFor(
-    () => t.carol.ephemerals().find((each) => textOf(each).includes('Changed: 25 names')),
+    () => t.carol.ephemerals().find((each) => textOf(each).includes('confirmed a change of 25 names')),
     { what: 'that it was confirmed' },
   );
   expect(await tagsOf('file-7.example')).toBe('');
@@ -195,7 +195,7 @@ test('for a request in a direct message, approvers get messages', async () => {
   );
   await press(t.bob, question);
   await t.workspace.waitFor(
-    () => t.workspace.messages('D0BOB').find((each) => textOf(each).includes('confirmed by <@U0BOB>')),
+    () => t.workspace.messages('D0BOB').find((each) => textOf(each).includes('<@U0BOB> confirmed')),
     { what: 'that it was confirmed' },
   );
 });

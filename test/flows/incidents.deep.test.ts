@@ -126,19 +126,19 @@ test('a removed lock is reported with its former value, and with the checked ord
   await renewedBy(order);
   steps[0]?.run();
   const incident = await noticedAfter(8 * 24, 'lock');
-  expect(textOf(incident)).toMatch(/lost its lock, and no order explains it/);
+  expect(textOf(incident)).toMatch(/lost its lock, and no one here ordered it/);
   expect(textOf(incident)).toMatch(/client delete prohibited.*client transfer prohibited/);
   expect(textOf(incident)).toContain(`Renewal \`${order.id}\``);
   expect(buttonsOf(incident)).toEqual(['alert_raise', 'alert_ours']);
   await until('the runbook in the thread', () => thread(incident).length === 1);
   const [runbook = incident] = thread(incident);
   expect(textOf(runbook)).toMatch(/<@U0ALICE>.*What to do.*What not to do/s);
-  expect(textOf(runbook)).toContain(`Renewal, order \`${order.id}\`: it doesn’t change this.`);
+  expect(textOf(runbook)).toContain(`Renewal, order \`${order.id}\`: this task can’t cause the change.`);
   expect(incidents()).toHaveLength(1);
   await t.alice.openHome();
   await until('Home shows it', () => {
     const home = t.alice.homeView();
-    return home !== undefined && textOf(home).includes(`*${NAME} lost its lock, and no order explains it*`);
+    return home !== undefined && textOf(home).includes(`*${NAME} lost its lock, and no one here ordered it*`);
   });
 });
 
@@ -155,9 +155,9 @@ test('an approver of an order for the name must first confirm that they have see
 
 test('one person can’t unwatch the name meanwhile', async () => {
   expect(await answerTo(t.workspace, t.bob, `/domain unwatch ${NAME}`)).toContain(
-    'needs another person’s confirmation',
+    'Another person must confirm this change',
   );
-  expect(await screen()).toContain('No order explains it');
+  expect(await screen()).toContain('It wasn’t ordered here');
 });
 
 test('a transfer joins it with its completion date, and raising it notifies everyone once', async () => {
@@ -172,7 +172,7 @@ test('a transfer joins it with its completion date, and raising it notifies ever
   await Promise.all([t.alice.click(incident, 'alert_raise'), t.alice.click(incident, 'alert_raise')]);
   await until('the recipients in the thread', () => thread(incident).length === before + 1);
   expect(textOf(thread(incident).at(-1) ?? incident)).toMatch(
-    /<@U0ALICE> raised this\. I notified <@U0ALICE>, <@U0ADA>, <@U0BOB>, <@U0CAROL>/,
+    /<@U0ALICE> raised the alarm\. I notified <@U0ALICE>, <@U0ADA>, <@U0BOB>, <@U0CAROL>/,
   );
   expect(buttonsOf(latest())).toEqual(['alert_ours']);
 });
@@ -190,20 +190,24 @@ test('a name at another registrar isn’t a renewed one: it is reported, and rem
     /incident changed.*Elsewhere Registrar Inc\./s,
   );
   expect(incidents(), 'the theft is one incident').toHaveLength(1);
-  expect(textOf(incident)).toMatch(/is being transferred away/);
+  expect(textOf(incident)).toMatch(/was transferred away/);
   expect(textOf(incident)).toMatch(/Sandbox Registrar Ltd.*Elsewhere Registrar Inc\./s);
   await until('the thread says that it is no renewal', () =>
-    /The expiry moved too.*That’s a transfer, not a renewal/.test(thread(incident).map(textOf).join()),
+    /The transfer also changed the expiry date.*The name wasn’t renewed/.test(
+      thread(incident).map(textOf).join(),
+    ),
   );
   expect(textOf(thread(incident)[0] ?? incident), 'what cannot work any more').not.toMatch(
     /reject the transfer/,
   );
   expect(await answerTo(t.workspace, t.alice, '/domain expiring 900')).toContain(
-    'that’s a transfer, not a renewal',
+    'it’s a transfer, not a renewal',
   );
   expect(day, 'the date was there before').toBeDefined();
   expect(await expiryDay(), 'its earlier state is still known').toBe(day);
-  expect(await screen()).toMatch(/:rotating_light: ?\*?It’s at another registrar\.\* No order explains it/);
+  expect(await screen()).toMatch(
+    /:rotating_light: ?\*?It was transferred to another registrar\.\* It wasn’t ordered here/,
+  );
   expect(await screen()).not.toContain(':white_check_mark: *Expires');
 });
 
@@ -223,7 +227,7 @@ test('only approvers and admins say that it was ours, with a reason, and then it
   await until('the date of the registry is believed', async () => {
     await t.demo.bot.catchUp();
     return !(await answerTo(t.workspace, t.alice, '/domain expiring 900')).includes(
-      'that’s a transfer, not a renewal',
+      'it’s a transfer, not a renewal',
     );
   });
   const { csv } = await auditLog(t.workspace, '/domain audit');
@@ -274,7 +278,7 @@ test('an incident ends when everything is back, and says so', async () => {
   expect(incidents()).toHaveLength(2);
   expect(buttonsOf(latest())).toEqual([]);
   await until('the thread says so', () =>
-    /Everything is back to normal/.test(thread(incident).map(textOf).join()),
+    /Everything has been back to normal/.test(thread(incident).map(textOf).join()),
   );
 });
 
@@ -295,7 +299,9 @@ test('a name’s channel has its incident besides the common one, and both are u
   );
   await t.alice.click(copy, 'alert_raise');
   await until('the recipients in both threads', () =>
-    [thread(incident), thread(copy, OWN)].every((replies) => /raised this/.test(replies.map(textOf).join())),
+    [thread(incident), thread(copy, OWN)].every((replies) =>
+      /raised the alarm\. I notified/.test(replies.map(textOf).join()),
+    ),
   );
   const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(incident, 'alert_ours'));
   await t.bob.submit(form, { reason: 'We asked the registrar for it' });

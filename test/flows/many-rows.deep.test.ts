@@ -297,7 +297,7 @@ test('registered names have the owner and the note of the form, which aren’t s
   expect(form.state.values).toMatchObject({ owner: { owner: { selected_user: 'U0ALICE' } } });
   const stranger = { rows: csv(header, [row('never.rest')]), owner: 'U0DAVE' };
   expect(await t.alice.submit(form, stranger)).toMatchObject({
-    errors: { owner: expect.stringContaining('An owner must be a member of this workspace') },
+    errors: { owner: expect.stringContaining('Owners must be members of this workspace') },
   });
   t.alice.close(form);
   const rows = csv(header, ['kiosk-1.rest', 'kiosk-2.rest'].map(row));

@@ -65,7 +65,7 @@ describe('the details of a name', () => {
       channel: 'C0DOMAINS',
       note: 'Ask *legal* first',
     };
-    expect(await saved(form, values)).toContain('Saved for cafe.rest.');
+    expect(await saved(form, values)).toContain('I saved the changes to cafe.rest.');
     const text = await told('name cafe.rest');
     expect(text).toContain('*Owner* <@U0BOB>');
     expect(text).toContain('*Tags* `brand` `client-acme`');
@@ -92,7 +92,7 @@ describe('the details of a name', () => {
     const form = await editForm('cafe.rest');
     expect(await t.alice.submit(form, { tags: 'a/b, none' })).toMatchObject({
       outcome: 'errors',
-      errors: { tags: expect.stringMatching(/“a\/b” is not a tag.*“none” is reserved for filters/) },
+      errors: { tags: expect.stringMatching(/“a\/b” isn’t a valid tag.*“none” is reserved for filters/) },
     });
     t.alice.close(form);
   });
@@ -101,9 +101,9 @@ describe('the details of a name', () => {
     const form = await editForm('cafe.rest');
     await saved(form, { tags: 'brand, guarded' });
     expect(await saved(await editForm('cafe.rest'), { tags: 'brand' })).toContain(
-      'needs another person’s confirmation',
+      'Another person must confirm this change',
     );
-    expect(await told('unwatch cafe.rest')).toContain('needs another person’s confirmation');
+    expect(await told('unwatch cafe.rest')).toContain('Another person must confirm this change');
     const question = t.workspace
       .messages(DOMAINS)
       .find(
@@ -112,8 +112,7 @@ describe('the details of a name', () => {
     if (question === undefined) throw new Error('nobody was asked');
     await t.bob.click(question, 'facts_confirm');
     await t.workspace.waitFor(
-      () =>
-        t.workspace.messages(DOMAINS).find((message) => textOf(message).includes('confirmed by <@U0BOB>')),
+      () => t.workspace.messages(DOMAINS).find((message) => textOf(message).includes('<@U0BOB> confirmed')),
       { what: 'that it was confirmed' },
     );
     await told('watch bistro.rest');
@@ -225,7 +224,9 @@ describe('names', () => {
     const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(list, 'names_edit'));
     expect(fieldsOf(form)).toEqual(['names', 'owner', 'tags', 'channel', 'note', 'clear']);
     const names = ['acme-one.rest', 'acme-two.rest'];
-    expect(await saved(form, { names, tags: 'priority, -acme' })).toContain('Saved for 2 names.');
+    expect(await saved(form, { names, tags: 'priority, -acme' })).toContain(
+      'I saved the changes to 2 names.',
+    );
     expect(await told('names tag:priority owner:U0ADA')).toContain('2 names');
     expect(await told('names tag:acme')).toContain('1 name for');
   });
@@ -271,7 +272,7 @@ describe('names', () => {
     expect(textOf(form), 'before the file is made').toContain('at most 20,000 names');
     expect(await t.alice.submit(form, { rows: 'name,owner\nacme-one.rest,Ada' })).toMatchObject({
       outcome: 'errors',
-      errors: { rows: expect.stringContaining('Line 2: owner is a Slack user id') },
+      errors: { rows: expect.stringContaining('Line 2: the owner must be a Slack user ID') },
     });
     const rows = 'name,tags,channel\nacme-one.rest,imported,C0DOMAINS\nnobody-has-it.rest,x,';
     const shown = await saved(form, { rows });
@@ -281,7 +282,7 @@ describe('names', () => {
     const plan = t.alice.ephemerals().find((message) => textOf(message).includes('would change'));
     if (plan === undefined) throw new Error('the plan is gone');
     const apply = () => t.alice.click(plan, 'names_import_apply');
-    expect(await toldAfter(t.workspace, t.alice, apply)).toContain('Saved for 1 name.');
+    expect(await toldAfter(t.workspace, t.alice, apply)).toContain('I saved the changes to 1 name.');
     expect(await told('names tag:imported')).toContain('1 name for');
     expect(await toldAfter(t.workspace, t.alice, apply)).toContain('already applied');
   });
@@ -292,18 +293,18 @@ describe('names', () => {
       t.alice.submit(await openForm(t.workspace, t.alice, '/domain names import'), { rows });
     const invented = Array.from({ length: 31 }, (_, at) => `acme-${at}.rest,U0INVENTED${at}`);
     expect(await submit(`name,owner\n${invented.join('\n')}`)).toMatchObject({
-      errors: { rows: expect.stringContaining('At most 30 new owners at a time') },
+      errors: { rows: expect.stringContaining('You can add at most 30 new owners at a time') },
     });
     const asked = () =>
       t.workspace.calls.slice(before).filter(({ args }) => /INVENTED/.test(String(args['user'])));
     expect(asked()).toEqual([]);
     expect(await submit('name,owner\nacme-one.rest,U0INVENTED1\nacme-two.rest,U0DAVE')).toMatchObject({
-      errors: { rows: expect.stringContaining('No member has the id U0INVENTED1, U0DAVE') },
+      errors: { rows: expect.stringContaining('Replace U0INVENTED1, U0DAVE') },
     });
     expect(asked()).toHaveLength(1);
     t.workspace.faults.set({ method: 'users.info', kind: 'http_500' });
     expect(await submit('name,owner\nacme-one.rest,U0CAROL')).toMatchObject({
-      errors: { rows: expect.stringContaining('Slack doesn’t confirm right now') },
+      errors: { rows: expect.stringContaining('Slack can’t confirm right now') },
     });
     t.workspace.faults.clear();
     expect(await submit('name,owner\nacme-one.rest,U0CAROL')).toMatchObject({ outcome: 'closed' });

@@ -118,7 +118,7 @@ test.each([
   async (path, who, act) => {
     const name = `${path.replace(/\W/g, '')}-${who}.rest`;
     await watched(name, 'brand');
-    expect(await act(t[who], name)).toContain('needs another person’s confirmation');
+    expect(await act(t[who], name)).toContain('Another person must confirm this change');
     expect(await tagsOf(name)).toEqual(['brand']);
     const question = await currentQuestion(name);
     expect(await click(t.bob, question)).toContain('The approvers: <@U0CAROL>');
@@ -142,7 +142,7 @@ test.each(DATE_PATHS)('by %s, nobody moves a date alone', async (path, act) => {
   const { expiry, facts } = t.demo.bot;
   await facts.changeReminders([{ name, isNew: true, date }], 'U0DORA', { channelId: DOMAINS });
   await watched(name, 'brand');
-  expect(await act(t.alice, name)).toMatch(/needs another person’s confirmation|1 date waiting/);
+  expect(await act(t.alice, name)).toMatch(/Another person must confirm this change|1 date waiting/);
   expect((await expiry.find(name))?.expiry?.at).toEqual(date.after);
   expect(await click(t.alice, await currentQuestion(name))).toContain('You requested this');
 });
@@ -318,8 +318,10 @@ test('a later date than another person’s waits, by command and by list; than o
   expect(await told('watch dated.test 2027-06-01')).not.toContain('confirmation');
   expect(await told('watch dated.test 2027-05-01', t.bob)).not.toContain('confirmation');
   // Giving an earlier date doesn't make the later one Bob's own.
-  expect(await told('watch dated.test 2027-07-01', t.bob)).toContain('needs another person’s confirmation');
-  expect(await told('watch dated.test 2028-05-01')).toContain('needs another person’s confirmation');
+  expect(await told('watch dated.test 2027-07-01', t.bob)).toContain(
+    'Another person must confirm this change',
+  );
+  expect(await told('watch dated.test 2028-05-01')).toContain('Another person must confirm this change');
   expect(await watchMany(t.alice, 'dated.test, 2028-06-01')).toContain('1 date waiting for confirmation');
   expect((await t.demo.bot.expiry.find('dated.test'))?.expiry?.at).toEqual(new Date('2027-05-01'));
   await t.carol.click(await currentQuestion('dated.test'), 'facts_confirm');
@@ -336,7 +338,7 @@ test('a later date than another person’s waits, by command and by list; than o
 test('a name with an open order is not unwatched by one person', async () => {
   await watched('ordered.rest', '');
   await ask(t.workspace, t.alice, '/domain renew ordered.rest');
-  expect(await told('unwatch ordered.rest')).toContain('needs another person’s confirmation');
+  expect(await told('unwatch ordered.rest')).toContain('Another person must confirm this change');
 });
 
 test('a new owner or channel takes effect at once and is announced where everyone sees it', async () => {
@@ -367,7 +369,7 @@ test('a pending change is announced in the reminder channel, and so is its resul
     );
   expect(buttonsOf(await noticed('It needs confirmation'))).toEqual([]);
   await t.carol.click(await currentQuestion('told.rest'), 'facts_confirm');
-  await noticed('confirmed by <@U0CAROL>');
+  await noticed('<@U0CAROL> confirmed');
 });
 
 test('at most 1,000 names are guarded, by form, file and pending change', async () => {

@@ -73,10 +73,12 @@ test('a deleted name without dates offers a restore or nothing, and never a rene
   const soon = new Date(t.service.clock.registry() + 20 * DAY_MS).toISOString().slice(0, 10);
   for (const name of ['bakery.rest', 'brunch.rest']) await told(`watch ${name} ${soon}`);
 
-  expect(await told('name bakery.rest')).toMatch(/It was deleted\..*The end is unknown: ask the registrar/);
+  expect(await told('name bakery.rest')).toMatch(
+    /It was deleted\..*The deadline for a restore is unknown\. Ask the registrar/,
+  );
   expect(buttonsTold()).toEqual(['reminder_restore', 'name_edit']);
   expect(await told('name brunch.rest')).toMatch(
-    /It’s being deleted\..*It can’t be recovered\. Its period would have ended/,
+    /It’s being deleted\..*It can’t be recovered\. Its registration would have ended/,
   );
   expect(buttonsTold()).toEqual(['name_edit']);
 
@@ -100,7 +102,9 @@ test('a deleted name without dates offers a restore or nothing, and never a rene
 test('a deleted name whose date was never known offers a restore', async () => {
   record('tapas.rest', { events: [], status: ['redemption period'] });
   await told('watch tapas.rest');
-  expect(await told('name tapas.rest')).toMatch(/It was deleted\..*The end is unknown: ask the registrar/);
+  expect(await told('name tapas.rest')).toMatch(
+    /It was deleted\..*The deadline for a restore is unknown\. Ask the registrar/,
+  );
   expect(buttonsTold()).toEqual(['reminder_restore', 'name_edit']);
   expect(await told('expiring 30')).toMatch(/tapas\.rest.*deleted, restore now/);
   await t.alice.openHome();
@@ -143,7 +147,7 @@ test('a registry without a record of a delegated name is no incident', async () 
   const notes = digests().filter((text) => text.includes('The .rest registry'));
   expect(notes, 'one note of the registry').toHaveLength(1);
   expect(notes[0]).toMatch(
-    /2 of your names don’t exist, though its zone delegates them: buffet\.rest, cafe\.rest\./,
+    /no record of 2 of your names, although DNS still delegates them: buffet\.rest, cafe\.rest\./,
   );
   await nextDigest();
   expect(digests().filter((text) => text.includes('The .rest registry'))).toHaveLength(1);

@@ -46,8 +46,8 @@ test.each(['rest', '.rest', '.REST.'])('the rules of the zone %s, complete', asy
     expect(text, part).toContain(part);
   expect(text, 'each task with its charge').toMatch(/Restore \(restore\)\nyes\nmanual/);
   expect(text).toMatch(/restoreARGP\nno\nautomatic\nthe document doesn’t show how to request it/);
-  expect(text).toMatch(/Start an owner change\nnot stated/);
-  expect(text).toMatch(/Get the auth code\nnot stated/);
+  expect(text).toMatch(/Start an owner change\nnot documented/);
+  expect(text).toMatch(/Get the auth code\nnot documented/);
   expect(text).toMatch(/EF00805.*EF0103118/);
   expect(text).toMatch(/renews automatically \(standard auto-renew\).*deleting the name ends it early/);
   expect(text).toMatch(/single sign-on.*doesn’t show how/);
@@ -63,12 +63,14 @@ test('a watched name with its dates: what is possible until when', async () => {
   const expiry = dayFromNow(30);
   await told(`watch unheard-of.rest ${expiry}`);
   const ahead = await told('rules unheard-of.rest');
-  expect(ahead).toMatch(new RegExp(`registered.*Expiry ${inWords(expiry)} \\(entered by a person\\)`, 's'));
+  expect(ahead).toMatch(
+    new RegExp(`registered.*Expiry date: ${inWords(expiry)} \\(entered by a person\\)`, 's'),
+  );
   // 45 days of grace, 30 in which a restore is possible, 5 more: each ends with the day before.
   expect(ahead).toContain(`Renew by ${inWords(shift(expiry, 44))}`);
   expect(ahead).toContain(`Restore by ${inWords(shift(expiry, 74))} (assumed)`);
   expect(ahead).toMatch(/renews automatically unless it’s deleted/);
-  expect(ahead).toContain('To be safe, the dates below assume that it’s deleted');
+  expect(ahead).toContain('To be safe, the dates below assume it’s deleted');
   expect(ahead).toContain(`Available to anyone from ${inWords(shift(expiry, 80))}`);
 
   await t.demo.moveTime(80 * DAY_MS);
@@ -90,7 +92,7 @@ test('a name registered here is locked against transfers, with the last day', as
   const clock = since + 80 * DAY_MS;
   const until = inWords(new Date(clock + 60 * DAY_MS).toISOString().slice(0, 10));
   expect(await told('rules locked-again.rest')).toContain(
-    `Transfer lock until *${until}*: 60 days after its registration through me.`,
+    `Transfers are locked until *${until}*, 60 days after the registration.`,
   );
 });
 
@@ -106,5 +108,5 @@ test('a name that its zone refuses is reported', async () => {
   expect(await told('rules кафе.rest')).toContain('letters that .rest doesn’t allow');
   expect(await told('rules a.b.rest')).toContain('is a subdomain of b.rest');
   expect(await told('rules not_a.rest')).toContain('underscore');
-  expect(await told('rules one.rest two.rest')).toContain('Give one name or one zone');
+  expect(await told('rules one.rest two.rest')).toContain('Enter one name or one zone');
 });

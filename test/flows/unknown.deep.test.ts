@@ -38,7 +38,7 @@ test('a changed expiry over plain http: a hint for the approver who settles it, 
   const { card } = order;
   expect(order.state).toBe('UNKNOWN');
   const unwatched = await answerTo(t.workspace, t.alice, '/domain unwatch cafe.rest');
-  expect(unwatched, 'one person, while nobody knows').toContain('needs another person’s confirmation');
+  expect(unwatched, 'one person, while nobody knows').toContain('Another person must confirm this change');
   expect(textOf(card)).toMatch(
     /shows the expiry .*Before this was sent it was .*The record came over plain HTTP\. Seen at/,
   );

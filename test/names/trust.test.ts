@@ -55,7 +55,7 @@ describe('a date that moves forward', () => {
       /the registrar changed from “Ours Ltd” to “Elsewhere/,
     ],
     ['no registrar any more', { registrar: undefined }, /the registrar “Ours Ltd” is no longer shown/],
-    ['a transfer since', { transferredAt: inDays(0.5) }, /that’s no renewal/],
+    ['a transfer since', { transferredAt: inDays(0.5) }, /it wasn’t a renewal/],
   ])('with %s leaves the name at its old expiry, whenever the lookup is', (_what, change, said) => {
     const stolen = record(20 + YEAR, change);
     const once = lookedUp(record(20), stolen);

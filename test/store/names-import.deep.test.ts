@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { decodeFile } from '../../src/lib/csv.ts';
 import { readImport } from '../../src/names/details-import.ts';
 import type { PortfolioStore } from '../../src/names/ports.ts';
-import { changesFile } from '../../src/slack/names/fact-changes.ts';
+import { createChangesFile } from '../../src/slack/names/fact-changes.ts';
 import { importPlan } from '../../src/slack/names/names-import.view.ts';
 import { type Database, Prisma } from '../../src/store/database.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
@@ -91,7 +91,7 @@ test(`${NAMES} names are read, compared, passed on and changed, without blocking
   expect(plan.changed).toHaveLength(NAMES);
   expect(seen.at(-1)).toBe(NAMES);
   expect(seen.length).toBeGreaterThan(20);
-  const file = await step('handed over', () => changesFile(plan.changed));
+  const file = await step('handed over', () => createChangesFile(plan.changed));
   expect(file.text.split('\r\n')).toHaveLength(NAMES + 2);
   await step('shown', async () => importPlan(plan));
   const applied = await step('changed', () => applyPlan(store, plan.hash, 'U0ALICE', NOW, progress));

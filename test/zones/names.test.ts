@@ -62,7 +62,7 @@ describe('reading a domain name', () => {
     [' . ', 'Enter a name'],
     ['cafe', 'for example cafe.rest'],
     ['a..rest', 'two dots in a row'],
-    ['.rest', 'two dots in a row, or starts with one'],
+    ['.rest', 'two dots in a row, or starts with a dot'],
     ['-cafe.rest', 'starts or ends with a hyphen'],
     ['cafe-.rest', 'starts or ends with a hyphen'],
     ['my_cafe.rest', 'contains an underscore'],

@@ -178,7 +178,7 @@ const MOMENT = new Intl.DateTimeFormat('en-GB', {
 function textOf(event: WebhookEvent): string {
   switch (event.type) {
     case 'incident.opened':
-      return `${event.data.name}: ${INCIDENT_TEXTS[event.data.code]}, and no order explains it.`;
+      return `${event.data.name}: ${INCIDENT_TEXTS[event.data.code]}, and no one here ordered it.`;
     case 'incident.changed':
       return event.data.code === 'raised'
         ? `${event.data.name}: the alarm was raised. Its owner, the approvers and the admins are notified.`

@@ -3,8 +3,8 @@ import { type ActionCall, type Feature, type FormFeature, formOrigin } from '../
 import { section, textMessage } from '../kit/blocks.ts';
 import { fieldsOf, readForm } from '../kit/form.ts';
 import { createGate } from '../names/fact-changes.ts';
-import { neededOwner, noteField } from '../names/owner-fields.ts';
-import { ownerIssue } from '../names/owners.ts';
+import { noteField, requiredOwnerField } from '../names/owner-fields.ts';
+import { findOwnerIssue } from '../names/owners.ts';
 import { ownersIssueText } from '../names/portfolio.view.ts';
 import { openForm } from '../open-form.ts';
 import { formatName } from './expiry.view.ts';
@@ -22,7 +22,7 @@ async function keep(call: ActionCall): Promise<void> {
 }
 
 const handover = z.object({
-  owner: neededOwner('Gets a message that asks whether to keep the name.'),
+  owner: requiredOwnerField('Gets a message that asks whether to keep the name.'),
   note: noteField({ hint: 'For the new owner.' }),
 });
 
@@ -37,7 +37,7 @@ const handoverForm: FormFeature<'handover'> = {
     const { owner: to, note: reason } = read.value;
     const { context, person, origin } = call;
     if (to === person.id) return { errors: { owner: OWN_ALREADY } };
-    const issue = await ownerIssue(context, to);
+    const issue = await findOwnerIssue(context, to);
     if (issue !== undefined) return { errors: { owner: ownersIssueText(issue) } };
     const given = { name: origin.subject ?? '', by: person.id };
     const answer = { kind: 'name_handed_over', to, reason } as const;

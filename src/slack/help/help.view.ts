@@ -11,7 +11,7 @@ import {
   section,
   textMessage,
 } from '../kit/blocks.ts';
-import { NOT_STATED } from '../names/rules.view.ts';
+import { UNDOCUMENTED_TASKS } from '../names/rules.view.ts';
 
 /* Help, and the answer to an unknown subcommand. */
 
@@ -111,7 +111,7 @@ export function helpOverview(commands: readonly Described[], reader: HelpReader)
       ? context(
           'A reason for the approvers goes after two hyphens: `/domain renew cafe.rest 2 -- client paid`.',
           'An example for each: `/domain help renew`.',
-          NOT_STATED,
+          UNDOCUMENTED_TASKS,
         )
       : WATCH_ONLY_EXAMPLE,
   ]);
@@ -133,7 +133,7 @@ export function helpForAll(commands: readonly Described[], reader: HelpReader): 
       listed.length === 0 ? [] : lines([`*${title}*`, ...listed.map(usageLine)]),
     ),
     reader.hasService
-      ? context('An example for each: `/domain help renew`.', NOT_STATED)
+      ? context('An example for each: `/domain help renew`.', UNDOCUMENTED_TASKS)
       : WATCH_ONLY_EXAMPLE,
   ]);
 }

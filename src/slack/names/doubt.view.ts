@@ -4,7 +4,7 @@ import { utcDay } from '../../zones/calendar-day.ts';
 
 /* Why the registry's date isn't used. */
 
-/** Completes “Look-up at the registry: …”. */
+/** Completes “Lookup at the registry: …”. */
 export function formatDoubt(doubt: DateDoubt): string {
   switch (doubt.code) {
     case 'not_registered':
@@ -19,14 +19,14 @@ export function formatDoubt(doubt: DateDoubt): string {
 }
 
 function formatDistrust({ distrust, movedTo }: Extract<DateDoubt, { code: 'distrusted' }>): string {
-  const date = `its date moved to ${utcDay(movedTo)}`;
+  const date = `its expiry date changed to ${utcDay(movedTo)}`;
   switch (distrust.code) {
     case 'another_registrar':
-      return `${date} and the registrar changed from “${distrust.before}” to “${distrust.now}”: that’s a transfer, not a renewal`;
+      return `${date} and the registrar from “${distrust.before}” to “${distrust.now}”, so it’s a transfer, not a renewal`;
     case 'registrar_unseen':
-      return `${date}, and the registrar “${distrust.before}” is no longer shown: it may be a transfer, not a renewal`;
+      return `${date}, but the registrar “${distrust.before}” is no longer shown, so it may be a transfer, not a renewal`;
     case 'transferred':
-      return `${date} with a transfer on ${utcDay(distrust.at)}: that’s no renewal`;
+      return `${date} because of a transfer on ${utcDay(distrust.at)}, so it wasn’t a renewal`;
   }
 }
 
@@ -39,11 +39,11 @@ function formatProblem({ code, detail = '' }: RecordProblem): string {
     case 'busy':
       return `its server is busy (HTTP ${detail})`;
     case 'waiting':
-      return 'its server asked us to wait';
+      return 'its server told us to wait';
     case 'http_status':
       return `its server returned HTTP ${detail}`;
     case 'not_rdap':
-      return `its server’s response isn’t a record${detail === '' ? '' : ` (${detail})`}`;
+      return `its server’s response isn’t a valid record${detail === '' ? '' : ` (${detail})`}`;
     case 'too_many_redirects':
       return 'its server redirects too often';
     case 'redirect_to_nowhere':

@@ -11,12 +11,12 @@ import { loadAudience } from '../proposals/proposal-notifications.ts';
 import { confirmProposal, withdrawProposal } from '../proposals/proposals.ts';
 import { proposalMessage, proposalRefusalText } from '../proposals/views.ts';
 import { deliverFile, type TextFile } from '../send-file.ts';
-import { limitText, waitingText } from './fact-changes.view.ts';
+import { confirmationRequestedText, limitText } from './fact-changes.view.ts';
 import { savedText } from './portfolio.view.ts';
 
 /*
- * Protected fields are changed by two people: the confirmation request and its buttons. A button contains the pending
- * change's id; a click reads everything again.
+ * Confirmation requests for changes of protected fields. Buttons contain only the change's id; each click reads the
+ * current state.
  */
 
 export function createGate(call: Interaction): Gate {
@@ -24,28 +24,29 @@ export function createGate(call: Interaction): Gate {
 }
 
 /**
- * Reply to an edit.
- * @param isOfOne whether the edit was about one name
+ * Looks up newly guarded names and requests the confirmation of an edit.
+ * @param isSingle whether one name was edited
+ * @returns the reply
  */
-export async function editedText(
+export async function completeEdit(
   call: Interaction,
   outcome: EditedFacts | NameLimit,
-  isOfOne: boolean,
+  isSingle: boolean,
 ): Promise<string> {
   if (typeof outcome === 'string') return limitText(outcome);
   const { changed, waiting } = outcome;
   call.context.notifyDue();
-  // A newly guarded name is looked up immediately.
+
   const { portfolio, names, log } = call.context;
   for await (const slice of iterateSlices(changed))
     for (const [name, { tags }] of await portfolio.findMany(slice))
       if (tags.includes(GUARDED)) await names.requestLookup(name);
   log.info({ by: call.person.id, names: changed.length }, 'names changed');
-  const saved = waiting !== undefined && changed.length === 0 ? [] : [savedText(changed, isOfOne)];
+  const saved = waiting !== undefined && changed.length === 0 ? [] : [savedText(changed, isSingle)];
   return [...saved, ...(waiting === undefined ? [] : [await requestConfirmation(call, waiting)])].join(' ');
 }
 
-/** Queues the question to the second person. @returns the reply to the proposer */
+/** Asks other people to confirm a change. @returns the reply to the proposer */
 export async function requestConfirmation(
   { context }: Interaction,
   proposal: ProposalOf<'facts'>,
@@ -54,15 +55,15 @@ export async function requestConfirmation(
   context.log.info({ by: proposer, changeId: id }, 'a change of names needs confirmation');
   context.notifyDue();
   const { channels, people } = await loadAudience(context, proposal);
-  return waitingText(proposal, channels[0] ?? people);
+  return confirmationRequestedText(proposal, channels[0] ?? people);
 }
 
 /** Sends the full change as a file, with the confirm button. */
-async function showFactsChange(call: ActionCall): Promise<void> {
+async function showAllChanges(call: ActionCall): Promise<void> {
   const { context, person, value } = call;
   const proposal = await context.proposals.find(['facts'], value);
   if (proposal === undefined) return call.respond(proposalRefusalText('facts', { code: 'gone' }));
-  const problem = await deliverFile(call, await changesFile(proposal.payload.names));
+  const problem = await deliverFile(call, await createChangesFile(proposal.payload.names));
   await call.respond(problem ?? (await proposalMessage(context, proposal, person.id, true)));
 }
 
@@ -70,11 +71,11 @@ export const factChanges = {
   actions: [
     { id: 'facts_confirm', run: (call) => confirmProposal(call, ['facts']) },
     { id: 'facts_dismiss', run: (call) => withdrawProposal(call, ['facts']) },
-    { id: 'facts_look', run: showFactsChange },
+    { id: 'facts_look', run: showAllChanges },
   ],
 } as const satisfies Feature;
 
-export async function changesFile(changes: FactsChange['names']): Promise<TextFile> {
+export async function createChangesFile(changes: FactsChange['names']): Promise<TextFile> {
   const cells = (details: FactsChange['names'][number]['after']) =>
     details === undefined ? DETAIL_COLUMNS.map(() => '') : detailCells(details);
   const header = [
@@ -85,14 +86,14 @@ export async function changesFile(changes: FactsChange['names']): Promise<TextFi
     'expires_before',
     'expires_after',
   ];
-  const dayOf = (at: Date | undefined) => at?.toISOString().slice(0, 10) ?? '';
+  const formatUtcDay = (at: Date | undefined) => at?.toISOString().slice(0, 10) ?? '';
   const rows = changes.map(({ name, before, after, date }) => [
     name,
     ...cells(before),
     ...cells(after),
     after === undefined ? 'no' : 'yes',
-    dayOf(date?.before?.at),
-    dayOf(date?.after),
+    formatUtcDay(date?.before?.at),
+    formatUtcDay(date?.after),
   ]);
   return {
     text: await csvFile([header, ...rows]),

@@ -23,10 +23,12 @@ import { approverList } from '../orders/order.view.ts';
 import { type ProposalReader, type ProposalView, proposalActions } from '../proposals/proposal.view.ts';
 import { detailPairs } from './portfolio.view.ts';
 
-/* Changes of names' protected fields, which wait for a second person. */
+/* Changes of names' protected fields, which need another person's confirmation. */
 
-/** Larger changes come with a file that lists all. */
+/** Larger changes come with a file that lists all of them. */
 export const SHOWN_CHANGES = 20;
+
+const NO_DETAILS = 'no details';
 
 type Proposed = ProposalOf<'facts'>;
 
@@ -35,18 +37,18 @@ export function changeLine({ name, before, after, date, decision }: ChangedName)
     detailPairs(details)
       .filter(([, value]) => value !== undefined)
       .map(([label, value]) => `${label.toLowerCase()} ${value}`)
-      .join(', ') || 'nothing';
+      .join(', ') || NO_DETAILS;
   const title = `• *${escapeText(displayName(name))}*:`;
   if (after === undefined)
-    return `${title} off the watch list${words(before) === 'nothing' ? '' : `, including ${words(before)}`}`;
+    return `${title} remove from the watch list${words(before) === NO_DETAILS ? '' : `, with ${words(before)}`}`;
   if (decision?.kind === 'lapse_confirmed') return `${title} let it lapse: “${escapeText(decision.reason)}”`;
   const details = isSameDetails(before, after) ? [] : [`from ${words(before)} to ${words(after)}`];
-  const given = date?.before?.by === undefined ? '' : ` (given by ${mention(date.before.by)})`;
+  const source = date?.before?.by === undefined ? '' : ` (entered by ${mention(date.before.by)})`;
   const dates =
     date === undefined
       ? []
       : [
-          `expires ${date.before === undefined ? 'unknown' : day(date.before.at)}${given} → ${day(date.after)}`,
+          `expires ${date.before === undefined ? 'unknown' : day(date.before.at)}${source} → ${day(date.after)}`,
         ];
   return `${title} ${[...details, ...dates].join('; ')}`;
 }
@@ -89,9 +91,9 @@ function question(proposal: Proposed, { progress, isAllSeen = false }: ProposalR
     section(`:busts_in_silhouette: ${title}`),
     ...changeLines(proposal),
     section(
-      'Nothing changed yet. To confirm:',
+      'Nothing has changed yet. It needs confirmation by:',
       ...requirementLines(progress),
-      `${mention(proposer)} can't confirm it.${openUntil(proposal)}`,
+      `${mention(proposer)} can’t confirm it.${expiryText(proposal)}`,
     ),
     ...proposalActions(proposal, [
       isShown
@@ -103,8 +105,8 @@ function question(proposal: Proposed, { progress, isAllSeen = false }: ProposalR
   return { ...shown, textOnlyHint: buttonsHint(`/domain name ${names[0]?.name ?? ''}`) };
 }
 
-function openUntil({ expiresAt }: Proposed): string {
-  return expiresAt === undefined ? '' : ` Open until ${moment(expiresAt)}.`;
+function expiryText({ expiresAt }: Proposed): string {
+  return expiresAt === undefined ? '' : ` The request expires ${moment(expiresAt)}.`;
 }
 
 /** Confirmers, and confirmations so far. */
@@ -114,35 +116,35 @@ export function requirementLines(progress: readonly RequirementProgress[]): stri
 
 function requirementLine({ requirement, counted }: RequirementProgress): string {
   const { needed, signed } = requirement;
-  const given =
+  const confirmed =
     counted.length === 0 ? '' : `, confirmed by ${counted.map(({ userId }) => mention(userId)).join(', ')}`;
-  return `• ${needed} of ${approverList(shownApprovers(requirement))}${signed ? ', with a signature' : ''}${given}`;
+  return `• ${needed} of ${approverList(shownApprovers(requirement))}${signed ? ', with a signature' : ''}${confirmed}`;
 }
 
-const TOO_MANY_GUARDED = `Nothing changed: at most ${MAX_GUARDED.toLocaleString('en')} names can be tagged \`guarded\`. Remove the tag from other names first. \`/domain names tag:guarded\` lists them.`;
+const TOO_MANY_GUARDED = `Nothing changed, because at most ${MAX_GUARDED.toLocaleString('en')} names can be tagged \`guarded\`. Remove the tag from other names first. To list them, use \`/domain names tag:guarded\`.`;
 
 function ended(proposal: Proposed): Message {
   const { state, proposer, endedBy = '' } = proposal;
-  const subject = `${namesText(proposal)}. Requested by ${mention(proposer)}`;
+  const change = `a change of ${namesText(proposal)} that ${mention(proposer)} requested`;
   const title =
     state === 'confirmed'
-      ? `:white_check_mark: Changed: ${subject}, confirmed by ${mention(endedBy)}.`
+      ? `:white_check_mark: ${mention(endedBy)} confirmed ${change}.`
       : state === 'withdrawn'
-        ? `:wastebasket: Not changed: ${subject}, discarded by ${mention(endedBy)}.`
-        : `:hourglass: Not changed: ${subject}${state === 'expired' ? ', not confirmed in time' : '. The name changed meanwhile'}.`;
+        ? `:wastebasket: ${mention(endedBy)} discarded ${change}.`
+        : `:hourglass: I discarded ${change}, because ${state === 'expired' ? 'it wasn’t confirmed in time' : 'the name changed in the meantime'}.`;
   return message(title, [section(title), ...changeLines(proposal)]);
 }
 
-/** Notifies the requester who must confirm. @param where the channel, or the people asked */
-export function waitingText(
+/** Tells the requester who must confirm. @param where the channel, or the people asked */
+export function confirmationRequestedText(
   waiting: Proposed,
   where: { readonly channelId: string } | readonly string[],
 ): string {
-  const begun = `${namesText(waiting)} ${waiting.payload.names.length === 1 ? 'needs' : 'need'} another person’s confirmation, because this weakens protection.`;
-  if ('channelId' in where) return `${begun} I asked in <#${where.channelId}>.`;
+  const need = `Another person must confirm this change of ${namesText(waiting)}, because it weakens protection.`;
+  if ('channelId' in where) return `${need} I asked in <#${where.channelId}>.`;
   return where.length > 0
-    ? `${begun} I asked ${where.map(mention).join(', ')}.`
-    : `${begun} I couldn’t reach anyone who may confirm it: ask an admin to check \`/domain settings\`, then try again.`;
+    ? `${need} I asked ${where.map(mention).join(', ')}.`
+    : `${need} I couldn’t reach anyone who may confirm it. Ask an admin to check \`/domain settings\`, then try again.`;
 }
 
 /** Why a limit refuses a change of names. */

@@ -19,11 +19,11 @@ export const FACT_LABELS: Readonly<Record<FactName, string>> = {
   registry_nameservers: 'Nameservers at the registry',
   secure_dns: 'DNSSEC',
   owner: 'Registrant',
-  transport: 'Source of the record',
+  transport: 'Record source',
   registered_at: 'Registered',
   expires_at: 'Expiry',
   registrar_expires_at: 'Expiry at the registrar',
-  updated_at: 'Record last changed',
+  updated_at: 'Record updated',
   transferred_at: 'Last transfer',
   deleted_at: 'Deletion',
   parent_nameservers: 'Delegation',
@@ -33,38 +33,38 @@ export const FACT_LABELS: Readonly<Record<FactName, string>> = {
   aaaa: 'IPv6 address',
   www_a: 'IPv4 address of www',
   www_aaaa: 'IPv6 address of www',
-  cname: 'Alias of',
-  www_cname: 'www is an alias of',
+  cname: 'CNAME',
+  www_cname: 'CNAME of www',
   mx: 'Mail servers',
   caa: 'CAA',
   spf: 'SPF',
   dmarc: 'DMARC',
   ds: 'DS',
-  requested_ds: 'DS requested by the zone',
+  requested_ds: 'DS requested by the zone (CDS)',
   dnskey: 'DNSSEC keys',
-  signatures: 'End of DNSSEC signatures',
+  signatures: 'Expiry of DNSSEC signatures',
   certificate: 'Certificate',
   www_certificate: 'Certificate of www',
-  lame_nameservers: 'Nameservers that don’t answer for it',
-  silent_nameservers: 'Silent nameservers',
+  lame_nameservers: 'Lame nameservers',
+  silent_nameservers: 'Unresponsive nameservers',
   addressless_nameservers: 'Nameservers without an address',
-  registrable_domains: 'Nameserver domains that are available',
-  ending_domains: 'Nameserver domains that expire soon',
+  registrable_domains: 'Nameserver domains available to anyone',
+  ending_domains: 'Nameserver domains expiring soon',
   unfit_ds: 'Nameservers without a matching DNSSEC key',
 };
 
-/** Completes “not seen: …”. */
+/** Completes “Not available DNSSEC: …”. */
 export const UNSEEN_REASONS: Readonly<Record<UnseenReason, string>> = {
   timeout: 'timeout',
   unreachable: 'the server can’t be reached',
   malformed: 'the response can’t be read',
   too_large: 'the response is too large',
-  server_failure: 'the nameservers don’t answer for it',
+  server_failure: 'the nameservers returned an error',
   refused: 'the server refused the query',
-  referral: 'the server only names other servers',
-  alias_loop: 'its aliases form a loop',
-  private_address: 'it leads into a private network',
-  no_servers: 'no DNS server is set',
+  referral: 'the server only refers to other servers',
+  alias_loop: 'its CNAME records form a loop',
+  private_address: 'it points to a private address',
+  no_servers: 'no DNS resolver is configured',
   invalid_name: 'the name can’t be looked up',
   unexpected_code: 'the server returned an error',
   registry_unavailable: 'the registry returned no readable record',
@@ -75,7 +75,7 @@ export const UNSEEN_REASONS: Readonly<Record<UnseenReason, string>> = {
   servers_disagree: 'the parent zone’s servers disagree',
   no_parent: 'the parent zone wasn’t found',
   unsigned_answer: 'no current DNSSEC signature',
-  no_tls: 'nothing answers over HTTPS',
+  no_tls: 'no response over HTTPS',
 };
 
 const MAX_TEXTS = 4;
@@ -86,7 +86,7 @@ const DATES: ReadonlySet<FactName> = new Set([
   'signatures',
 ]);
 
-/** Foreign texts are escaped. @param list how to format several texts */
+/** Escapes texts from outside. @param list formats several hosts */
 export function formatValue(fact: FactName, value: FactValue, list = formatList): string {
   const [first] = value;
   if (first === undefined) return 'none';
@@ -124,8 +124,8 @@ export function formatList(texts: readonly string[]): string {
 
 const BRIEF_LENGTH = 24;
 
-/** For one or two lines. */
-export function briefList(texts: readonly string[]): string {
+/** Fits in one or two lines. */
+export function formatShortList(texts: readonly string[]): string {
   return joinFirst(
     texts.map((text) => code(truncate(displayName(text), BRIEF_LENGTH))),
     2,
@@ -133,24 +133,24 @@ export function briefList(texts: readonly string[]): string {
 }
 
 function formatRegistrar(value: FactValue): string {
-  const called = registrarName(value);
-  if (called === undefined) return `IANA number ${escapeText(partOf(value, 'iana') ?? '')}`;
-  return quote(called, 100);
+  const registrar = registrarName(value);
+  if (registrar === undefined) return `IANA ID ${escapeText(partOf(value, 'iana') ?? '')}`;
+  return quote(registrar, 100);
 }
 
 /** Allowed CAs (RFC 8659), such as `letsencrypt.org`; an empty issuer allows none. */
 function formatIssuers(value: FactValue): string {
   const records = value.map((text) => /^\S+ (\S+) ?(.*)$/.exec(text) ?? [text, text, '']);
-  const issuersOf = (wanted: string) => {
+  const findIssuers = (wanted: string) => {
     const found = records.filter(([, tag = '']) => tag.toLowerCase() === wanted);
-    // Parameters follow the issuer; an empty issuer forbids.
+    // Parameters follow the issuer; an empty issuer forbids issuance.
     const named = found.flatMap(([, , issuer = '']) => issuer.split(';', 1).join().trim() || []);
-    return found.length === 0 ? undefined : named.length === 0 ? 'nobody' : formatList(named);
+    return found.length === 0 ? undefined : named.length === 0 ? 'no CA' : formatList(named);
   };
-  const [all, wildcards] = [issuersOf('issue'), issuersOf('issuewild')];
+  const [all, wildcards] = [findIssuers('issue'), findIssuers('issuewild')];
   return dropMissing([
-    all ?? 'anybody',
-    wildcards !== undefined && wildcards !== all && `for all subdomains ${wildcards}`,
+    all ?? 'any CA',
+    wildcards !== undefined && wildcards !== all && `wildcards: ${wildcards}`,
   ]).join('; ');
 }
 
@@ -168,5 +168,5 @@ export function formatChange(fact: FactName, before: FactValue, after: FactValue
     ]);
     return `${FACT_LABELS[fact]}: ${changes.join(', ')}`;
   }
-  return `${FACT_LABELS[fact]}: ${formatValue(fact, after)}, before ${formatValue(fact, before)}`;
+  return `${FACT_LABELS[fact]}: ${formatValue(fact, before)} → ${formatValue(fact, after)}`;
 }

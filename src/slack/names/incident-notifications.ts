@@ -30,9 +30,9 @@ import {
 } from './incident.view.ts';
 import type { RunbookName } from './runbook.view.ts';
 
-/* Messages of an incident: one kept up to date, its copy in the name's channel, and replies in both threads. */
+/* Messages of an incident: the alarm, its copy in the name's channel, and replies in both threads. */
 
-interface NameOfIncident extends RunbookName {
+interface IncidentName extends RunbookName {
   readonly owner: string | undefined;
   readonly channel: string | undefined;
 }
@@ -45,9 +45,9 @@ const LATEST_INCIDENTS = 5;
 /** Prefix of a copy's purpose. */
 const COPY = 'incident:in:';
 
-interface IncidentPass {
+interface IncidentUpdate {
   readonly incident: Incident;
-  readonly name: NameOfIncident;
+  readonly name: IncidentName;
   readonly people: IncidentPeople;
   readonly privateOrders: ReadonlySet<string>;
   readonly claim: ClaimedSubject;
@@ -59,62 +59,61 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
     const incident = await context.incidents.find(claim.id);
     if (incident === undefined) return undefined;
     const orders = incident.changes.flatMap((change) => change.orders.map(({ id }) => id));
-    const [admins, privateOrders, movedAt, name, settings] = await Promise.all([
+    const [admins, privateOrders, transferredAt, name, settings] = await Promise.all([
       context.adminsToNotify(),
       privateIds(context.orders, orders),
       findTransferTime(context, incident),
-      readName(context, incident.name),
+      loadName(context, incident.name),
       context.savedSettings(),
     ]);
-    const { channel: own } = name;
+    const { channel: nameChannel } = name;
     const now = context.now();
-    const repeatAt = movedAt === undefined ? nextUpdate(incident, now) : undefined;
-    const common = {
+    const repeatAt = transferredAt === undefined ? nextUpdate(incident, now) : undefined;
+    const shared = {
       // The countdown changes hourly.
       version:
         repeatAt === undefined
           ? String(claim.version)
           : `${claim.version} ${Math.floor(now.getTime() / COUNTDOWN_MS)}`,
       essence: String(claim.version),
-      message: () => incidentMessage(incident, now, privateOrders, movedAt),
+      message: () => incidentMessage(incident, now, privateOrders, transferredAt),
       since: incident.openedAt,
       metadata: buildMetadata(incident),
     };
-    const channelOf = (channelId: string | undefined) => async () =>
+    const toPlace = (channelId: string | undefined) => async () =>
       channelId === undefined ? undefined : { channelId };
-    // The common channel, which only admins can change, or else an admin. The name's own channel only if both are
-    // unknown.
+    // Only admins can change the alert channel. The name's own channel is the last resort.
     const first = await send({
-      ...common,
+      ...shared,
       purpose: 'incident',
       places: [
-        channelOf(findAlertChannel(settings)),
+        toPlace(findAlertChannel(settings)),
         ...admins.map((admin) => directMessagePlace(context.directory, admin)),
-        channelOf(own),
+        toPlace(nameChannel),
       ],
       mustArrive: true,
       alertsAdmins: true,
     });
     if (first.at === undefined) return { repeatAt };
     const people = { owner: name.owner, approvers: notifiedIds([defaultRequirement(settings, [])]) };
-    const pass = { incident, name, people, privateOrders, claim, send };
-    const replies = buildReplies(context, pass, first.at);
-    await sendReplies(pass, replies, first.at, '');
+    const update = { incident, name, people, privateOrders, claim, send };
+    const replies = buildReplies(context, update, first.at);
+    await sendReplies(update, replies, first.at, '');
     const existing = claim.notifications.flatMap(({ purpose, message }) =>
       purpose.startsWith(COPY) && message !== undefined ? message.channelId : [],
     );
-    const copies = new Set([...existing, ...(own === undefined ? [] : [own])]);
+    const copies = new Set([...existing, ...(nameChannel === undefined ? [] : [nameChannel])]);
     copies.delete(first.at.channelId);
     for (const channelId of copies) {
       const purpose = `${COPY}${channelId}`;
-      const copy = await send({ ...common, purpose, places: [channelOf(channelId)], alertsAdmins: true });
-      if (copy.at !== undefined) await sendReplies(pass, replies, copy.at, `:${channelId}`);
+      const copy = await send({ ...shared, purpose, places: [toPlace(channelId)], alertsAdmins: true });
+      if (copy.at !== undefined) await sendReplies(update, replies, copy.at, `:${channelId}`);
     }
     return { repeatAt };
   };
 }
 
-async function readName(context: SlackContext, name: string): Promise<NameOfIncident> {
+async function loadName(context: SlackContext, name: string): Promise<IncidentName> {
   const [watched, details, record] = await Promise.all([
     context.expiry.find(name),
     context.portfolio.find(name),
@@ -158,13 +157,13 @@ interface Reply {
   readonly what: string;
   /** A new version updates the reply. */
   readonly version: string;
-  /** Undefined: not known yet. */
+  /** Undefined: not known yet, try again later. */
   readonly message: () => Promise<Message | undefined> | Message;
 }
 
-/** Due replies. Later changes and explanations are numbered. */
-function buildReplies(context: SlackContext, pass: IncidentPass, at: PostedMessage): readonly Reply[] {
-  const { incident, name, people, privateOrders } = pass;
+/** Due replies. The purpose of later changes and explanations contains a number. */
+function buildReplies(context: SlackContext, update: IncidentUpdate, at: PostedMessage): readonly Reply[] {
+  const { incident, name, people, privateOrders } = update;
   const { changes, proposed, explained, raisedBy, state } = incident;
   let raised: Promise<Message | undefined> | undefined;
   const once = (what: string, message: Reply['message']): Reply => ({ what, version: ONCE, message });
@@ -179,7 +178,7 @@ function buildReplies(context: SlackContext, pass: IncidentPass, at: PostedMessa
     proposed !== undefined && once(`proposed:${changes.length}`, () => proposedReply(incident)),
     raisedBy !== undefined &&
       once('raised', () => {
-        raised ??= notifyConcerned(context, pass, at);
+        raised ??= notifyConcerned(context, update, at);
         return raised;
       }),
     explained !== undefined && once(`ours:${changes.length}`, () => oursReply(incident)),
@@ -190,10 +189,10 @@ function buildReplies(context: SlackContext, pass: IncidentPass, at: PostedMessa
 /** Notifies people directly. @returns the reply that lists them; undefined while deliveries are pending */
 async function notifyConcerned(
   context: SlackContext,
-  { incident, name, send }: IncidentPass,
+  { incident, name, send }: IncidentUpdate,
   at: PostedMessage,
 ): Promise<Message | undefined> {
-  const { people, unreadableGroups } = await concerned(context, name);
+  const { people, unreadableGroups } = await findConcernedPeople(context, name);
   const reached: string[] = [];
   for (const person of people) {
     const { state } = await send({
@@ -211,7 +210,7 @@ async function notifyConcerned(
 }
 
 async function sendReplies(
-  { incident, claim, send }: IncidentPass,
+  { incident, claim, send }: IncidentUpdate,
   replies: readonly Reply[],
   { channelId, ts }: PostedMessage,
   place: string,
@@ -234,7 +233,7 @@ async function sendReplies(
 }
 
 /** Owner, admins and approvers, without duplicates. */
-async function concerned(context: SlackContext, { owner }: NameOfIncident) {
+async function findConcernedPeople(context: SlackContext, { owner }: IncidentName) {
   const [settings, admins] = await Promise.all([context.savedSettings(), context.adminsToNotify()]);
   const wanted = [defaultRequirement(settings, [])];
   const { people, unreadableGroups } = await notifiedPeople(context.directory, wanted, new Map());

@@ -39,24 +39,24 @@ import {
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
 import { type Page, pageControls } from '../kit/pages.ts';
 import { fitLines, MOST_LINES, phoneLines, ROW_OF_BUTTONS } from '../kit/phone.ts';
-import { briefList, formatList, formatValue } from './facts.view.ts';
+import { formatList, formatShortList, formatValue } from './facts.view.ts';
 import { type RunbookName, runbookLines } from './runbook.view.ts';
 
 /* Texts about unexpected changes of a name. */
 
 /** Completes a title that starts with the name. Worst first. */
 const TITLES: Readonly<Record<IncidentKind, string>> = {
-  registrar: 'is being transferred away',
+  registrar: 'was transferred away',
   pending_transfer: 'is being transferred away',
   unregistered: 'is no longer registered',
   pending_delete: 'is being deleted',
-  nameservers: 'has other nameservers',
+  nameservers: 'has different nameservers',
   delegation_gone: 'is gone from DNS',
   hold: 'is on hold',
   nameserver_registrable: 'can be taken over: a nameserver’s domain is available',
   all_lame: 'can be taken over: no nameserver answers for it',
-  ds: 'has another DS record',
-  owner: 'has another registrant',
+  ds: 'has a different DS record',
+  owner: 'has a different registrant',
   lock: 'lost its lock',
 };
 /** Dangers without a change. */
@@ -64,16 +64,16 @@ const DANGERS: ReadonlySet<IncidentKind> = new Set(['nameserver_registrable', 'a
 const WORST_FIRST = Object.keys(TITLES);
 
 export const HAPPENED: Readonly<Record<IncidentKind, string>> = {
-  registrar: 'It’s at another registrar.',
+  registrar: 'It was transferred to another registrar.',
   nameservers: 'Its nameservers changed.',
   ds: 'Its DS record changed.',
   lock: 'A lock was removed.',
   hold: 'It’s on hold, so it doesn’t resolve.',
-  delegation_gone: 'It’s gone from its parent zone.',
+  delegation_gone: 'It was removed from its parent zone.',
   owner: 'The registrant changed.',
   pending_transfer: 'It’s being transferred to another registrar.',
   pending_delete: 'It’s being deleted.',
-  unregistered: 'Its registry no longer has a record of it.',
+  unregistered: 'The registry no longer has a record of it.',
   nameserver_registrable: 'A nameserver’s domain can be registered by anyone.',
   all_lame: 'No nameserver answers for it.',
 };
@@ -86,13 +86,13 @@ export interface IncidentPeople {
   readonly approvers: readonly string[];
 }
 
-function titleOf(incident: ListedIncident): string {
-  const worst = worstKind(incident);
-  const why = DANGERS.has(worst) ? '' : ', and no order explains it';
+function formatTitle(incident: ListedIncident): string {
+  const worst = findWorstKind(incident);
+  const why = DANGERS.has(worst) ? '' : ', and no one here ordered it';
   return `${escapeText(displayName(incident.name))} ${TITLES[worst]}${why}`;
 }
 
-export function worstKind(incident: ListedIncident): IncidentKind {
+export function findWorstKind(incident: ListedIncident): IncidentKind {
   const kinds = incidentKinds(incident).toSorted((a, b) => WORST_FIRST.indexOf(a) - WORST_FIRST.indexOf(b));
   const [worst = 'nameservers'] = kinds;
   return worst;
@@ -101,28 +101,31 @@ export function worstKind(incident: ListedIncident): IncidentKind {
 /**
  * An incident's current message.
  * @param privateOrders ids of orders shown without details
- * @param movedAt when the name was later seen at another registrar: the transfer completed
+ * @param transferredAt when the name was later seen at another registrar: the transfer completed
  */
 export function incidentMessage(
   incident: Incident,
   now: Date,
   privateOrders: ReadonlySet<string>,
-  movedAt: Date | undefined,
+  transferredAt: Date | undefined,
 ): Message {
   if (!isOpen(incident)) return endedMessage(incident);
-  const title = titleOf(incident);
+  const title = formatTitle(incident);
   const head = `:rotating_light: *${title}*`;
   const headLines = [
-    [seenLine(incident), ...countdown(incident, now, movedAt)].join(' · '),
+    [seenLine(incident), ...countdownParts(incident, now, transferredAt)].join(' · '),
     ...stateLines(incident),
   ];
   const checkedOrders = checkedOrdersLine(incident, privateOrders);
-  const taken = [head, ...headLines, checkedOrders].reduce(
+  const usedLines = [head, ...headLines, checkedOrders].reduce(
     (sum, line) => sum + phoneLines(line),
     ROW_OF_BUTTONS,
   );
   // The thread has the rest.
-  const shown = fitLines(factLines(incident.changes, briefList), Math.max(MOST_LINES.alarm - taken, 1));
+  const shown = fitLines(
+    factLines(incident.changes, formatShortList),
+    Math.max(MOST_LINES.alarm - usedLines, 1),
+  );
   const shownMessage = message(`${title}. ${plain(shown.join('. '))}`, [
     section(head),
     ...lines(shown),
@@ -143,7 +146,7 @@ function endedMessage(incident: Incident): Message {
   const title =
     explained === undefined
       ? `:white_check_mark: *${name} is back to normal* since ${moment(incident.overAt ?? incident.openedAt)}`
-      : `:white_check_mark: *${name}: this was us*`;
+      : `:white_check_mark: *${name}: it was us*`;
   const said =
     explained === undefined ? [] : [`${mention(explained.by)} says it was us: “${quote(explained.reason)}”`];
   return message(plain(title), [section(title, ...said), context(what)]);
@@ -157,30 +160,30 @@ export function incidentRunbook(
 ): Message {
   const title = escapeText(displayName(incident.name));
   return message(`What to do about ${title}`, [
-    section(called(people), ...movedDate(incident.changes)),
+    section(mentionPeople(people), ...expiryChangeLines(incident.changes)),
     ...lines(runbookLines(incidentKinds(incident), name)),
     ...lines(['*Orders checked*', ...orderLines(incident, privateOrders)]),
-    context(`Everything known about it: ${code(`/domain name ${incident.name}`)}`),
+    context(`Details: ${code(`/domain name ${incident.name}`)}`),
   ]);
 }
 
-/** Another change was added: mentions everyone again. */
+/** Announces another change and mentions everyone again. */
 export function joinedReply(changes: readonly IncidentChange[], people: IncidentPeople): Message {
   const happened = [...new Set(changes.map(({ kind }) => HAPPENED[kind]))].join(' ');
-  const text = `:rotating_light: *${happened}* ${called(people)}`;
-  return message(`${happened} ${called(people)}`, [
+  const text = `:rotating_light: *${happened}* ${mentionPeople(people)}`;
+  return message(`${happened} ${mentionPeople(people)}`, [
     section(text),
-    ...lines([...factLines(changes), ...movedDate(changes)]),
+    ...lines([...factLines(changes), ...expiryChangeLines(changes)]),
   ]);
 }
 
 export function overReply({ overAt, openedAt }: Incident): Message {
   return textMessage(
-    `:white_check_mark: Everything is back to normal, seen ${moment(overAt ?? openedAt)}. Find out who did it: it could happen again.`,
+    `:white_check_mark: Everything has been back to normal since ${moment(overAt ?? openedAt)}. Find out who did it, because it could happen again.`,
   );
 }
 
-/** The first of two people explains a guarded name's change. */
+/** The first of two people has confirmed a guarded name's change. */
 export function proposedReply({ proposed }: Incident): Message {
   return textMessage(
     `:ballot_box_with_check: ${mention(proposed?.by ?? '')} says it was us: “${quote(proposed?.reason ?? '')}”. The name is guarded, so another approver or admin has to confirm.`,
@@ -204,22 +207,24 @@ export function raisedReply(
   const left =
     unreadable.length === 0
       ? ''
-      : ` Slack didn’t return the members of ${unreadable.map(code).join(', ')}: notify them yourself.`;
-  return textMessage(`:sos: ${mention(raisedBy ?? '')} raised this. ${told}${left}`);
+      : ` Slack didn’t return the members of ${unreadable.map(code).join(', ')}. Notify them yourself.`;
+  return textMessage(`:sos: ${mention(raisedBy ?? '')} raised the alarm. ${told}${left}`);
 }
 
-/** Direct message to owner, approvers and admins: what, when, deadline and where to act. */
+/** Direct message to the owner, approvers and admins. */
 export function raisedMessage(incident: Incident, channelId: string, now: Date): Message {
-  const title = titleOf(incident);
+  const title = formatTitle(incident);
   const head = [
     `:sos: *${title}*`,
-    `${mention(incident.raisedBy ?? '')} raised the alarm. See <#${channelId}>, in the thread, for what to do.`,
+    `${mention(incident.raisedBy ?? '')} raised the alarm. The thread in <#${channelId}> says what to do.`,
   ];
-  const seen = [seenLine(incident), ...countdown(incident, now, undefined)].join(' · ');
-  const taken = [...head, seen].reduce((sum, line) => sum + phoneLines(line), ROW_OF_BUTTONS);
+  const seen = [seenLine(incident), ...countdownParts(incident, now, undefined)].join(' · ');
+  const usedLines = [...head, seen].reduce((sum, line) => sum + phoneLines(line), ROW_OF_BUTTONS);
   const shown = message(`${title}. ${plain(head[1] ?? '')}`, [
     section(...head),
-    ...lines(fitLines(factLines(incident.changes, briefList), Math.max(MOST_LINES.alarm - taken, 1))),
+    ...lines(
+      fitLines(factLines(incident.changes, formatShortList), Math.max(MOST_LINES.alarm - usedLines, 1)),
+    ),
     section(seen),
     ...incidentButtons(incident),
   ]);
@@ -228,15 +233,15 @@ export function raisedMessage(incident: Incident, channelId: string, now: Date):
 
 export function openIncidentLine(incident: ListedIncident): string {
   const since = incident.changes[0]?.firstSeenAfter ?? incident.openedAt;
-  const what = `${escapeText(displayName(incident.name))} ${TITLES[worstKind(incident)]}`;
+  const what = `${escapeText(displayName(incident.name))} ${TITLES[findWorstKind(incident)]}`;
   return `:rotating_light: *${what}* since ${moment(since)}${whereText(incident)}`;
 }
 
 function listedLine(incident: ListedIncident): string {
-  return `:rotating_light: *${titleOf(incident)}*${whereText(incident)}. ${code(`/domain name ${incident.name}`)}`;
+  return `:rotating_light: *${formatTitle(incident)}*${whereText(incident)}. ${code(`/domain name ${incident.name}`)}`;
 }
 
-/** No domain name is one word. */
+/** Never a domain name, because it has no dot. */
 export const EVERY_NAME = 'all';
 /** More than anyone pages through. */
 export const MAX_LISTED = 1_000;
@@ -265,7 +270,7 @@ export function incidentsMessage(page: Page<ListedIncident>, of: string): Messag
   return message(title, [
     section(`*${title}*`),
     ...page.shown.flatMap((incident) => [
-      section(listedLine(incident), HAPPENED[worstKind(incident)]),
+      section(listedLine(incident), HAPPENED[findWorstKind(incident)]),
       ...incidentButtons(incident, 'listed_incident'),
     ]),
     ...pageControls('incidents', page, INCIDENTS_SHOWN, of),
@@ -276,9 +281,11 @@ function whereText({ channelId }: ListedIncident): string {
   return channelId === undefined ? '' : ` (<#${channelId}>)`;
 }
 
-function called({ owner, approvers }: IncidentPeople): string {
+function mentionPeople({ owner, approvers }: IncidentPeople): string {
   const people = [...(owner === undefined ? [] : [mention(owner)]), ...approvers.map(mentionApprover)];
-  return people.length === 0 ? 'No one is set to be called.' : `For ${[...new Set(people)].join(', ')}`;
+  return people.length === 0
+    ? 'There’s no owner or approver to notify.'
+    : `${[...new Set(people)].join(', ')}: please check this.`;
 }
 
 /**
@@ -313,26 +320,26 @@ function factLine({ kind, fact, before, after }: IncidentChange, list: typeof fo
     case 'hold':
       return `*On hold* ${now}`;
     case 'owner':
-      return '*Registrant* another one; I only store a fingerprint';
+      return '*Registrant* changed (I only store a hash)';
     case 'pending_transfer':
       return '*Transfer* to another registrar in progress';
     case 'pending_delete':
       return `*Deletion* ${now}`;
     case 'unregistered':
-      return '*Registration* none at its registry';
+      return '*Registration* not found at the registry';
     case 'nameserver_registrable':
       return `*Available to anyone* ${now}`;
     case 'all_lame':
-      return `*Not answering for it* ${now}`;
+      return `*Lame nameservers* ${now}`;
   }
 }
 
-/** Like a renewal, a transfer changes the date to a later one. */
-function movedDate(changes: readonly IncidentChange[]): string[] {
+/** A transfer can extend the registration, like a renewal. */
+function expiryChangeLines(changes: readonly IncidentChange[]): string[] {
   return changes.flatMap(({ expiry }) =>
     expiry === undefined
       ? []
-      : `The expiry moved too, from ${formatDay(expiry.before.slice(0, 10))} to ${formatDay(expiry.after.slice(0, 10))}. That’s a transfer, not a renewal.`,
+      : `The transfer also changed the expiry date from ${formatDay(expiry.before.slice(0, 10))} to ${formatDay(expiry.after.slice(0, 10))}. The name wasn’t renewed.`,
   );
 }
 
@@ -342,16 +349,16 @@ function seenLine({ changes, openedAt }: Incident): string {
 }
 
 /** Deadline for objections. */
-function countdown(incident: Incident, now: Date, movedAt: Date | undefined): string[] {
+function countdownParts(incident: Incident, now: Date, transferredAt: Date | undefined): string[] {
   const transfer = incident.changes.find(({ kind }) => kind === 'pending_transfer');
   if (transfer === undefined || !isOpen(incident)) return [];
-  if (movedAt !== undefined) return [`completed: at another registrar since ${moment(movedAt)}`];
+  if (transferredAt !== undefined) return [`completed, at another registrar since ${moment(transferredAt)}`];
   const { completesAt, msLeft } = transferCountdown(
     transfer,
     now,
     zoneFor(incident.name).transfer.autoApproveDays,
   );
-  if (msLeft === 0) return [`may have completed since ${moment(completesAt)}: object anyway`];
+  if (msLeft === 0) return [`may have completed ${moment(completesAt)}, object anyway`];
   const hours = Math.floor(msLeft / HOUR_MS);
   const left =
     hours < 1
@@ -359,18 +366,18 @@ function countdown(incident: Incident, now: Date, movedAt: Date | undefined): st
       : hours < 48
         ? count(hours, 'hour')
         : `${count(Math.floor(hours / 24), 'day')} and ${count(hours % 24, 'hour')}`;
-  return [`completes ${moment(completesAt)}: *${left} left*`];
+  return [`completes ${moment(completesAt)} (*${left} left*)`];
 }
 
 function stateLines({ state, proposed, raisedBy }: Incident): string[] {
   return dropMissing([
-    state === 'raised' && `:sos: Raised by ${mention(raisedBy ?? '')}`,
+    state === 'raised' && `:sos: ${mention(raisedBy ?? '')} raised the alarm`,
     proposed !== undefined &&
       `:ballot_box_with_check: ${mention(proposed.by)} says it was us: “${quote(proposed.reason)}”. Another approver or admin has to confirm.`,
   ]);
 }
 
-const TASKS: Readonly<Record<RuledOutOrder['task'], string>> = {
+const TASK_LABELS: Readonly<Record<RuledOutOrder['task'], string>> = {
   create: 'Registration',
   transfer: 'Transfer',
   renew: 'Renewal',
@@ -382,22 +389,23 @@ const TASKS: Readonly<Record<RuledOutOrder['task'], string>> = {
   lapse: 'The decision to let it lapse',
 };
 
-const WHY: Readonly<Record<RuledOutOrder['why'], string>> = {
+const RULED_OUT_TEXTS: Readonly<Record<RuledOutOrder['why'], string>> = {
   refused: 'refused by the service',
-  other_task: 'it doesn’t change this',
+  other_task: 'this task can’t cause the change',
   sent_later: 'sent after the change was seen',
-  too_old: 'sent too long before',
+  too_old: 'sent too long before the change',
   other_content: 'it requested something else',
-  used: 'it already explains another change',
+  used: 'it caused another change',
 };
 
-/** The checked orders, in one line. */
 function checkedOrdersLine({ changes }: Incident, privateOrders: ReadonlySet<string>): string {
   const orders = uniqueOrders(changes);
   const hidden = orders.filter(({ id }) => privateOrders.has(id)).length;
   const shown = orders.filter(({ id }) => !privateOrders.has(id) && !isIncidentOrderId(id));
-  const texts = shown.map(({ id, task }) => (task === 'lapse' ? TASKS[task] : `${TASKS[task]} ${code(id)}`));
-  if (orders.length === 0) return 'Checked orders: none, I sent nothing';
+  const texts = shown.map(({ id, task }) =>
+    task === 'lapse' ? TASK_LABELS[task] : `${TASK_LABELS[task]} ${code(id)}`,
+  );
+  if (orders.length === 0) return 'Checked orders: none sent';
   const more = texts.length - ORDERS_SHOWN;
   return `Checked orders: ${dropMissing([
     ...texts.slice(0, ORDERS_SHOWN),
@@ -406,14 +414,14 @@ function checkedOrdersLine({ changes }: Incident, privateOrders: ReadonlySet<str
   ]).join(', ')}`;
 }
 
-/** Each order once, and why it doesn't explain the latest change. */
+/** Each order once, with the reason that excludes it as the cause of the latest change. */
 function uniqueOrders(changes: readonly IncidentChange[]): readonly RuledOutOrder[] {
   return [...new Map(changes.flatMap(({ orders }) => orders.map((order) => [order.id, order]))).values()];
 }
 
 function orderLines({ name, changes }: Incident, privateOrders: ReadonlySet<string>): string[] {
   const orders = uniqueOrders(changes);
-  if (orders.length === 0) return ['• None: I sent nothing for this name.'];
+  if (orders.length === 0) return ['• I sent no orders for this name.'];
   const hidden = orders.filter(({ id }) => privateOrders.has(id)).length;
   const shown = orders.filter(({ id }) => !privateOrders.has(id)).map(orderLine);
   const where = `People who may see ${hidden === 1 ? 'it' : 'them'} can use ${code(`/domain orders ${name}`)}.`;
@@ -421,13 +429,13 @@ function orderLines({ name, changes }: Incident, privateOrders: ReadonlySet<stri
 }
 
 function orderLine({ id, task, why }: RuledOutOrder): string {
-  if (isIncidentOrderId(id)) return `• The expected transfer: ${WHY[why]}.`;
+  if (isIncidentOrderId(id)) return `• The expected transfer: ${RULED_OUT_TEXTS[why]}.`;
   return task === 'lapse'
-    ? `• ${TASKS[task]}: ${WHY[why]}.`
-    : `• ${TASKS[task]}, order ${code(id)}: ${WHY[why]}.`;
+    ? `• ${TASK_LABELS[task]}: ${RULED_OUT_TEXTS[why]}.`
+    : `• ${TASK_LABELS[task]}, order ${code(id)}: ${RULED_OUT_TEXTS[why]}.`;
 }
 
-/** @param row prefix of the block id, by which an incident's messages are found */
+/** @param row prefix of the block id, which identifies an incident's messages */
 export function incidentButtons({ id, name, state }: ListedIncident, row = 'incident'): ActionsBlock[] {
   const title = displayName(name);
   return actions(`${row}_${id}`, [
@@ -442,9 +450,9 @@ export function incidentRefusalText(refusal: IncidentRefusal): string {
     case 'no_such_incident':
       return 'This incident no longer exists. `/domain name` shows what’s known about the name.';
     case 'explained_already':
-      return `${mention(refusal.by)} already said this was us. If that’s wrong, tell them and the approvers.`;
+      return `${mention(refusal.by)} already confirmed this. If that’s wrong, tell them and the approvers.`;
     case 'raised_already':
-      return `${mention(refusal.by)} already raised the alarm: owner, approvers and admins were notified.`;
+      return `${mention(refusal.by)} already raised the alarm. I notified the owner, the approvers and the admins.`;
     case 'over':
       return 'Everything is back to normal, so there’s nothing to confirm. `/domain name` shows what happened.';
     case 'needs_another_person':
@@ -455,20 +463,20 @@ export function incidentRefusalText(refusal: IncidentRefusal): string {
 }
 
 export const NOT_ALLOWED = {
-  nobody: 'Only approvers and admins can say it was us. Tell one of them, or press *Raise the alarm*.',
-  unknown: 'Slack doesn’t confirm right now that you’re an approver. Try again in a minute.',
+  nobody: 'Only approvers and admins can confirm this. Ask one of them, or click *Raise the alarm*.',
+  unknown: 'Slack can’t confirm right now that you’re an approver. Try again in a minute.',
 } as const;
 
 export function oursIntro({ name, changes, proposed }: Incident, isGuarded: boolean): SectionBlock[] {
   const advice = isGuarded
-    ? 'The name is guarded, so two people have to confirm it.'
-    : 'If you’re not sure, don’t confirm it.';
+    ? 'The name is guarded, so two people have to confirm.'
+    : 'If you’re not sure, don’t confirm.';
   return lines(
     dropMissing([
-      `You confirm that your team made all of these changes to *${escapeText(displayName(name))}*:`,
+      `Confirm that your team made all of these changes to *${escapeText(displayName(name))}*:`,
       ...factLines(changes),
       proposed !== undefined && `${mention(proposed.by)} confirmed them: “${quote(proposed.reason)}”`,
-      `They are then treated as expected. ${advice}`,
+      `I’ll then treat them as expected. ${advice}`,
     ]),
   );
 }

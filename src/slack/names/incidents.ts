@@ -23,20 +23,22 @@ import {
   raisedText,
 } from './incident.view.ts';
 
-/* Incident buttons. A button contains the incident's id; a click reads and checks everything again. */
+/* Incident buttons. They contain only the incident's id; each click reads and checks the current state. */
 
 /** Undefined for approvers and admins. */
-async function refusalOfPerson(call: Interaction): Promise<string | undefined> {
+async function checkMayConfirm(call: Interaction): Promise<string | undefined> {
   if (isAdmin(call.context, call.person)) return undefined;
   const { isApprover, unreadableGroups } = await waitingFor(call.context.orders, call.person.id, []);
   if (isApprover) return undefined;
   return unreadableGroups.length > 0 ? NOT_ALLOWED.unknown : NOT_ALLOWED.nobody;
 }
 
-const ours = z.object({ reason: requiredReason('Say who did it, where and why. Shown in the thread.') });
+const oursSchema = z.object({
+  reason: requiredReason('Say who did it, where and why. Shown in the thread.'),
+});
 
 const oursForm: FormFeature<'alert_ours'> = {
-  form: { name: 'alert_ours', title: 'This was us', submit: 'It was us', fields: fieldsOf(ours) },
+  form: { name: 'alert_ours', title: 'It was us', submit: 'Confirm', fields: fieldsOf(oursSchema) },
 
   async render(call, origin) {
     const { id } = readSubject(origin);
@@ -49,9 +51,9 @@ const oursForm: FormFeature<'alert_ours'> = {
   },
 
   async submit(call): Promise<Submitted> {
-    const read = readForm(ours, call.values);
+    const read = readForm(oursSchema, call.values);
     if ('errors' in read) return read;
-    const notAllowed = await refusalOfPerson(call);
+    const notAllowed = await checkMayConfirm(call);
     if (notAllowed !== undefined) return { errors: { reason: notAllowed } };
     const { id, shown } = readSubject(call.origin);
     const said = { by: call.person.id, reason: read.value.reason, shown };
@@ -75,7 +77,7 @@ async function openOurs(call: ActionCall): Promise<void> {
   if (incident === undefined) return call.respond(incidentRefusalText({ code: 'no_such_incident' }));
   const ended = refusalOfEnded(incident);
   if (ended !== undefined) return call.respond(incidentRefusalText(ended));
-  const notAllowed = await refusalOfPerson(call);
+  const notAllowed = await checkMayConfirm(call);
   if (notAllowed !== undefined) return call.respond(notAllowed);
   if (incident.proposed?.by === call.person.id && (await call.context.names.isGuarded(incident.name))) {
     return call.respond(incidentRefusalText({ code: 'needs_another_person' }));
@@ -83,13 +85,13 @@ async function openOurs(call: ActionCall): Promise<void> {
   await openForm(call, oursForm, { channelId: call.channelId ?? '', subject: incident.id });
 }
 
-async function raise(call: ActionCall): Promise<void> {
+async function raiseAlarm(call: ActionCall): Promise<void> {
   const outcome = await call.context.names.incidents.raise(call.value, call.person.id);
   if (!outcome.ok) return call.respond(incidentRefusalText(outcome.refusal));
   await call.respondIfLate(raisedText(outcome.incident.name));
 }
 
-async function incidentsPage({ context }: ActionCall, { of, offset }: Turn) {
+async function buildIncidentsPage({ context }: ActionCall, { of, offset }: Turn) {
   const { incidents: found } = context.names;
   const open = of === EVERY_NAME ? await found.allOpen(MAX_LISTED) : await found.openOf([of]);
   return incidentsMessage(pageOf(open, offset, INCIDENTS_SHOWN), of);
@@ -99,13 +101,13 @@ export const incidents = {
   forms: [oursForm],
   actions: [
     { id: 'alert_ours', run: openOurs },
-    { id: 'alert_raise', run: raise },
+    { id: 'alert_raise', run: raiseAlarm },
     {
       id: 'incidents_all',
-      run: async (call) => call.respond(await incidentsPage(call, { of: call.value, offset: 0 })),
+      run: async (call) => call.respond(await buildIncidentsPage(call, { of: call.value, offset: 0 })),
     },
     ...pageActions('incidents', async (call: ActionCall, turned) =>
-      call.respond(await incidentsPage(call, turned), { replace: true }),
+      call.respond(await buildIncidentsPage(call, turned), { replace: true }),
     ),
   ],
 } as const satisfies Feature;

@@ -18,9 +18,9 @@ import { openForm } from '../open-form.ts';
 import { tryPosting } from '../outbound/post-message.ts';
 import { channelError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
-import { editedText } from './fact-changes.ts';
+import { completeEdit } from './fact-changes.ts';
 import { noteField, ownerField } from './owner-fields.ts';
-import { ownersIssue } from './owners.ts';
+import { findOwnersIssue } from './owners.ts';
 import { onlyFirstText, ownersIssueText, tagIssueText } from './portfolio.view.ts';
 import { zoneIssueText } from './zone-issue.view.ts';
 
@@ -35,7 +35,7 @@ const TAGS: FieldDisplay = {
 const CHANNEL: FieldDisplay = {
   label: 'Channel',
   kind: 'channel',
-  hint: 'Its reminders go here instead of the reminder channel; its alarms go to both. Invite me there first.',
+  hint: 'Reminders go here instead of the reminder channel, alarms go to both. Invite me there first.',
 };
 
 const id = z.string().optional();
@@ -50,20 +50,20 @@ function parseTags(text: string, context: z.RefinementCtx): readonly string[] {
   return z.NEVER;
 }
 
-const one = z.object({
+const singleSchema = z.object({
   owner: ownerField(),
   tags: field(TAGS, tags),
   channel: field(CHANNEL, id),
   note: noteField(),
 });
 
-const several = z.object({
-  names: field({ label: 'Names', kind: 'picks' }, z.array(z.string(), 'Tick at least one name.')),
+const bulkSchema = z.object({
+  names: field({ label: 'Names', kind: 'picks' }, z.array(z.string(), 'Select at least one name.')),
   owner: ownerField({ hint: 'Leave empty to keep each name’s owner.' }),
   tags: field(
     {
       ...TAGS,
-      hint: 'Added to each name’s tags. A hyphen removes a tag: -brand.',
+      hint: 'Adds these tags. To remove a tag, put a hyphen before it, such as -brand.',
     },
     z
       .string()
@@ -82,12 +82,12 @@ const several = z.object({
 
 const form: Form<'name_edit'> = {
   name: 'name_edit',
-  title: 'Owner, tags, channel',
+  title: 'Edit owner, tags',
   submit: 'Save',
-  fields: fieldsOf(one),
+  fields: fieldsOf(singleSchema),
 };
 
-/** Slack's pickers of people and channels can't be emptied, so a checkbox clears them. */
+/** Slack's person and channel pickers can't be cleared, so checkboxes do it. */
 function addClearField(
   declared: z.ZodObject,
   details: { readonly owner?: string | undefined; readonly channel?: string | undefined },
@@ -98,19 +98,19 @@ function addClearField(
     label: 'Remove',
     kind: 'choices',
     options: optionsOf({
-      ...(owner === undefined ? {} : { owner: 'No owner' }),
-      ...(channel === undefined ? {} : { channel: 'No own channel' }),
+      ...(owner === undefined ? {} : { owner: 'Owner' }),
+      ...(channel === undefined ? {} : { channel: 'Channel' }),
     }),
   };
   return declared.extend({ clear: field(display, clear) });
 }
 
-const ANY = { owner: '', channel: '' };
-const CLEARABLE = { clear: field({ label: 'Remove', kind: 'choices' }, clear) };
+const BOTH_SET = { owner: '', channel: '' };
+const CLEAR_FIELD = { clear: field({ label: 'Remove', kind: 'choices' }, clear) };
 
-function severalForm(names: readonly string[]): Form {
+function createBulkForm(names: readonly string[]): Form {
   const options = names.map((name) => ({ value: name, text: displayName(name) }));
-  const fields = fieldsOf(addClearField(several, ANY));
+  const fields = fieldsOf(addClearField(bulkSchema, BOTH_SET));
   return { ...form, fields: fields.map((each) => (each.name === 'names' ? { ...each, options } : each)) };
 }
 
@@ -122,13 +122,13 @@ export const nameEditForm: FormFeature<'name_edit'> = {
       const names = linesIn(values['names']);
       const found = Number(values['found'] ?? 0);
       const intro = found > names.length ? [section(onlyFirstText(names.length, found))] : [];
-      return { form: severalForm(names), intro };
+      return { form: createBulkForm(names), intro };
     }
     const details = await call.context.portfolio.find(origin.subject);
     if (details === undefined) return {};
     const { owner, tags, channel, note } = details;
     return {
-      form: { ...form, fields: fieldsOf(addClearField(one, details)) },
+      form: { ...form, fields: fieldsOf(addClearField(singleSchema, details)) },
       intro: [section(formatName(origin.subject))],
       values: {
         ...(owner === undefined ? {} : { owner }),
@@ -140,11 +140,10 @@ export const nameEditForm: FormFeature<'name_edit'> = {
     };
   },
 
-  submit: (call) =>
-    call.origin.subject === undefined ? saveSeveral(call) : saveOne(call, call.origin.subject),
+  submit: (call) => (call.origin.subject === undefined ? saveBulk(call) : saveOne(call, call.origin.subject)),
 };
 
-function pickedChange(picked: {
+function toDetailsChange(picked: {
   readonly owner?: string | undefined;
   readonly channel?: string | undefined;
   readonly clear: readonly string[];
@@ -157,22 +156,22 @@ function pickedChange(picked: {
 }
 
 async function saveOne(call: SubmissionCall, name: string): Promise<Submitted> {
-  const read = readForm(one.extend(CLEARABLE), call.values);
+  const read = readForm(singleSchema.extend(CLEAR_FIELD), call.values);
   if ('errors' in read) return read;
   const former = await call.context.portfolio.find(name);
   if (former === undefined) return { errors: { tags: formatWatchRefusal({ code: 'not_watched', name }) } };
   const { tags: set, note: said = null, owner } = read.value;
   // An owner who left stays until the name gets another.
-  const picked = pickedChange({ ...read.value, owner: owner === former.owner ? undefined : owner });
+  const picked = toDetailsChange({ ...read.value, owner: owner === former.owner ? undefined : owner });
   return save(call, new Map([[name, { ...picked, tags: set, note: said }]]), former.channel);
 }
 
-async function saveSeveral(call: SubmissionCall): Promise<Submitted> {
-  const read = readForm(several.extend(CLEARABLE), call.values);
+async function saveBulk(call: SubmissionCall): Promise<Submitted> {
+  const read = readForm(bulkSchema.extend(CLEAR_FIELD), call.values);
   if ('errors' in read) return read;
   const { names, tags: edited, note: said } = read.value;
   const change: DetailsChange = {
-    ...pickedChange(read.value),
+    ...toDetailsChange(read.value),
     addTags: edited.added,
     removeTags: edited.removed,
     ...(said === undefined ? {} : { note: said }),
@@ -185,7 +184,7 @@ async function save(
   changes: ReadonlyMap<string, DetailsChange>,
   formerChannel?: string,
 ): Promise<Submitted> {
-  const owners = await ownersIssue(
+  const owners = await findOwnersIssue(
     call.context,
     [...changes.values()].map(({ owner }) => owner),
   );
@@ -196,7 +195,7 @@ async function save(
   const channelIssue = await findChannelIssue(call.context, isNewChannel ? [channel] : []);
   if (channelIssue !== undefined) return { errors: { channel: channelIssue.text } };
   const outcome = await call.context.facts.change(changes, call.person.id, call.origin);
-  return { say: textMessage(await editedText(call, outcome, changes.size === 1)) };
+  return { say: textMessage(await completeEdit(call, outcome, changes.size === 1)) };
 }
 
 export async function findChannelIssue(

@@ -45,7 +45,7 @@ async function runName(call: CommandCall): Promise<void> {
     portfolio.find(ascii),
     names.incidents.openOf([ascii]),
     findMandate(call.context.orders, ascii, toViewer(call)),
-    waitingChanges(call, ascii),
+    loadPendingChanges(call, ascii),
   ]);
   // Registries have no record of a host.
   const host = checkRegistrable(parsed.value).find(
@@ -86,24 +86,27 @@ async function runName(call: CommandCall): Promise<void> {
   );
 }
 
-/** Only lookups judge it. */
+/** Its posture comes from lookups only. */
 const NOT_WATCHED = {
   ...{ expiresAt: undefined, deletedAt: undefined, isLapsing: true, hasOwner: false },
   incidentSince: undefined,
 };
 
-async function waitingChanges({ context, person }: CommandCall, name: string): Promise<readonly AnyBlock[]> {
+async function loadPendingChanges(
+  { context, person }: CommandCall,
+  name: string,
+): Promise<readonly AnyBlock[]> {
   const [open, domain] = await Promise.all([
     context.proposals.list(['facts', 'lapse']),
     context.expiry.find(name),
   ]);
   // A renewal ends the request to let a name lapse.
-  const ofName = open.filter(
+  const pending = open.filter(
     ({ kind, payload }) =>
       (kind === 'facts' || domain?.lapse !== undefined) &&
       payload.names.some((changed) => changed.name === name),
   );
-  const messages = ofName.map((each) => proposalMessage(context, each, person.id));
+  const messages = pending.map((each) => proposalMessage(context, each, person.id));
   return (await Promise.all(messages)).flatMap(({ blocks }) => blocks);
 }
 
@@ -111,7 +114,7 @@ export const name = {
   commands: [
     {
       usage: 'name NAME',
-      summary: 'Everything known about a name: dates, registrar, DNS, history',
+      summary: 'Show a name’s dates, registrar, DNS and history',
       example: '/domain name cafe.rest',
       run: runName,
     },

@@ -49,8 +49,8 @@ import { coveredText } from '../mandates/mandate.view.ts';
 import { waitingText } from '../money/price.view.ts';
 import { orderLine } from '../orders/order.view.ts';
 import { FACT_LABELS, formatChange, formatList, formatValue, UNSEEN_REASONS } from './facts.view.ts';
-import { firstIncidents, HAPPENED, incidentButtons, worstKind } from './incident.view.ts';
-import { answerText } from './owner.view.ts';
+import { findWorstKind, firstIncidents, HAPPENED, incidentButtons } from './incident.view.ts';
+import { ownerAnswerText } from './owner.view.ts';
 import { detailPairs, editButton } from './portfolio.view.ts';
 import { findingLines } from './posture.view.ts';
 
@@ -78,11 +78,11 @@ export interface NameScreen extends Capability {
   readonly today: string;
 }
 
-/** Changes and orders that fit a phone. */
+/** Lines that fit on a phone's screen. */
 const HISTORY_LINES = 5;
 const OPEN_ORDERS = 3;
 const OPEN_INCIDENTS = 4;
-/** Expected facts. If one is missing, the screen says so. */
+/** If one of these is missing, the screen says so. */
 const EXPECTED_FACTS: readonly FactName[] = [
   'registrar',
   'statuses',
@@ -105,10 +105,10 @@ export function nameScreen(screen: NameScreen): Message {
       ...[
         ...detailPairs(screen.details).map(
           ([label, value]): Fact =>
-            label === 'Owner' ? [label, value && `${value}${ownerState(screen)}`] : [label, value],
+            label === 'Owner' ? [label, value && `${value}${ownerAnswerSuffix(screen)}`] : [label, value],
         ),
         ...registryPairs(known, screen.listed?.domain.whois),
-        ...lifePairs(known),
+        ...servicePairs(known),
       ].map(([label, value]) => value !== undefined && `*${label}* ${value}`),
       ...findingLines(screen.judgement),
       ...unseenLines(known),
@@ -134,11 +134,11 @@ export function nameScreen(screen: NameScreen): Message {
   ]);
 }
 
-/** `: keep`, if the owner was asked or has left. */
-function ownerState({ listed }: NameScreen): string {
+/** ` (answer: keep)`, if the owner was asked or has left. */
+function ownerAnswerSuffix({ listed }: NameScreen): string {
   const answer = listed && ownerAnswer(listed.domain, endOf(listed.domain));
   if (answer === undefined || answer.code === 'unasked') return '';
-  return `, asked: ${answerText(answer)}`;
+  return ` (${ownerAnswerText(answer)})`;
 }
 
 /** `cafe.rest, about €18.00: expires 18 Dec 2026 (in 23 days)` */
@@ -152,44 +152,44 @@ function lockScreenText(screen: NameScreen): string {
 
 /** Owner and expiry come first. */
 function headline({ name, listed, known, incidents }: NameScreen): string {
-  const registration = knownValue(known, 'registration');
-  const seenExpiry = knownValue(known, 'expires_at')?.[0];
+  const registration = currentValue(known, 'registration');
+  const seenExpiry = currentValue(known, 'expires_at')?.[0];
   const sentences = incidents.slice(0, OPEN_INCIDENTS).map(incidentLine);
   if (registration?.length === 0) {
-    sentences.push(':grey_question: *Its registry has no record of it*, so it may not be registered.');
+    sentences.push(':grey_question: *The registry has no record of it*, so it may not be registered.');
   }
   if (listed?.deadline !== undefined && listed.day === undefined) {
     const { phase, until } = listed.deadline;
     const restore =
-      until === undefined ? unknownRestore(phase) : ` A restore is possible until ${formatDay(until)}.`;
+      until === undefined ? unknownDeadlineText(phase) : ` It can be restored until ${formatDay(until)}.`;
     sentences.push(`:warning: ${phaseText(phase, false)}${restore}`);
   } else if (listed?.day !== undefined && listed.daysLeft !== undefined) {
     sentences.push(
-      watchedState(listed, listed.day, listed.daysLeft, incidents.length > 0, earliestText(known)),
+      formatWatchedState(listed, listed.day, listed.daysLeft, incidents.length > 0, earliestText(known)),
     );
   } else if (seenExpiry !== undefined) {
     sentences.push(
-      `:calendar: *Expires ${formatDay(seenExpiry.slice(0, 10))}*, by its registry${earliestText(known)}.`,
+      `:calendar: *Expires ${formatDay(seenExpiry.slice(0, 10))}*, from the registry${earliestText(known)}.`,
     );
   } else if (registration?.length !== 0) {
     sentences.push(
       listed !== undefined && isDateless(listed.domain)
         ? `:grey_question: *Expiry unknown*. ${datelessSentences(name, known).join(' ')}`
-        : `:grey_question: *Expiry unknown*: ${whyNoDate(known)}. If you know it: \`/domain watch ${name} 2027-03-01\`.`,
+        : `:grey_question: *Expiry unknown*: ${missingDateReason(known)}. If you know the date, enter it: \`/domain watch ${name} 2027-03-01\`.`,
     );
   }
   const { lapse, snooze, renewed } = listed?.domain ?? {};
   if (lapse?.confirmed !== undefined) sentences.push(`Set to lapse: “${quote(lapse.reason)}”.`);
   else if (lapse !== undefined)
-    sentences.push(`A request to let it lapse isn’t confirmed: “${quote(lapse.reason)}”.`);
+    sentences.push(`A request to let it lapse needs confirmation: “${quote(lapse.reason)}”.`);
   if (snooze !== undefined) sentences.push(`Reminders are snoozed until ${moment(snooze.until)}.`);
-  if (renewed !== undefined) sentences.push('It was renewed; the registry doesn’t show that yet.');
+  if (renewed !== undefined) sentences.push('It was renewed, but the registry doesn’t show that yet.');
   return sentences.join('\n');
 }
 
 /** Source of a date, if not the registry. */
 const SOURCES = {
-  whois: ', by WHOIS',
+  whois: ', from WHOIS',
   order: ', estimated from the last order',
   person: ', entered by a person',
 } as const;
@@ -197,21 +197,21 @@ const SOURCES = {
 function incidentLine(incident: ListedIncident): string {
   const { changes, openedAt, channelId } = incident;
   const where = channelId === undefined ? '' : ` See <#${channelId}>.`;
-  return `:rotating_light: *${HAPPENED[worstKind(incident)]}* No order explains it; seen ${moment(changes[0]?.firstSeenAfter ?? openedAt)}.${where}`;
+  return `:rotating_light: *${HAPPENED[findWorstKind(incident)]}* It wasn’t ordered here. First seen ${moment(changes[0]?.firstSeenAfter ?? openedAt)}.${where}`;
 }
 
-/** Why the day may be one before the registry's. */
+/** Why the date may be a day too early. */
 function earliestText(known: KnownName): string {
-  return knownValue(known, 'expires_at')?.includes(EARLIEST_READING) === true
-    ? ', earliest reading: the registry gives no time zone'
+  return currentValue(known, 'expires_at')?.includes(EARLIEST_READING) === true
+    ? ', or a day later: the registry gives no time zone'
     : '';
 }
 
-function unknownRestore(phase: LifePhase): string {
-  return phase === 'redemption' ? ' The end is unknown: ask the registrar today.' : '';
+function unknownDeadlineText(phase: LifePhase): string {
+  return phase === 'redemption' ? ' The deadline for a restore is unknown. Ask the registrar today.' : '';
 }
 
-function watchedState(
+function formatWatchedState(
   { domain, deadline }: ListedName,
   day: string,
   daysLeft: number,
@@ -222,7 +222,7 @@ function watchedState(
   const source = from === undefined ? '' : from === 'rdap' ? earliest : SOURCES[from];
   const when = `*${daysLeft < 0 ? 'Expired' : 'Expires'} ${formatDay(day)}* (${formatDays(daysLeft)})${source}.`;
   const phase = deadline && phaseText(deadline.phase, deadline.action === 'check');
-  const period = `Its period ${daysLeft < 0 ? 'ended' : 'would have ended'} ${formatDay(day)}${source}.`;
+  const period = `Its registration ${daysLeft < 0 ? 'ended' : 'would have ended'} ${formatDay(day)}${source}.`;
   switch (deadline?.action) {
     case 'none':
       return `:x: ${phase} ${period}`;
@@ -230,8 +230,8 @@ function watchedState(
     case 'restore': {
       const until =
         deadline.until === undefined
-          ? unknownRestore(deadline.phase)
-          : ` ${deadline.action === 'check' ? 'If it was deleted after all, a' : 'A'} restore is possible until ${formatDay(deadline.until)}.`;
+          ? unknownDeadlineText(deadline.phase)
+          : ` ${deadline.action === 'check' ? 'If it was deleted, it' : 'It'} can be restored until ${formatDay(deadline.until)}.`;
       return `:warning: ${phase}${until} ${period}`;
     }
   }
@@ -239,18 +239,18 @@ function watchedState(
 }
 
 /** The zone publishes no dates, or the registry's record is missing. */
-function whyNoDate(known: KnownName): string {
+function missingDateReason(known: KnownName): string {
   const text = known.history.expires_at?.unseen?.text;
   if (text !== undefined) return `the registry’s record has an unreadable date, “${quote(text, 60)}”`;
-  if (knownValue(known, 'registration') !== undefined) return 'the registry’s record has no expiry date';
+  if (currentValue(known, 'registration') !== undefined) return 'the registry’s record has no expiry date';
   return unseenReason(known, 'registration') === 'stale'
-    ? 'its registry hasn’t answered yet'
-    : 'its registry publishes no record, or didn’t answer';
+    ? 'the registry hasn’t answered yet'
+    : 'the registry publishes no record, or didn’t answer';
 }
 
 function registryPairs(known: KnownName, whois: WhoisSighting | undefined): Fact[] {
   const pair = (fact: FactName, label = FACT_LABELS[fact]): Fact => {
-    const value = knownValue(known, fact);
+    const value = currentValue(known, fact);
     return [label, value === undefined || value.length === 0 ? undefined : formatValue(fact, value)];
   };
   return [
@@ -272,47 +272,47 @@ function registryLockText(known: KnownName): string | undefined {
   return shown.length === 0 ? undefined : shown.join(', ');
 }
 
-/** WHOIS fills gaps of the record. */
+/** Uses WHOIS if the registry's record lacks a value. */
 function addWhois([label, text]: Fact, value: string | undefined): Fact {
-  return [label, text ?? (value && `${value}, by WHOIS`)];
+  return [label, text ?? (value && `${value}, from WHOIS`)];
 }
 
 /** The delegation's nameservers; both sets if the zone's own differ. */
 function nameserversText(known: KnownName): string | undefined {
-  const atRegistry = knownValue(known, 'registry_nameservers');
-  const own = knownValue(known, 'nameservers');
-  const shown = knownValue(known, 'parent_nameservers') ?? atRegistry ?? own;
+  const atRegistry = currentValue(known, 'registry_nameservers');
+  const own = currentValue(known, 'nameservers');
+  const shown = currentValue(known, 'parent_nameservers') ?? atRegistry ?? own;
   if (shown === undefined) return undefined;
-  if (shown.length === 0) return 'none: not delegated';
+  if (shown.length === 0) return 'none (not delegated)';
   const differing = (who: string, other: FactValue | undefined) =>
     other === undefined || other.length === 0 || other.join() === shown.join()
       ? []
       : [`${who} lists ${formatList(other)}`];
   return [
     formatList(shown),
-    ...differing('its registry', atRegistry),
-    ...differing('the name itself', own),
+    ...differing('the registry', atRegistry),
+    ...differing('its own zone', own),
   ].join('; ');
 }
 
 function dnssecText(known: KnownName): string | undefined {
-  const value = knownValue(known, 'ds') ?? knownValue(known, 'secure_dns');
+  const value = currentValue(known, 'ds') ?? currentValue(known, 'secure_dns');
   return value && (value.length > 0 ? 'signed' : 'off');
 }
 
-function lifePairs(known: KnownName): Fact[] {
-  const web = WEB.map((fact) => knownValue(known, fact));
+function servicePairs(known: KnownName): Fact[] {
+  const web = WEB.map((fact) => currentValue(known, fact));
   const addresses = [...new Set(web.flatMap((value) => value ?? []))];
-  const mx = knownValue(known, 'mx');
-  const caa = knownValue(known, 'caa');
+  const mx = currentValue(known, 'mx');
+  const caa = currentValue(known, 'caa');
   const mail = mx?.filter((text) => text !== NO_MAIL);
-  const certificate = knownValue(known, 'certificate');
+  const certificate = currentValue(known, 'certificate');
   const noWebsite = web.includes(undefined) ? undefined : 'none found';
   return [
     ['Website', addresses.length > 0 ? formatList(addresses) : noWebsite],
-    ['Mail', mail && (mail.length > 0 ? formatValue('mx', mail) : 'none: no mail servers')],
+    ['Mail', mail && (mail.length > 0 ? formatValue('mx', mail) : 'none (no mail servers)')],
     ['CAA', caa && (caa.length > 0 ? formatValue('caa', caa) : 'none (any CA can issue)')],
-    ['SPF and DMARC', mail === undefined || mail.length === 0 ? undefined : protection(known)],
+    ['SPF and DMARC', mail === undefined || mail.length === 0 ? undefined : mailProtection(known)],
     [
       'Certificate',
       certificate === undefined || certificate.length === 0
@@ -323,8 +323,8 @@ function lifePairs(known: KnownName): Fact[] {
 }
 
 /** SPF and DMARC; undefined: unknown. */
-function protection(known: KnownName): string | undefined {
-  const [spf, dmarc] = [knownValue(known, 'spf'), knownValue(known, 'dmarc')];
+function mailProtection(known: KnownName): string | undefined {
+  const [spf, dmarc] = [currentValue(known, 'spf'), currentValue(known, 'dmarc')];
   if (spf === undefined || dmarc === undefined) return undefined;
   const parts = [...(spf.length > 0 ? ['SPF'] : []), ...(dmarc.length > 0 ? ['DMARC'] : [])];
   if (parts.length === 0) return 'none';
@@ -389,7 +389,7 @@ function changeLine(
 
 function causeText(cause: PastChange['cause'], visible: ReadonlySet<string>): string {
   if (cause === undefined) return '';
-  if (cause === 'none') return ' · :warning: no order explains it';
+  if (cause === 'none') return ' · :warning: not ordered here';
   const { orderId } = cause;
   if (orderId === 'lapse') return ' · set to lapse';
   if (orderId === REQUESTED_BY_ZONE) return ' · requested by the zone’s CDS or CDNSKEY records';
@@ -421,11 +421,11 @@ function buttons({ name, listed, renewWithinDays, incidents, hasService }: NameS
   ]);
 }
 
-/** Time of the lookup, and the next commands. */
+/** Times of the lookups, and the next command. */
 function footer({ name, listed, known }: NameScreen): string {
   const [dns, registry] = [
-    lastSeen(known, ['nameservers', 'soa', 'a', 'mx', 'ds']),
-    lastSeen(known, ['registration']),
+    latestLookup(known, ['nameservers', 'soa', 'a', 'mx', 'ds']),
+    latestLookup(known, ['registration']),
   ];
   const seen = [
     dns === undefined ? 'not found in DNS' : `DNS checked ${moment(dns)}`,
@@ -433,17 +433,17 @@ function footer({ name, listed, known }: NameScreen): string {
   ].join(', ');
   const next =
     listed === undefined
-      ? `Not watched: no reminders, no history. \`/domain watch ${name}\` adds it.`
+      ? `This name isn’t watched. To get reminders, use \`/domain watch ${name}\`.`
       : `Zone rules: \`/domain rules ${name}\`.`;
   return `${capitalized(seen)}. ${next}`;
 }
 
-function lastSeen(known: KnownName, of: readonly FactName[]): Date | undefined {
+function latestLookup(known: KnownName, of: readonly FactName[]): Date | undefined {
   const moments = of.flatMap((fact) => known.history[fact]?.current?.lastSeen.getTime() ?? []);
   return moments.length === 0 ? undefined : new Date(Math.max(...moments));
 }
 
-function knownValue(known: KnownName, fact: FactName): FactValue | undefined {
+function currentValue(known: KnownName, fact: FactName): FactValue | undefined {
   return known.history[fact]?.current?.value;
 }
 
@@ -454,4 +454,4 @@ function unseenReason(known: KnownName, fact: FactName): UnseenReason | undefine
   return found.unseen?.reason;
 }
 
-export const NAME_USAGE = 'Give one name, such as `/domain name cafe.rest`.';
+export const NAME_USAGE = 'Enter one name, such as `/domain name cafe.rest`.';

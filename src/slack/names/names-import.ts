@@ -8,22 +8,22 @@ import { fieldsOf } from '../kit/form.ts';
 import { opening } from '../open-form.ts';
 import { withProgress } from '../outbound/progress.ts';
 import { sendFile } from '../send-file.ts';
-import { changesFile, editedText } from './fact-changes.ts';
+import { completeEdit, createChangesFile } from './fact-changes.ts';
 import { findChannelIssue } from './name-edit.ts';
 import { importIssuesText, importPlan, importProgress, PLAN_GONE } from './names-import.view.ts';
-import { ownersIssue } from './owners.ts';
+import { findOwnersIssue } from './owners.ts';
 import { ownersIssueText } from './portfolio.view.ts';
 
-/* Owners, tags, channels and notes as CSV. After a dry run, its button applies exactly the shown changes. */
+/* Imports owners, tags, channels and notes from CSV. A dry run shows the changes, and its button applies exactly these. */
 
-/** Larger plans also come as a file. */
+/** Larger plans are also sent as a file. */
 const FILE_FROM = 20;
 
-const imported = z.object(
-  csvFields(`As exported, at most ${MAX_IMPORTED_NAMES.toLocaleString('en')} names.`, {
+const importSchema = z.object(
+  csvFields(`In the format of an export, with at most ${MAX_IMPORTED_NAMES.toLocaleString('en')} names.`, {
     label: 'Or paste the names',
     placeholder: 'name,owner,tags,channel,note\ncafe.rest,U0ADA,brand client-acme,C0BRAND,Ask legal',
-    hint: 'A header and one name per line, as exported. A missing column changes nothing, an empty cell clears the value. You’ll see the changes before they’re applied.',
+    hint: 'A header and one name per line, as in an export. Missing columns stay unchanged, empty cells clear a value. You can check the changes before you apply them.',
   }),
 );
 
@@ -32,14 +32,14 @@ export const namesImportForm: FormFeature<'names_import'> = {
     name: 'names_import',
     title: 'Import owners, tags',
     submit: 'Show changes',
-    fields: fieldsOf(imported),
+    fields: fieldsOf(importSchema),
   },
   async submit(call) {
     const given = await attachedCsv(call);
     if ('errors' in given) return given;
     const read = await readImport(given.text);
     if (!read.ok) return { errors: { [given.field]: importIssuesText(read.issues) } };
-    const owners = await ownersIssue(
+    const owners = await findOwnersIssue(
       call.context,
       read.rows.map(({ change }) => change.owner),
     );
@@ -54,7 +54,7 @@ export const namesImportForm: FormFeature<'names_import'> = {
     const issue = await findChannelIssue(call.context, new Set(channels));
     if (issue !== undefined) return { errors: { [given.field]: `${issue.channelId}: ${issue.text}` } };
     if (plan.changed.length > FILE_FROM)
-      await call.respond(await sendFile(call, await changesFile(plan.changed)));
+      await call.respond(await sendFile(call, await createChangesFile(plan.changed)));
     return { say: importPlan(plan) };
   },
 };
@@ -83,7 +83,7 @@ async function applyImport(call: ActionCall): Promise<void> {
   );
   if (outcome === 'gone') return call.respond(PLAN_GONE);
   if (typeof outcome !== 'string' && 'stale' in outcome) return call.respond(importPlan(outcome.stale, true));
-  await call.respond(await editedText(call, outcome, false));
+  await call.respond(await completeEdit(call, outcome, false));
 }
 
 export const namesImport = {

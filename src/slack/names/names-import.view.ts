@@ -17,7 +17,7 @@ import { changeLine, SHOWN_CHANGES } from './fact-changes.view.ts';
 import { tagIssueText } from './portfolio.view.ts';
 import { zoneIssueText } from './zone-issue.view.ts';
 
-/* Import of owners, tags, channels and notes: file issues and the plan. */
+/* Issues and the plan of an import of owners, tags, channels and notes. */
 
 const SHOWN_ISSUES = 10;
 
@@ -43,11 +43,11 @@ function issueText(issue: ImportIssue): string {
     case 'repeated':
       return `${issue.name} is already on another line.`;
     case 'not_a_person':
-      return 'owner is a Slack user id, such as U0ADA.';
+      return 'the owner must be a Slack user ID, such as U0ADA.';
     case 'not_a_channel':
-      return 'channel is a Slack channel id, such as C0BRAND.';
+      return 'the channel must be a Slack channel ID, such as C0BRAND.';
     case 'long_note':
-      return 'a note has at most 500 characters.';
+      return 'a note can have at most 500 characters.';
     case 'tags':
       return tagIssueText(issue.issue);
     default:
@@ -55,7 +55,7 @@ function issueText(issue: ImportIssue): string {
   }
 }
 
-/** The plan, with a button that applies exactly it. @param isAnew whether names changed since the earlier plan */
+/** @param isRepeated whether names changed since the earlier plan */
 export function importPlan({ hash, changed, same, unwatched }: ImportPlan, isRepeated = false): Message {
   const title =
     changed.length === 0 ? 'Nothing would change.' : `${count(changed.length, 'name')} would change.`;
@@ -63,20 +63,22 @@ export function importPlan({ hash, changed, same, unwatched }: ImportPlan, isRep
   const left = changed.length - first.length;
   return message(title, [
     section(
-      `${isRepeated ? 'The names changed since the plan was made, so nothing was applied. ' : ''}*${title}*`,
+      `${isRepeated ? 'The names changed after you saw the plan, so nothing was applied. This is the new plan. ' : ''}*${title}*`,
     ),
     ...lines([...first, ...(left > 0 ? [`… and ${count(left, 'other name')}.`] : [])]),
     ...(unwatched.length === 0
       ? []
       : lines([
-          `${count(unwatched.length, 'name')} left out, not watched: ${unwatched.slice(0, SHOWN_ISSUES).map(code).join(', ')}${unwatched.length > SHOWN_ISSUES ? ' …' : ''}. \`/domain import\` adds names to the list.`,
+          `I skipped ${count(unwatched.length, 'name')}, because ${unwatched.length === 1 ? 'it isn’t' : 'they aren’t'} watched: ${unwatched.slice(0, SHOWN_ISSUES).map(code).join(', ')}${unwatched.length > SHOWN_ISSUES ? ' …' : ''}. To add names, use \`/domain import\`.`,
         ])),
     ...(changed.length === 0
       ? []
       : actions('names_import', [
           button('names_import_apply', `Change ${count(changed.length, 'name')}`, hash, { style: 'primary' }),
         ])),
-    context(`${count(same, 'name')} already as in the file. The plan is kept for a day.`),
+    context(
+      `${count(same, 'name')} already ${same === 1 ? 'matches' : 'match'} the file. I keep this plan for a day.`,
+    ),
   ]);
 }
 

@@ -24,9 +24,9 @@ import { openForm } from '../open-form.ts';
 import { sendFile } from '../send-file.ts';
 import { nameEditForm } from './name-edit.ts';
 import { namesImportForm } from './names-import.ts';
-import { exportedWords, filterIssueText, NAMES_PAGE, NO_NAMES, namesPage } from './portfolio.view.ts';
+import { describeExport, filterIssueText, NAMES_PER_PAGE, NO_NAMES, namesPage } from './portfolio.view.ts';
 
-/* The portfolio: filtered names, page by page, and bulk actions on them. */
+/* The filtered list of names, and bulk actions on them. */
 
 /** A button's value: filter and page. */
 const pageState = z.object({
@@ -44,7 +44,7 @@ const EXPORT_BATCH = 5_000;
 /** Spreadsheets can't open longer files. */
 const MAX_EXPORT = 200_000;
 
-type Found =
+type ParsedQuery =
   | {
       readonly query: NameQuery;
       readonly text: string;
@@ -53,23 +53,23 @@ type Found =
   | { readonly problem: Message };
 
 /** Parses a filter and resolves its owners. */
-export async function parseQuery(call: Interaction, text: string): Promise<Found> {
+export async function parseQuery(call: Interaction, text: string): Promise<ParsedQuery> {
   const read = readFilter(text);
   if (!read.ok) return { problem: formatProblems(read.issues) };
   const owners = await findOwners(call, read.filter);
   if ('unknown' in owners)
     return { problem: formatProblems([{ code: 'unknown_owner', value: owners.unknown }]) };
   const { portfolio, now } = call.context;
-  const asked = { filter: read.filter, owners: owners.ids, now: now() };
-  const all = filtersFindings(read.filter) ? await portfolio.judged(asked) : undefined;
-  const fitting = all?.filter((each) => matchesFindings(read.filter, each, asked.now));
+  const base = { filter: read.filter, owners: owners.ids, now: now() };
+  const all = filtersFindings(read.filter) ? await portfolio.judged(base) : undefined;
+  const matching = all?.filter((each) => matchesFindings(read.filter, each, base.now));
   return {
     text,
-    judged: async () => fitting ?? portfolio.judged(asked),
+    judged: async () => matching ?? portfolio.judged(base),
     query: {
-      ...asked,
-      ...(fitting && { names: fitting.map(({ name }) => name) }),
-      ...{ cursor: undefined, isBackward: false, limit: NAMES_PAGE },
+      ...base,
+      ...(matching && { names: matching.map(({ name }) => name) }),
+      ...{ cursor: undefined, isBackward: false, limit: NAMES_PER_PAGE },
     },
   };
 }
@@ -114,18 +114,18 @@ async function runNames(call: CommandCall): Promise<void> {
   const [first, ...rest] = call.words;
   if (first === 'export') return exportNames(call, rest.join(' '));
   if (first === 'import' && rest.length === 0) return openForm(call, namesImportForm, formOrigin(call));
-  await call.respond(await showPage(call, { filter: call.words.join(' '), offset: 0 }));
+  await call.respond(await renderPage(call, { filter: call.words.join(' '), offset: 0 }));
 }
 
-function stateOf(call: ActionCall): PageState {
+function parsePageState(call: ActionCall): PageState {
   return pageState.parse(JSON.parse(call.value));
 }
 
 async function turnPage(call: ActionCall): Promise<void> {
-  await call.respond(await showPage(call, stateOf(call)), { replace: true });
+  await call.respond(await renderPage(call, parsePageState(call)), { replace: true });
 }
 
-async function showPage(call: Interaction, state: PageState): Promise<Message> {
+async function renderPage(call: Interaction, state: PageState): Promise<Message> {
   const found = await parseQuery(call, state.filter);
   if ('problem' in found) return found.problem;
   const { portfolio, prices, directory, savedSettings, now } = call.context;
@@ -135,7 +135,7 @@ async function showPage(call: Interaction, state: PageState): Promise<Message> {
       ? undefined
       : { name: state.after, expiresAt: state.at === undefined ? undefined : new Date(state.at) };
   // One extra name shows whether another page exists.
-  const query = { ...found.query, cursor, isBackward, limit: NAMES_PAGE + 1 };
+  const query = { ...found.query, cursor, isBackward, limit: NAMES_PER_PAGE + 1 };
   const [rows, zones, locale, { reminderTimezone }] = await Promise.all([
     portfolio.page(query),
     portfolio.zones(query),
@@ -143,14 +143,14 @@ async function showPage(call: Interaction, state: PageState): Promise<Message> {
     savedSettings(),
   ]);
   const list = await prices.listOf(zones.map(({ zone }) => zone));
-  const shown = isBackward ? rows.slice(0, NAMES_PAGE).reverse() : rows.slice(0, NAMES_PAGE);
+  const shown = isBackward ? rows.slice(0, NAMES_PER_PAGE).reverse() : rows.slice(0, NAMES_PER_PAGE);
   const total = countNames(zones);
-  const hasMore = rows.length > NAMES_PAGE;
-  // Added or removed names shift the offset, but the cursor skips none.
+  const hasMore = rows.length > NAMES_PER_PAGE;
+  // Added or removed names make the offset wrong, but the cursor never skips a name.
   const offset = isBackward && !hasMore ? 0 : Math.min(state.offset, Math.max(0, total - shown.length));
   const [first, last] = [shown[0], shown.at(-1)];
-  const turn = (name: FoundName | undefined, to: number, back: boolean) =>
-    name === undefined ? undefined : JSON.stringify(cursorState(state.filter, name, to, back));
+  const encodeCursor = (name: FoundName | undefined, to: number, back: boolean) =>
+    name === undefined ? undefined : JSON.stringify(createCursor(state.filter, name, to, back));
   const today = utcDay(now());
   const renewalPrice = (name: string) => findQuote(list, { name, task: 'renew' }, today)?.amount;
   return namesPage({
@@ -176,13 +176,13 @@ async function showPage(call: Interaction, state: PageState): Promise<Message> {
     previous:
       cursor === undefined || (isBackward && !hasMore)
         ? undefined
-        : turn(first, Math.max(0, offset - NAMES_PAGE), true),
-    next: hasMore || isBackward ? turn(last, offset + shown.length, false) : undefined,
+        : encodeCursor(first, Math.max(0, offset - NAMES_PER_PAGE), true),
+    next: hasMore || isBackward ? encodeCursor(last, offset + shown.length, false) : undefined,
     locale,
   });
 }
 
-function cursorState(filter: string, name: FoundName, offset: number, isBackward: boolean): PageState {
+function createCursor(filter: string, name: FoundName, offset: number, isBackward: boolean): PageState {
   return {
     filter,
     offset,
@@ -200,14 +200,14 @@ function expiryDate({ expiresAt, expirySource }: FoundName, now: Date, timeZone:
   return { day: formatDay(lastDay, today), daysLeft: daysBetween(today, lastDay) };
 }
 
-interface FoundNames {
-  /** As many as a menu takes, in list order. */
+interface MenuNames {
+  /** In list order, as many as fit in a menu. */
   readonly names: readonly string[];
   readonly total: number;
 }
 
-async function foundNames(call: ActionCall): Promise<FoundNames | undefined> {
-  const found = await parseQuery(call, stateOf(call).filter);
+async function findMenuNames(call: ActionCall): Promise<MenuNames | undefined> {
+  const found = await parseQuery(call, parsePageState(call).filter);
   if ('problem' in found) {
     await call.respond(found.problem);
     return undefined;
@@ -224,7 +224,7 @@ async function foundNames(call: ActionCall): Promise<FoundNames | undefined> {
 }
 
 async function openRenew(call: ActionCall): Promise<void> {
-  const found = await foundNames(call);
+  const found = await findMenuNames(call);
   if (found === undefined) return;
   const renewable = await call.context.expiry.filterRenewable(found.names);
   const names = renewable.map(({ domain }) => domain.name);
@@ -233,7 +233,7 @@ async function openRenew(call: ActionCall): Promise<void> {
 }
 
 async function openEdit(call: ActionCall): Promise<void> {
-  const found = await foundNames(call);
+  const found = await findMenuNames(call);
   if (found === undefined) return;
   const { names, total } = found;
   if (names.length === 0) return call.respond(NO_NAMES.toEdit);
@@ -266,7 +266,7 @@ async function exportNames(call: Interaction, text: string): Promise<void> {
     await sendFile(call, {
       text: await csvFile(lines),
       filename: `domain-steward-names-${utcDay(call.context.now())}.csv`,
-      ...exportedWords(lines.length - 1),
+      ...describeExport(lines.length - 1),
     }),
   );
 }
@@ -286,6 +286,6 @@ export const names = {
     { id: 'names_previous', run: turnPage },
     { id: 'names_renew', run: openRenew },
     { id: 'names_edit', run: openEdit },
-    { id: 'names_export', run: (call) => exportNames(call, stateOf(call).filter) },
+    { id: 'names_export', run: (call) => exportNames(call, parsePageState(call).filter) },
   ],
 } as const satisfies Feature;

@@ -6,7 +6,7 @@ import { formatDays } from '../expiry/expiry.view.ts';
 import { code, count, day, escapeText, joinFirst, lines, type Message, message } from '../kit/blocks.ts';
 import { findingText } from './posture.view.ts';
 
-/* News of a digest, besides due names. */
+/* News in a digest: delegation problems, certificates, renewals elsewhere and registry errors. */
 
 const NAMES_SHOWN = 20;
 
@@ -20,27 +20,25 @@ export interface News {
 
 export function newsMessage({ faulty, registries, certificates, renewed, now }: News): Message {
   const parts = [
-    ...part(
+    ...createPart(
       `${count(faulty.length, 'name')} with a new delegation problem`,
       faulty.map(
         ({ name, faults: [worst] }) =>
-          `${shown(name)} · ${worst === undefined ? '' : findingText({ code: worst })}`,
+          `${formatName(name)} · ${worst === undefined ? '' : findingText({ code: worst })}`,
       ),
-      `All: ${code('/domain names lame')}`,
+      `To list all: ${code('/domain names lame')}`,
     ),
-    ...part(
+    ...createPart(
       `${count(certificates.length, 'certificate')} to renew`,
       certificates.map(
         ({ host, endsAt }) =>
-          `${shown(host)} · :warning: ends ${formatDays(daysUntil(endsAt, now))}, ${day(endsAt)}`,
+          `${formatName(host)} · :warning: expires ${formatDays(daysUntil(endsAt, now))}, ${day(endsAt)}`,
       ),
-      `All: ${code('/domain names cert<30')}`,
+      `To list all: ${code('/domain names cert<30')}`,
     ),
-    ...part(
+    ...createPart(
       `${count(renewed.length, 'name')} renewed elsewhere`,
-      renewed.map(
-        ({ name, expiresAt }) => `${shown(name)} · now expires ${day(expiresAt)}, not ordered here`,
-      ),
+      renewed.map(({ name, expiresAt }) => `${formatName(name)} · now expires ${day(expiresAt)}`),
     ),
   ];
   const notes = registries.map(unrecordedText);
@@ -48,14 +46,14 @@ export function newsMessage({ faulty, registries, certificates, renewed, now }: 
   return message(title, lines([...parts.flatMap((each) => each.lines), ...notes]));
 }
 
-function part(title: string, names: readonly string[], all?: string) {
+function createPart(title: string, names: readonly string[], all?: string) {
   if (names.length === 0) return [];
   const left = names.length - NAMES_SHOWN;
   const rest = dropMissing([left > 0 && `… and ${left} more`, all]);
   return [{ title, lines: [`*${title}*`, ...names.slice(0, NAMES_SHOWN), ...rest] }];
 }
 
-function shown(name: string): string {
+function formatName(name: string): string {
   return escapeText(displayName(name));
 }
 
@@ -64,7 +62,7 @@ function daysUntil(endsAt: Date, now: Date): number {
 }
 
 function unrecordedText({ zone, count: total, names }: UnrecordedNames): string {
-  const [verb, them] = total === 1 ? ['doesn’t exist', 'it'] : ['don’t exist', 'them'];
-  const listed = joinFirst(names.map(shown), names.length, total);
-  return `The .${escapeText(displayName(zone))} registry answers that ${total} of your names ${verb}, though its zone delegates ${them}: ${listed}. Dates and locks can’t be checked there until this is fixed. Ask your registrar if it lasts.`;
+  const them = total === 1 ? 'it' : 'them';
+  const listed = joinFirst(names.map(formatName), names.length, total);
+  return `The .${escapeText(displayName(zone))} registry has no record of ${total} of your names, although DNS still delegates ${them}: ${listed}. I can’t check dates and locks until this is fixed. If it continues, ask your registrar.`;
 }

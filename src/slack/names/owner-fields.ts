@@ -6,7 +6,7 @@ import { cleanReason } from '../kit/parse.ts';
 const OWNER: FieldDisplay = {
   label: 'Owner',
   kind: 'person',
-  hint: 'Mentioned in its reminders, or messaged directly if no channel is set.',
+  hint: 'Reminders mention this person, or go to them directly if no channel is set.',
 };
 const NOTE: FieldDisplay = { label: 'Note', kind: 'text' };
 
@@ -21,7 +21,7 @@ export function ownerField(more: Partial<FieldDisplay> = {}) {
   return field({ ...OWNER, ...more }, id);
 }
 
-export function neededOwner(hint: string) {
+export function requiredOwnerField(hint: string) {
   return field({ ...OWNER, hint }, z.string('Choose an owner.'));
 }
 

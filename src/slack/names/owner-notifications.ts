@@ -1,14 +1,14 @@
 import type { SlackContext } from '../context.ts';
 import { alertPlace } from '../ledger/ledger-notifications.ts';
 import { directMessagePlace, type NotificationPlanner, ONCE } from '../outbound/notify.ts';
-import { ownerlessNames } from './assign-owners.ts';
+import { findOwnerlessNames } from './assign-owners.ts';
 import { ownerLeftMessage } from './owner.view.ts';
 
-/** Alerts once about the names of a person who left, unless they already have new owners. */
+/** Alerts once if a person who left still owns names. */
 export function createOwnerLeftPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id }, send) => {
     const [userId = '', at = ''] = id.split(' ');
-    const found = await ownerlessNames(context, userId);
+    const found = await findOwnerlessNames(context, userId);
     if (found.total === 0) return undefined;
     const admins = await context.adminsToNotify();
     await send({

@@ -24,6 +24,12 @@ const ANSWERS = {
   unasked: 'no answer yet',
 } as const;
 
+/** `answer: keep`, after the owner's name. */
+export function ownerAnswerText({ code }: OwnerAnswer): string {
+  if (code === 'left') return 'has left';
+  return code === 'keep' || code === 'lapse' ? `answer: ${ANSWERS[code]}` : ANSWERS[code];
+}
+
 /** `@Carol: keep`. Undefined without an owner. */
 export function answerText(answer: OwnerAnswer | undefined): string | undefined {
   if (answer === undefined) return undefined;
@@ -48,7 +54,7 @@ export function ownerLeftMessage(
   const text = `${mention(userId)} has left, so ${need}`;
   return message(`${text}: ${escapeText(listed)}`, [
     { ...section(`:wave: *${text}*`, escapeText(listed)), accessory: assignButton(userId) },
-    left > 0 && context('`/domain names owner:left` lists them all.'),
+    left > 0 && context('To list all of them, use `/domain names owner:left`.'),
   ]);
 }
 
@@ -62,9 +68,9 @@ export function ownerlessLine({ none, left }: OwnerlessCounts): SectionBlock[] {
   return [{ ...section(counted.join(' · ')), accessory: assignButton('all') }];
 }
 
-export const EVERY_NAME_OWNED = 'Each of these names has an owner.';
+export const EVERY_NAME_OWNED = 'All of these names have an owner now.';
 
 /** Plain text, for a form field. */
-export function ownedSinceText(names: readonly string[]): string {
-  return `${joinFirst(names.map(displayName), LISTED)} got an owner in the meantime. Untick ${names.length === 1 ? 'it' : 'them'}; nothing changed.`;
+export function alreadyOwnedText(names: readonly string[]): string {
+  return `${joinFirst(names.map(displayName), LISTED)} ${names.length === 1 ? 'already has' : 'already have'} an owner. Nothing changed. Deselect ${names.length === 1 ? 'it' : 'them'} and save again.`;
 }

@@ -1,14 +1,14 @@
 import type { SlackContext } from '../context.ts';
 import type { OwnersIssue } from './portfolio.view.ts';
 
-/** Below the lookups' share of Slack's limit. */
+/** Each new owner costs a lookup, and Slack limits these. */
 const MAX_NEW_OWNERS = 30;
 
 /**
- * Why people can't become owners. Skips current owners who haven't left.
- * @param given by name: a person, null for no one, undefined for no change
+ * Finds out why people can't become owners. Skips current owners who haven't left.
+ * @param given each name's new owner: a person, null for no one, undefined for no change
  */
-export async function ownersIssue(
+export async function findOwnersIssue(
   { portfolio, directory }: SlackContext,
   given: readonly (string | null | undefined)[],
 ): Promise<OwnersIssue | undefined> {
@@ -25,8 +25,8 @@ export async function ownersIssue(
   return found.some(({ profile }) => profile === undefined) ? { code: 'unconfirmed' } : undefined;
 }
 
-/** Why a picked person can't become an owner. Asks Slack even about a current owner. */
-export async function ownerIssue(
+/** Finds out why a selected person can't become an owner. Checks current owners too. */
+export async function findOwnerIssue(
   { directory }: SlackContext,
   owner: string | undefined,
 ): Promise<OwnersIssue | undefined> {

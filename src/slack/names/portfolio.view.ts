@@ -34,7 +34,6 @@ export function channelMention(channelId: string): string {
   return `<#${channelId}>`;
 }
 
-/** User-defined details, as facts. */
 export function detailPairs({ owner, tags = [], channel, note }: Partial<NameDetails> = {}): Fact[] {
   return [
     ['Owner', owner && mention(owner)],
@@ -45,8 +44,8 @@ export function detailPairs({ owner, tags = [], channel, note }: Partial<NameDet
 }
 
 export function editButton(name: string): Button {
-  return button('name_edit', 'Owner, tags…', name, {
-    label: `Owner, tags, channel and note of ${displayName(name)}`,
+  return button('name_edit', 'Edit owner, tags…', name, {
+    label: `Edit owner, tags, channel and note of ${displayName(name)}`,
   });
 }
 
@@ -54,35 +53,34 @@ export function editButton(name: string): Button {
 export function tagIssueText(issue: TagIssue): string {
   switch (issue.code) {
     case 'not_a_tag':
-      return `“${issue.tag}” is not a tag. Use letters, digits, hyphens and dots, such as client-acme.`;
+      return `“${issue.tag}” isn’t a valid tag. Use letters, digits, hyphens and dots, such as client-acme.`;
     case 'long_tag':
       return `“${issue.tag}” is too long. Use at most 40 characters.`;
     case 'reserved_tag':
       return `“${issue.tag}” is reserved for filters. Choose another word.`;
     case 'too_many_tags':
-      return `Give at most ${MAX_TAGS} tags.`;
+      return `Use at most ${MAX_TAGS} tags.`;
   }
 }
 
-/** @param names in ASCII @param isOfOne whether a single name was edited, so it is named */
-export function savedText(names: readonly string[], isOfOne: boolean): string {
+/** @param isSingle whether a single name was edited; the text then shows it */
+export function savedText(names: readonly string[], isSingle: boolean): string {
   const [only] = names;
   if (only === undefined) return 'Nothing changed.';
-  const what = isOfOne ? escapeText(displayName(only)) : count(names.length, 'name');
-  return `Saved for ${what}.`;
+  const what = isSingle ? escapeText(displayName(only)) : count(names.length, 'name');
+  return `I saved the changes to ${what}.`;
 }
 
-/** Warns that a larger file can't be imported whole. */
-export function exportedWords(names: number) {
+/** Includes a note if the file is too large for one import. */
+export function describeExport(names: number) {
   const what = `The portfolio with ${count(names, 'name')}`;
   const limit = MAX_IMPORTED_NAMES.toLocaleString('en');
-  const note = `\`/domain names import\` takes at most ${limit} of them at a time: export with a filter, such as \`zone:rest\`.`;
+  const note = `\`/domain names import\` accepts at most ${limit} names at a time. To import this file again, export smaller ones with a filter, such as \`zone:rest\`.`;
   return { what, told: `${fileSentText(what)}${names > MAX_IMPORTED_NAMES ? ` ${note}` : ''}` };
 }
 
 /**
- * Includes a suggestion.
- * @param nearest finds the closest word, if any
+ * @param nearest finds the most similar word, if any
  */
 export function filterIssueText(
   issue: FilterIssue | { readonly code: 'unknown_owner'; readonly value: string },
@@ -106,7 +104,7 @@ export function filterIssueText(
     case 'too_long':
       return 'The filter is too long. Use at most 800 characters.';
     case 'unknown_owner':
-      return `No owner is called “${quote(issue.value, 80)}” in Slack. A mention works always: \`owner:@ada\`. \`owner:me\` finds yours, \`owner:none\` names without an owner, \`owner:left\` names of people who left.`;
+      return `No owner is called “${quote(issue.value, 80)}” in Slack. Use a mention, such as \`owner:@ada\`. \`owner:me\` finds your names, \`owner:none\` names without an owner, \`owner:left\` names of people who left.`;
   }
 }
 
@@ -119,10 +117,10 @@ const EXAMPLES: Readonly<Record<(typeof FILTER_KEYS)[number], string>> = {
   sort: 'sort:name',
 };
 
-export const NAMES_PAGE = 50;
+export const NAMES_PER_PAGE = 50;
 
 export interface NamesPage extends Capability {
-  /** As typed; empty for all. */
+  /** Empty for all names. */
   readonly filter: string;
   /** Value of the buttons for bulk actions. */
   readonly state: string;
@@ -156,12 +154,12 @@ export function namesPage(page: NamesPage): Message {
   const sum =
     page.renewal.sums.length === 0 ? '' : `, about ${amountsText(page.renewal.sums, page.locale)} a year`;
   return message(`${title}${sum}`, [
-    section(`*${title}*${renewalText(page)}${names.length < total ? `\nShown: ${place}` : ''}`),
+    section(`*${title}*${renewalText(page)}${names.length < total ? `\nShowing ${place}` : ''}`),
     ...lines(names.map((name) => nameLine(name, page.locale))),
     ...actions('names', [
       page.hasService && button('names_renew', 'Renew several…', state, { style: 'primary' }),
       ...moreOrButtons([
-        button('names_edit', 'Owner, tags…', state),
+        button('names_edit', 'Edit owner, tags…', state),
         button('names_export', 'Export as CSV', state),
         button('names_import', 'Import…', 'new'),
       ]),
@@ -171,7 +169,7 @@ export function namesPage(page: NamesPage): Message {
       page.next !== undefined && button('names_next', 'Next', page.next),
     ]),
     context(
-      `Filter: ${code('/domain names tag:brand owner:@ada zone:rest expiring<60 unused')}; sort: \`sort:name\``,
+      `Example of a filter: ${code('/domain names tag:brand owner:@ada zone:rest expiring<60 unused sort:name')}`,
     ),
   ]);
 }
@@ -186,7 +184,7 @@ function nameLine(
     ...(deletedAt === undefined
       ? [
           expires === undefined
-            ? 'date unknown'
+            ? 'expiry unknown'
             : `${expires.day} (${formatDays(expires.daysLeft).replace(/^in /, '')})`,
           renewal === undefined ? 'no price' : amountsText([renewal], locale),
         ]
@@ -196,14 +194,14 @@ function nameLine(
   ]).join(' · ');
 }
 
-/** Overflow menu if the values fit, else buttons. */
+/** A menu if the values fit in one, else buttons. */
 function moreOrButtons(all: readonly Button[]): readonly (Button | Overflow)[] {
   return fitsMenu(all) ? dropMissing([moreMenu('names_more', all)]) : all;
 }
 
 function renewalText({ renewal, deleted, total, locale }: NamesPage): string {
   const { sums, unknown } = renewal;
-  const part = unknown === 0 ? '' : `, without ${count(unknown, 'name')} that have no price`;
+  const part = unknown === 0 ? '' : `, not counting ${count(unknown, 'name')} without a price`;
   const which = total === 1 ? 'it' : deleted === 0 ? 'all of them' : 'the others';
   const cost =
     sums.length === 0
@@ -214,9 +212,9 @@ function renewalText({ renewal, deleted, total, locale }: NamesPage): string {
   return [...gone, ...cost].map((line) => `\n${line}`).join('');
 }
 
-/** Above a form that takes fewer names than the list. */
+/** For forms that hold fewer names than the list. */
 export function onlyFirstText(shown: number, found: number): string {
-  return `*The first ${shown} of ${found} names.* For the rest, use a filter or \`/domain names import\`.`;
+  return `*This form has the first ${shown} of ${found} names.* For the others, use a filter or \`/domain names import\`.`;
 }
 
 export type OwnersIssue =
@@ -232,16 +230,16 @@ const SHOWN_OWNERS = 5;
 export function ownersIssueText(issue: OwnersIssue): string {
   switch (issue.code) {
     case 'no_members':
-      return `An owner must be a member of this workspace, not a guest, a bot or a deactivated account. No member has the id ${joinFirst(issue.owners, SHOWN_OWNERS)}. Fix it; nothing changed.`;
+      return `Nothing changed. Owners must be members of this workspace, not guests, bots or deactivated accounts. Replace ${joinFirst(issue.owners, SHOWN_OWNERS)}.`;
     case 'too_many_new':
-      return `At most ${issue.limit} new owners at a time, because each is looked up in Slack. Split the list; nothing changed.`;
+      return `Nothing changed. You can add at most ${issue.limit} new owners at a time, because I look up each in Slack. Split the list.`;
     case 'unconfirmed':
-      return 'Slack doesn’t confirm right now that these people are members. Try again in a minute; nothing changed.';
+      return 'Nothing changed. Slack can’t confirm right now that these people are members. Try again in a minute.';
   }
 }
 
 export const NO_NAMES = {
-  toRenew: 'None of these names can be renewed: each is already decided or lost.',
-  toEdit: 'None of these names is watched anymore.',
-  toExport: 'No names found, so there’s no file.',
+  toRenew: 'None of these names can be renewed. They were renewed, will lapse, or can’t be saved anymore.',
+  toEdit: 'None of these names is watched anymore. To watch a name, use `/domain watch`.',
+  toExport: 'No names found, so there’s nothing to export. Change the filter.',
 } as const;

@@ -4,14 +4,14 @@ import type { ActionCall, CommandCall, Feature, Interaction } from '../feature.t
 import type { Message } from '../kit/blocks.ts';
 import { pageActions, pageOf, type Turn } from '../kit/pages.ts';
 import { parseQuery } from './names.ts';
-import { POSTURE_PAGE, postureMessage } from './posture.view.ts';
+import { NAMES_PER_PAGE, postureMessage } from './posture.view.ts';
 
-/* The findings of all names, worst first. */
+/* The names with findings, worst first. */
 
 const ALL = 'all';
 
-/** The arguments of the page: `all` and the filter, as typed. */
-async function posturePage(call: Interaction, { of, offset }: Turn): Promise<Message> {
+/** @param turn `of` is the command's text: an optional `all`, then the filter */
+async function buildPosturePage(call: Interaction, { of, offset }: Turn): Promise<Message> {
   const [first, ...rest] = of.split(' ');
   const withNotes = first === ALL;
   const filter = (withNotes ? rest : dropMissing([first, ...rest])).join(' ').trim();
@@ -21,7 +21,7 @@ async function posturePage(call: Interaction, { of, offset }: Turn): Promise<Mes
   const listed = judged.filter(({ status, findings }) =>
     status === 'fine' ? withNotes && findings.length > 0 : true,
   );
-  return postureMessage({ filter, withNotes, counts, page: pageOf(listed, offset, POSTURE_PAGE) });
+  return postureMessage({ filter, withNotes, counts, page: pageOf(listed, offset, NAMES_PER_PAGE) });
 }
 
 export const posture = {
@@ -31,10 +31,10 @@ export const posture = {
       summary: 'List problems with names, worst first; `all` adds notes',
       example: '/domain posture tag:brand',
       run: async (call: CommandCall) =>
-        call.respond(await posturePage(call, { of: call.words.join(' '), offset: 0 })),
+        call.respond(await buildPosturePage(call, { of: call.words.join(' '), offset: 0 })),
     },
   ],
   actions: pageActions('posture', async (call: ActionCall, turned) =>
-    call.respond(await posturePage(call, turned), { replace: true }),
+    call.respond(await buildPosturePage(call, turned), { replace: true }),
   ),
 } as const satisfies Feature;

@@ -40,7 +40,7 @@ const FINDING_TEXTS: Readonly<Record<FindingCode, FindingText>> = {
   all_lame: {
     label: 'Delegation',
     what: 'no nameserver answers for it',
-    todo: 'set it up at its nameservers, or change them',
+    todo: 'set up its zone at the nameservers, or change them',
   },
   nameserver_registrable: {
     label: 'Delegation',
@@ -60,7 +60,7 @@ const FINDING_TEXTS: Readonly<Record<FindingCode, FindingText>> = {
   incident: {
     label: 'Incident',
     what: 'unexplained change',
-    todo: 'say whether it was us, or raise the alarm',
+    todo: 'confirm that it was us, or raise the alarm',
   },
   expires_soon: { label: 'Expiry', what: 'expires within 30 days', todo: 'renew it or let it lapse' },
   undated: {
@@ -72,17 +72,17 @@ const FINDING_TEXTS: Readonly<Record<FindingCode, FindingText>> = {
   lame: {
     label: 'Delegation',
     what: 'a nameserver doesn’t answer for it',
-    todo: 'set it up there, or remove that nameserver',
+    todo: 'set up its zone there, or remove that nameserver',
   },
   nameserver_expiring: {
     label: 'Delegation',
     what: 'a nameserver’s domain expires within 30 days',
-    todo: 'have it renewed, or change the nameserver',
+    todo: 'get it renewed, or change the nameserver',
   },
   dnssec_expiring: {
     label: 'DNSSEC',
-    what: 'a DNSSEC signature ends within 3 days',
-    todo: 'have the DNS provider sign the zone again',
+    what: 'a DNSSEC signature expires within 3 days',
+    todo: 'ask the DNS provider to sign the zone again',
   },
   certificate_expiring: { label: 'Certificate', what: 'the certificate expires soon', todo: 'renew it' },
   certificate_mismatch: {
@@ -91,10 +91,10 @@ const FINDING_TEXTS: Readonly<Record<FindingCode, FindingText>> = {
     todo: 'install one for this name',
   },
   no_owner: { label: 'Owner', what: 'no owner', todo: 'set one with `/domain name`' },
-  unsigned: { label: 'DNSSEC', what: 'no DNSSEC', todo: 'turn it on at the DNS provider' },
-  no_caa: { label: 'CAA', what: 'no CAA', todo: 'list the allowed CAs in a CAA record' },
-  no_spf: { label: 'SPF', what: 'no SPF', todo: 'list the mail senders in an SPF record' },
-  no_dmarc: { label: 'DMARC', what: 'no DMARC', todo: 'add a DMARC record' },
+  unsigned: { label: 'DNSSEC', what: 'DNSSEC is off', todo: 'turn it on at the DNS provider' },
+  no_caa: { label: 'CAA', what: 'no CAA record', todo: 'list the allowed CAs in one' },
+  no_spf: { label: 'SPF', what: 'no SPF record', todo: 'list the mail senders in one' },
+  no_dmarc: { label: 'DMARC', what: 'no DMARC record', todo: 'add one' },
 };
 
 const ICONS: Readonly<Record<FindingLevel, string>> = { danger: ':x:', warning: ':warning:', note: '•' };
@@ -120,10 +120,10 @@ export function findingText(
   return `${ICONS[levelOf(finding)]} ${label}${FINDING_TEXTS[finding].what}${hosts}`;
 }
 
-/** Shown in the headline of a name's screen. */
+/** Already in the headline of a name's screen. */
 const IN_HEADLINE: readonly FindingCode[] = ['expired', 'expires_soon', 'undated', 'incident'];
 
-/** For the screen of a name, whose facts include the notes. Missing data is never called healthy. */
+/** For the screen of a name, which shows the notes elsewhere. Missing data never counts as healthy. */
 export function findingLines({ findings, unseen }: Judgement): string[] {
   const shown = findings.filter(
     ({ code: finding }) => levelOf(finding) !== 'note' && !IN_HEADLINE.includes(finding),
@@ -133,17 +133,17 @@ export function findingLines({ findings, unseen }: Judgement): string[] {
       const { label, todo } = FINDING_TEXTS[finding.code];
       return `${findingText(finding, `*${label}* `)} · ${todo}`;
     }),
-    ...unseen.filter(({ part }) => part === 'delegation').map(delegationUnseen),
+    ...unseen.filter(({ part }) => part === 'delegation').map(uncheckedDelegationText),
   ];
 }
 
-function delegationUnseen({ since, about = [] }: Unseen): string {
+function uncheckedDelegationText({ since, about = [] }: Unseen): string {
   const when = since === 0 ? 'yet' : `since ${moment(new Date(since))}`;
   const silent = about.length === 0 ? '' : `. No response from ${formatList(about)}`;
   return `:grey_question: *Delegation* hasn’t been fully checked ${when}${silent}`;
 }
 
-export const POSTURE_PAGE = 20;
+export const NAMES_PER_PAGE = 20;
 
 export interface PostureList {
   readonly filter: string;
@@ -166,23 +166,27 @@ export function postureMessage({ filter, withNotes, counts, page }: PostureList)
   return message(dropMissing([title, others !== '' && others]).join(': '), [
     section(`*${title}*`, others !== '' && others),
     ...lines(page.shown.map((each) => postureLine(each, withNotes))),
-    ...pageControls('posture', page, POSTURE_PAGE, withNotes ? `all ${filter}` : filter),
-    context(withNotes ? 'All about a name: `/domain name cafe.rest`' : 'With notes: `/domain posture all`'),
+    ...pageControls('posture', page, NAMES_PER_PAGE, withNotes ? `all ${filter}` : filter),
+    context(
+      withNotes
+        ? 'For details of a name, use `/domain name cafe.rest`.'
+        : 'To include notes, use `/domain posture all`.',
+    ),
   ]);
 }
 
 const NONE_WATCHED = 'No names are watched yet. Add names with `/domain import`.';
 
-/** `1 in danger, 2 with warnings, 3 not checked completely`. */
+/** `1 in danger, 2 with warnings, 3 not fully checked`. */
 function othersText({ danger, warning, unchecked }: PostureSummary['counts']): string {
   return dropMissing([
     danger > 0 && `${danger} in danger`,
     warning > 0 && `${warning} with warnings`,
-    unchecked > 0 && `${unchecked} not checked completely`,
+    unchecked > 0 && `${unchecked} not fully checked`,
   ]).join(', ');
 }
 
-/** The worst finding and what to do; the others by name. */
+/** Shows the worst finding with what to do, and the others without. */
 function postureLine({ name, findings, unseen }: NameJudgement, withNotes: boolean): string {
   const [worst, ...others] = findings.filter((each) => withNotes || levelOf(each.code) !== 'note');
   const parts = unseen.map(({ part }) => PARTS[part]).join(', ');

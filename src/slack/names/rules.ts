@@ -35,9 +35,9 @@ async function runRules(call: CommandCall): Promise<void> {
 /** Orders searched for a transfer lock. */
 const MAX_ORDERS_CHECKED = 50;
 
-/** The latest transfer lock that an order started (service API, Limits). */
+/** The latest transfer lock that an order caused (service API, Limits). */
 async function findTransferLock(call: CommandCall, { ascii }: DomainName): Promise<TransferLock | undefined> {
-  // The lock is public at the registry: a private order reveals only its day.
+  // A private order reveals only its day here, and the registry publishes the lock anyway.
   const wanted = { viewer: 'system', name: ascii, limit: MAX_ORDERS_CHECKED } as const;
   const found = await call.context.orders.store.list(wanted);
   const locks = found.flatMap(({ task, account, closedAt, items }): TransferLock[] => {
@@ -72,7 +72,7 @@ export const rules = {
   commands: [
     {
       usage: 'rules [NAME or ZONE]',
-      summary: 'A zone’s rules: tasks, charges, limits and dates',
+      summary: 'Show a zone’s tasks, charges, limits and dates',
       example: '/domain rules cafe.rest',
       run: runRules,
     },

@@ -49,7 +49,7 @@ export interface NameDates {
 
 const SOURCES: Readonly<Record<ExpirySource, string>> = {
   rdap: 'from the registry',
-  whois: 'by WHOIS',
+  whois: 'from WHOIS',
   order: 'estimated from the last order',
   person: 'entered by a person',
 };
@@ -63,7 +63,7 @@ const DOMAIN_TASKS = Object.values(ORDER_TASKS).flatMap((task) =>
 );
 
 /** Tasks listed by profiles, by service name. */
-const LISTED: ReadonlyMap<string, { readonly label: string; readonly isChargeable: boolean }> = new Map(
+const LISTED_TASKS: ReadonlyMap<string, { readonly label: string; readonly isChargeable: boolean }> = new Map(
   DOMAIN_TASKS.flatMap(({ listedAs, label, alwaysChargeable }) =>
     listedAs === undefined
       ? []
@@ -71,15 +71,14 @@ const LISTED: ReadonlyMap<string, { readonly label: string; readonly isChargeabl
   ),
 );
 
-/** Tasks that no profile lists. Their cost isn't documented. */
-const UNLISTED: readonly string[] = DOMAIN_TASKS.flatMap(({ listedAs, label }) =>
+/** Tasks that no profile lists. The service doesn't document their cost. */
+const UNLISTED_TASKS: readonly string[] = DOMAIN_TASKS.flatMap(({ listedAs, label }) =>
   listedAs === undefined ? [label] : [],
 );
 
-/** Listed by a profile, but no request is documented. */
-const NO_ROUTE = 'the document doesn’t show how to request it';
+const NO_DOCUMENTED_REQUEST = 'the document doesn’t show how to request it';
 
-/** A zone's rules, or the general ones; with a name, also its own facts. */
+/** A zone's rules, and a name's dates if there is one. */
 export function rulesMessage(
   zone: ZoneProfile,
   zoneName: string,
@@ -100,11 +99,11 @@ export function rulesMessage(
       section(
         `*Error codes*\nThe document lists these for .${escapeText(zoneName)} without explaining them: ${zone.errorCodes.map(code).join(' ')}`,
       ),
-    context(NOT_STATED),
+    context(UNDOCUMENTED_TASKS),
   ]);
 }
 
-export const NOT_STATED =
+export const UNDOCUMENTED_TASKS =
   'The service also has single sign-on, domain contacts and their management, and tasks such as updateStatus, preack, restoreNE, restoreARGP and restoreRenew. Its document doesn’t show how to request them, so I can’t.';
 
 export function zonesMessage(zones: readonly ZoneProfile[]): Message {
@@ -135,20 +134,20 @@ function nameBlocks(
       ? []
       : [
           section(
-            `Transfer lock until *${day(transferLock.until)}*: ${count(transferLock.days, 'day')} after its ${transferLock.since} through me.`,
+            `Transfers are locked until *${day(transferLock.until)}*, ${count(transferLock.days, 'day')} after the ${transferLock.since}.`,
           ),
         ];
   if (dates === undefined) {
     return [
       section(
-        `*${escapeText(name)}* is a valid name. Its dates aren’t known: add it with \`/domain watch ${escapeText(name.split(' ')[0] ?? '')}\`.`,
+        `*${escapeText(name)}* is a valid name. To see its dates, add it with \`/domain watch ${escapeText(name.split(' ')[0] ?? '')}\`.`,
       ),
       ...lock,
     ];
   }
   const life = lifecycleAt(zone, dates, now, timeZone);
   const isAssumed = isDeletionAssumed(life);
-  const expiry = `Expiry ${day(new Date(dates.expiryDay))} (${SOURCES[dates.source]}).`;
+  const expiry = `Expiry date: ${day(new Date(dates.expiryDay))} (${SOURCES[dates.source]}).`;
   return [
     section(
       `*${escapeText(name)}*`,
@@ -172,7 +171,7 @@ function deadlines(life: Lifecycle): string[] {
           ? []
           : dropMissing([
               `Renew by ${last}, the last day of its grace period. It renews automatically unless it’s deleted.`,
-              !life.deletionKnown && 'To be safe, the dates below assume that it’s deleted on that day.',
+              !life.deletionKnown && 'To be safe, the dates below assume it’s deleted on that day.',
             ]);
       case 'redemption':
         return last === undefined ? [] : [`Restore by ${last}${assumed}.`];
@@ -204,17 +203,17 @@ function zoneFacts(zone: ZoneProfile): Fact[] {
         : `${periodYears.min} to ${periodYears.max} years (the document gives no unit)`,
     ],
     ['Nameservers', nameServers.max === undefined ? 'hostnames' : `${nameServers.min} to ${nameServers.max}`],
-    optional('Transfer', [
+    optionalFact('Transfer', [
       transfer.authCodeRequired ? withAuthCode : undefined,
       transfer.autoApproveDays && `completes within ${count(transfer.autoApproveDays, 'day')}`,
       transfer.renews === true ? 'also renews the name' : undefined,
     ]),
-    optional('Transfer lock', [
+    optionalFact('Transfer lock', [
       transfer.lockDays &&
         `${count(transfer.lockDays, 'day')} after a registration or owner change; no other lock is documented`,
     ]),
-    optional('Required contact fields', [zone.requiredContactFields.map(contactField).join(', ')]),
-    optional('Premium names', [zone.premiumNames]),
+    optionalFact('Required contact fields', [zone.requiredContactFields.map(contactField).join(', ')]),
+    optionalFact('Premium names', [zone.premiumNames]),
   ];
 }
 
@@ -230,7 +229,7 @@ function contactField(path: string): string {
   return `${CONTACTS[contact] ?? contact} ${field}`;
 }
 
-function optional(label: string, parts: readonly (string | number | undefined)[]): Fact {
+function optionalFact(label: string, parts: readonly (string | number | undefined)[]): Fact {
   const known = parts.filter((part) => typeof part === 'string' && part !== '');
   return [label, known.length === 0 ? undefined : escapeText(known.join(', '))];
 }
@@ -239,24 +238,26 @@ function taskTable(zone: ZoneProfile, zoneName: string): AnyBlock {
   const documented = Object.entries(zone.tasks ?? {});
   const rows =
     documented.length === 0
-      ? [...LISTED.values()].map(({ label, isChargeable }) => [
+      ? [...LISTED_TASKS.values()].map(({ label, isChargeable }) => [
           label,
-          isChargeable ? 'probably, as for .rest' : 'not stated',
+          isChargeable ? 'probably, as in .rest' : 'not documented',
           'unknown',
           '',
         ])
       : documented
           .filter(([, profile]) => profile.available)
           .map(([task, profile]) => [
-            LISTED.get(task)?.label ?? task,
+            LISTED_TASKS.get(task)?.label ?? task,
             profile.chargeable ? 'yes' : 'no',
             profile.processing === 'manual' ? 'manual' : 'automatic',
-            [profile.note, LISTED.has(task) ? undefined : NO_ROUTE].filter(Boolean).join('; '),
+            [profile.note, LISTED_TASKS.has(task) ? undefined : NO_DOCUMENTED_REQUEST]
+              .filter(Boolean)
+              .join('; '),
           ]);
   return table({
     caption: `Tasks for .${zoneName}`,
     columns: ['Task', 'Paid', 'Processing', 'Note'],
-    rows: [...rows, ...UNLISTED.map((task) => [task, 'not stated', 'not stated', ''])],
+    rows: [...rows, ...UNLISTED_TASKS.map((task) => [task, 'not documented', 'not documented', ''])],
     pageSize: 20,
   });
 }
@@ -295,4 +296,4 @@ function registryBlocks(zone: ZoneProfile): AnyBlock[] {
   ];
 }
 
-export const RULES_USAGE = 'Give one name or one zone, such as `/domain rules cafe.rest`.';
+export const RULES_USAGE = 'Enter one name or one zone, such as `/domain rules cafe.rest`.';

@@ -17,7 +17,7 @@ const RUNBOOKS: Readonly<Record<IncidentKind, Runbook>> = {
   pending_transfer: {
     ask: [
       'Ask the service to *reject the transfer* now, in writing, with the name and this time.',
-      'Ask who requested the auth code, and when. Get a new one set.',
+      'Ask who requested the auth code, and when. Have it replaced.',
       'Ask for a transfer lock.',
     ],
     dont: [
@@ -70,7 +70,7 @@ const RUNBOOKS: Readonly<Record<IncidentKind, Runbook>> = {
     dont: ['Don’t confirm an owner change by email.'],
   },
   pending_delete: {
-    ask: ['Ask the service who deleted it, and until when it can be restored.'],
+    ask: ['Ask the service who deleted it, and how long it can be restored.'],
     order:
       'Restore it with `/domain restore` before the deadline. There’s a fee, and after that day the name is lost.',
     dont: ['Don’t register it again: it isn’t available yet, and a restore brings it back.'],
@@ -113,16 +113,15 @@ const RUNBOOKS: Readonly<Record<IncidentKind, Runbook>> = {
   },
 };
 
-/** Facts that decide which steps still work. */
 export interface RunbookName extends Capability {
   readonly isAtOtherRegistrar: boolean;
   /** The team's registrar; undefined: unknown. */
   readonly registrar: string | undefined;
 }
 
-const ELSEWHERE =
-  'It’s already at another registrar, so no order can change it: the service has to get it back first.';
-/** Most useful first: changes that can be stopped, then reverted, then only disputed. */
+const AT_OTHER_REGISTRAR =
+  'It’s already at another registrar, so you can’t change it with an order. The service has to get it back first.';
+/** Most useful first: changes that can be stopped, then reverted, then disputed. */
 const SEQUENCE: readonly IncidentKind[] = [
   'pending_transfer',
   'registrar',
@@ -153,7 +152,6 @@ const SUPERSEDED_KINDS: Readonly<Partial<Record<IncidentKind, readonly IncidentK
   hold: ['delegation_gone'],
 };
 
-/** Most useful first, without impossible steps. */
 export function runbookLines(
   kinds: readonly IncidentKind[],
   { isAtOtherRegistrar, registrar, hasService }: RunbookName,
@@ -169,7 +167,7 @@ export function runbookLines(
   const item = (step: string) => `• ${hasService ? step : step.replaceAll('the service', 'the registrar')}`;
   const steps = [
     ...runbooks.flatMap(({ ask }) => ask),
-    ...(orders.length === 0 ? [] : isAtOtherRegistrar ? [ELSEWHERE] : orders),
+    ...(orders.length === 0 ? [] : isAtOtherRegistrar ? [AT_OTHER_REGISTRAR] : orders),
   ];
   return [
     '*What to do*',

@@ -2,7 +2,7 @@ import { ORDER_TASKS } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
 import type { ZoneIssue } from '../../zones/zone-issue.ts';
 
-/* Issues of a zone, or of DNS itself, with what to enter instead. Plain text. */
+/* Violations of zone or DNS rules, with what to enter instead. Plain text. */
 
 type Issue<Code extends ZoneIssue['code']> = Extract<ZoneIssue, { readonly code: Code }>;
 
@@ -15,9 +15,9 @@ export function zoneIssueText(issue: ZoneIssue): string {
     case 'email_address':
       return `“${issue.text}” looks like an email address. Enter only the part after the @.`;
     case 'empty_label':
-      return `“${issue.text}” has two dots in a row, or starts with one. Check it.`;
+      return `“${issue.text}” has two dots in a row, or starts with a dot. Remove one.`;
     case 'invalid_xn_form':
-      return `“${issue.text}” isn’t a valid xn-- form. Enter the name with its own letters.`;
+      return `“${issue.text}” isn’t a valid xn-- form. Enter the name with its original letters.`;
     case 'invisible_character':
       return `“${issue.text}” contains an invisible character. Type the name again.`;
     case 'ip_address':
@@ -39,7 +39,7 @@ export function zoneIssueText(issue: ZoneIssue): string {
     case 'below_registered_name':
       return `${issue.name} is a subdomain of ${issue.registered}. Use ${issue.registered} instead.`;
     case 'public_suffix':
-      return `${issue.name} itself can’t be registered, only names below it, such as cafe.${issue.name}.`;
+      return `${issue.name} can’t be registered. Enter a name below it, such as cafe.${issue.name}.`;
     case 'label_length':
       return `“${issue.label}” has ${issue.length} characters. Use ${formatRange(issue)} between the dots.`;
     case 'reserved_hyphens':
@@ -49,7 +49,7 @@ export function zoneIssueText(issue: ZoneIssue): string {
     case 'nameserver_unreadable':
       return `Nameserver: ${zoneIssueText(issue.issue)}`;
     case 'nameserver_repeated':
-      return `${displayName(issue.host)} is given more than once. Enter each nameserver once.`;
+      return `${displayName(issue.host)} is listed more than once. Enter each nameserver once.`;
     case 'nameserver_count':
       return formatNameServerCount(issue);
     case 'period_out_of_range':
@@ -67,9 +67,8 @@ function formatCharacter(character: string): string {
 function formatNameServerCount({ zone, given, min, max }: Issue<'nameserver_count'>): string {
   const subject = zone === undefined ? 'A name' : `A .${zone} name`;
   const noun = max === undefined ? 'nameserver' : 'nameservers';
-  const were = given === 1 ? 'was' : 'were';
-  const change = given < min ? 'Add' : 'Remove';
-  return `${subject} needs ${formatRange({ min, max })} ${noun}, ${given} ${were} given. ${change} some.`;
+  const change = given < min ? 'Add more' : 'Remove some';
+  return `${subject} needs ${formatRange({ min, max })} ${noun}, but you entered ${given}. ${change}.`;
 }
 
 function formatRange({ min, max }: { readonly min: number; readonly max?: number | undefined }): string {

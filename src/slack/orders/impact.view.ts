@@ -4,7 +4,13 @@ import type { FactName } from '../../names/facts.ts';
 import type { Impact, ImpactDifference, ImpactItem, Severity } from '../../names/impact.ts';
 import { displayName } from '../../zones/names.ts';
 import { count, escapeText, joinFirst, moment, truncateMarkup } from '../kit/blocks.ts';
-import { briefList, FACT_LABELS, formatList, formatValue, UNSEEN_REASONS } from '../names/facts.view.ts';
+import {
+  FACT_LABELS,
+  formatList,
+  formatShortList,
+  formatValue,
+  UNSEEN_REASONS,
+} from '../names/facts.view.ts';
 
 /* Impact texts for requesters and approvers: worst first; missing data is reported as such. */
 
@@ -31,7 +37,7 @@ const WHOLE: Wording = {
 };
 
 const BRIEF: Wording = {
-  list: briefList,
+  list: formatShortList,
   facts: (facts) => joinFirst([...new Set(facts.map((fact) => BRIEF_LABELS[fact] ?? FACT_LABELS[fact]))], 2),
   most: 2,
 };

@@ -24,7 +24,7 @@ import {
   UNCHECKED_TEXT,
 } from '../kit/form.ts';
 import { noteField, ownerField } from '../names/owner-fields.ts';
-import { ownerIssue } from '../names/owners.ts';
+import { findOwnerIssue } from '../names/owners.ts';
 import { ownersIssueText } from '../names/portfolio.view.ts';
 import { accountChangedText, retriedMessage } from './asking.view.ts';
 import { type FieldProblem, fieldProblems, issueText, notOfferedText } from './input-issue.view.ts';
@@ -284,7 +284,7 @@ export async function readOwnership(
   const read = readForm(OWNERSHIP, values);
   if ('errors' in read) return read;
   const { owner, note } = read.value;
-  const issue = await ownerIssue(context, owner);
+  const issue = await findOwnerIssue(context, owner);
   return issue === undefined
     ? { ownership: { ...(owner && { owner }), ...(note && { note }) } }
     : { errors: { owner: ownersIssueText(issue) } };

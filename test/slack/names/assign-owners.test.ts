@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
-import { ownerlessNames } from '../../../src/slack/names/assign-owners.ts';
+import { findOwnerlessNames } from '../../../src/slack/names/assign-owners.ts';
 import type { Database } from '../../../src/store/database.ts';
 import { createPortfolioStore } from '../../../src/store/portfolio.ts';
 import { useTestDatabase } from '../../support/database.ts';
@@ -26,7 +26,7 @@ test('names that lapse need no owner', async () => {
     data: { lapseConfirmedAt: NOW },
   });
   const needed = (subject: string) =>
-    ownerlessNames(slackContextWith({ portfolio, now: () => NOW }), subject);
+    findOwnerlessNames(slackContextWith({ portfolio, now: () => NOW }), subject);
 
   expect(await needed('U0CAROL'), 'before Carol leaves').toEqual({ names: [], total: 0 });
   await portfolio.ownerLeft('U0CAROL', NOW);

@@ -168,19 +168,19 @@ test('an incident is read back as saved, and one of a late lookup was not saved'
 test('a new change is posted in the thread with the same mentions, and the message is updated', async () => {
   const incident = await show('pending_transfer');
   await tellDue();
-  expect(repliesOf(incident).map(textOf).join()).toMatch(/For <@U0ALICE>/);
+  expect(repliesOf(incident).map(textOf).join()).toMatch(/<@U0ALICE>, <@U0BOB>: please check this/);
   nowMs += 30 * HOUR_MS;
   expect(await show('registrar'), 'it is the same incident').toMatchObject({ id: incident.id, version: 1 });
   await tellDue();
   const [head, ...others] = headsOf(incident).map(textOf);
   expect(others).toEqual([]);
-  expect(head).toMatch(/is being transferred away, and no order explains it/);
+  expect(head).toMatch(/was transferred away, and no one here ordered it/);
   expect(head).toMatch(/Registrar.*Ours.*→.*Theirs/);
   const [runbook, joined, ...more] = repliesOf(incident).map(textOf);
   expect(more).toEqual([]);
   expect(runbook, 'a transfer that has gone through cannot be rejected').not.toMatch(/reject the transfer/);
-  expect(joined).toMatch(/It’s at another registrar.*For <@U0ALICE>/s);
-  expect(joined).toMatch(/That’s a transfer, not a renewal/);
+  expect(joined).toMatch(/It was transferred to another registrar.*<@U0ALICE>, <@U0BOB>: please check/s);
+  expect(joined).toMatch(/The name wasn’t renewed/);
   nowMs += HOUR_MS;
   await tellDue();
   expect(messagesOf(incident)).toHaveLength(3);
@@ -265,7 +265,7 @@ test('without a channel an admin is notified', async () => {
 
 test.each([
   [false, /Restore it with `\/domain restore`/, /at another registrar by now/],
-  [true, /already at another registrar, so no order can change it/, /\/domain restore/],
+  [true, /already at another registrar, so you can’t change it with an order/, /\/domain restore/],
 ])(
   'the advice about a name that is elsewhere (%s) is possible',
   async (isAtOtherRegistrar, said, notSaid) => {
@@ -308,7 +308,7 @@ test('a person’s decision during the post is posted too', async () => {
     },
   };
   await tellDue({ notifications: pressing });
-  expect(repliesOf(incident).map(textOf).join()).toMatch(/<@U0ALICE> raised this\. I notified/);
+  expect(repliesOf(incident).map(textOf).join()).toMatch(/<@U0ALICE> raised the alarm\. I notified/);
   expect((await notificationsOf(notifications, subjectOf(incident))).map(({ purpose }) => purpose)).toEqual([
     'incident',
     'runbook',
@@ -320,7 +320,7 @@ test('a person’s decision during the post is posted too', async () => {
   const told = workspace.messages('D0ADA').at(-1);
   if (told === undefined) throw new Error('the admin was not notified');
   expect(textOf(told)).toMatch(
-    /is being transferred away, and no order explains it\*?\n<@U0ALICE> raised the alarm\. See <#\w+>/,
+    /was transferred away, and no one here ordered it\*?\n<@U0ALICE> raised the alarm\. The thread in <#\w+>/,
   );
   expect(textOf(told), 'which its thread says').not.toContain('What not to do');
   expect(buttonsOf(told)).toEqual(['alert_ours']);
@@ -359,7 +359,7 @@ test('the countdown ends when the name is seen at another registrar', async () =
   const later = await show('registrar');
   expect(later.id, 'after 72 hours it is another incident').not.toBe(transfer.id);
   await tellDue();
-  expect(textOf(headsOf(transfer)[0] ?? { blocks: [] })).toMatch(/completed: at another registrar/);
+  expect(textOf(headsOf(transfer)[0] ?? { blocks: [] })).toMatch(/completed, at another registrar/);
   expect(textOf(headsOf(transfer)[0] ?? { blocks: [] })).not.toMatch(/left/);
   nowMs += 30 * HOUR_MS;
   expect(await tellDue(), 'nothing counts any more').toEqual([]);

@@ -184,7 +184,7 @@ test('name: a date without a time zone is marked as the earliest reading', () =>
   const date = '2027-08-13T10:00:00.000Z';
   expect(withDate([date])).not.toContain('earliest reading');
   expect(withDate([date, EARLIEST_READING])).toContain(
-    'Expires 13 Aug 2027* (in 60 days), earliest reading: the registry gives no time zone.',
+    'Expires 13 Aug 2027* (in 60 days), or a day later: the registry gives no time zone.',
   );
 });
 

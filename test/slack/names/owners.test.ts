@@ -14,7 +14,7 @@ describe('the alert about a person who left', () => {
     expect(alert.text).toMatch(
       /^<@U0CAROL> has left, so 400 names need an owner: name-0.rest, .* and 390 more$/,
     );
-    expect(textOf({ ...alert, blocks })).toContain('`/domain names owner:left` lists them all');
+    expect(textOf({ ...alert, blocks })).toContain('To list all of them, use `/domain names owner:left`');
     expect(buttonsOf({ blocks })).toEqual(['owners_assign']);
     expect(phoneLines(blocks)).toBeLessThanOrEqual(14);
   });

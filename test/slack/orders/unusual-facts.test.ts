@@ -121,7 +121,7 @@ const CASES: readonly Case[] = [
     { term: { task: 'renew', listed: undefined, renewedUntil: undefined } },
     /isn’t on the watch list/,
   ],
-  ['incidents', renewal(), { incidents: [openIncident()] }, /cafe\.rest is being transferred away.* since/],
+  ['incidents', renewal(), { incidents: [openIncident()] }, /cafe\.rest was transferred away.* since/],
   [
     'impact',
     deletion(),
@@ -327,7 +327,7 @@ test('copies in the approval channel and in direct messages equal the card', asy
     const [card, ...copies] = await Promise.all(cards.map(({ message }) => message(0)));
     for (const copy of copies) expect(copy).toEqual(card);
     const text = textOf(card?.blocks ?? []);
-    for (const said of [/is being transferred away/, /It exceeds/, /New: The website/, /Renewed a week ago/])
+    for (const said of [/was transferred away/, /It exceeds/, /New: The website/, /Renewed a week ago/])
       expect(text).toMatch(said);
   }
 });

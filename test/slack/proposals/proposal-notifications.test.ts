@@ -183,7 +183,7 @@ test('a change of names is asked about in its place, which then shows the result
   await withdraw(proposal, 'U0BOB');
   await look();
   expect(shown(DOMAINS).slice(1).map(textOf)).toEqual([
-    expect.stringContaining('Not changed: cafe.rest. Requested by <@U0ADA>, discarded by <@U0BOB>.'),
+    expect.stringContaining('<@U0BOB> discarded a change of cafe.rest that <@U0ADA> requested.'),
   ]);
   expect(['D0ADA', 'D0BOB', 'D0CAROL', GENERAL].flatMap(shown)).toEqual([]);
 });
@@ -197,7 +197,7 @@ test('if no channel accepts the question about a name, each of the approvers is 
   await look();
   expect([DOMAINS, GENERAL, 'D0ADA'].flatMap(shown)).toEqual([]);
   for (const channel of ['D0BOB', 'D0CAROL'])
-    expect(shown(channel).map(textOf)).toEqual([expect.stringContaining('not confirmed in time')]);
+    expect(shown(channel).map(textOf)).toEqual([expect.stringContaining('wasn’t confirmed in time')]);
 });
 
 test('a request in a direct message is asked about in the approvers’ channel', async () => {
