@@ -83,7 +83,7 @@ async function start(site: Site): Promise<Bot> {
     calendar: (token) => expiry.openFeed(token),
     page: openPages(site, connected, contexts.slack),
     isSigned: (headers, body) => signingSecret !== undefined && isSignedBySlack(signingSecret, headers, body),
-    slack: () => (app.connected() ? app.requestListener : undefined),
+    slack: () => (app.isConnected() ? app.requestListener : undefined),
   });
   logMissingFeatures(site, savedSettings);
   shutdown.onClose(checkSettingsLater(site, slack, savedSettings));

@@ -29,9 +29,9 @@ import { createRdapClient } from '../registry/rdap/client.ts';
 import { createWhoisClient } from '../registry/whois/client.ts';
 import { createServiceClient } from '../service/client.ts';
 import { credentialInterfaces } from '../service/interfaces.ts';
-import { limitLinkTries } from '../slack/accounts/link.ts';
+import { createLinkLimiter } from '../slack/accounts/link.ts';
 import { createAdminsToNotify, findDeparture } from '../slack/admins/admins.ts';
-import { pageWords } from '../slack/approvals/signing/page-words.ts';
+import { createPageTexts } from '../slack/approvals/signing/page-words.ts';
 import type { SlackContext } from '../slack/context.ts';
 import { formatCalendarEvent } from '../slack/expiry/calendar.view.ts';
 import { isAdminNow } from '../slack/feature.ts';
@@ -97,7 +97,7 @@ export function compose(site: Site, connected: Connected): Contexts {
     notifications: stores.notifications,
     advance: (orderId, lane) => advance(sending, orderId, lane),
     notify: (subject, isClaimed) => notifySubject(subject, isClaimed),
-    mayRefresh: () => slack.pacer.hasRoom('chat.update'),
+    mayRefresh: () => slack.pacer.hasCapacity('chat.update'),
     failed: metrics.jobFailed,
     now,
     log,
@@ -336,7 +336,7 @@ function composeSlack(
       const site = { config, database, vault, web, now: () => new Date() };
       yield* examine({ ...site, settings: await savedSettings() });
     },
-    linkTries: limitLinkTries(),
+    linkTries: createLinkLimiter(),
     defaultContext: config.service.defaultContext,
     stopLookups: shutdown.stopLookups,
     now,
@@ -391,7 +391,7 @@ export function openPages(
     readSettings: savedSettings.loadAll,
     settingsOf: (saved) => applySavedSettings(teamDefaults.current(), saved),
   });
-  return createPages({ ceremonies, origin: relyingParty.origin, ...pageWords(deps) }).handle;
+  return createPages({ ceremonies, origin: relyingParty.origin, ...createPageTexts(deps) }).handle;
 }
 
 /**

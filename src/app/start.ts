@@ -24,8 +24,8 @@ import { createPacer } from '../slack/outbound/pacer.ts';
 import { createTokenHealth } from '../slack/outbound/token-health.ts';
 import {
   createSlackWeb,
+  findRetryAfter,
   isTokenError,
-  retryAfterOf,
   SlackApiError,
   type SlackWeb,
 } from '../slack/outbound/web.ts';
@@ -120,7 +120,7 @@ export async function retryAtStart<T>(
           `Starting: ${what} did not answer for ${MAX_START_WAIT_MS / 1_000} seconds. See the log for details; start again when it answers.`,
           { cause: error },
         );
-      const requestedPause = retryAfterOf(error);
+      const requestedPause = findRetryAfter(error);
       deadline += requestedPause ?? 0;
       const waitMs = requestedPause ?? wait;
       log.warn({ err: error, waitMs }, `waiting for ${what}`);
@@ -247,8 +247,8 @@ async function connectSlack(site: Site, database: Database, vault: Vault, canSig
   const pacer = createPacer(() => now().getTime());
   const observe = (method: string, outcome: string) => {
     metrics.slackCall(method, outcome);
-    token.note(outcome);
-    outage.note(outcome);
+    token.recordOutcome(outcome);
+    outage.record(outcome);
   };
   const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl, observe, pacer);
   const bot = await retryAtStart('Slack', log, signal, () => identify(web));
@@ -327,7 +327,7 @@ export async function startApp(
     botUserId: bot.userId,
     apiUrl,
     mode: slackMode(config),
-    acknowledged: metrics.acknowledged,
+    onAcknowledged: metrics.acknowledged,
     commandsPerMinute: seams.commandsPerMinute,
   });
   signal.addEventListener('abort', () => void app.stop(0), { once: true });
@@ -341,7 +341,7 @@ export async function startApp(
   signal.throwIfAborted();
   readiness.watch(
     'slack',
-    async () => refusedToken(await token.check()) ?? (app.connected() ? undefined : 'not connected'),
+    async () => refusedToken(await token.check()) ?? (app.isConnected() ? undefined : 'not connected'),
   );
   return app;
 }

@@ -9,7 +9,7 @@ import {
   NO_CSV_GIVEN,
 } from './files.view.ts';
 import { unreadableFileText } from './kit/csv-issue.view.ts';
-import { type FieldDisplay, type FieldErrors, field, linesIn } from './kit/form.ts';
+import { type FieldDisplay, type FieldErrors, field, splitLines } from './kit/form.ts';
 import { SlackApiError } from './outbound/web.ts';
 
 /* Text attached as a file, or pasted where Slack has no file input. */
@@ -57,7 +57,7 @@ export async function attachedText(
   const { context, values } = call;
   // Whitespace inside is kept, because it matters in YAML.
   const pasted = [values[field] ?? []].flat().join('\n').trimEnd();
-  const [address] = linesIn(values[FILE]);
+  const [address] = splitLines(values[FILE]);
   if (address !== undefined && pasted !== '' && !isPrefilled) return { errors: { [field]: FILE_AND_TEXT } };
   if (address === undefined)
     return pasted === '' ? { errors: { [field]: missing } } : { text: pasted, field };

@@ -14,5 +14,5 @@ export const FILE_UNREADABLE =
 export const fileSentText = (what: string) => `I sent you ${uncapitalized(what)} as a direct message.`;
 
 /** @param error Slack's error */
-export const fileNotSentText = ({ said, todo }: { readonly said: string; readonly todo: string }) =>
-  `I can’t send you the file. ${said} ${todo}`;
+export const fileNotSentText = ({ cause, remedy }: { readonly cause: string; readonly remedy: string }) =>
+  `I can’t send you the file. ${cause} ${remedy}`;

@@ -7,7 +7,7 @@ import {
   type Interaction,
 } from './feature.ts';
 import { type FormOrigin, type FormValues, type FormView, formView } from './kit/form.ts';
-import { unusedWords } from './orders/input-issue.view.ts';
+import { unusedWordsText } from './orders/input-issue.view.ts';
 import { refusalText } from './orders/refusal.view.ts';
 import { SlackApiError } from './outbound/web.ts';
 
@@ -88,6 +88,6 @@ export async function openFromLine(
   if (call.sendAt !== undefined && view.form.fields.every(({ name }) => name !== 'send_at'))
     return call.respond(refusalText({ code: 'send_at', issue: 'not_for_task' }));
   // The subcommand is the first word.
-  const problems = words.length > used ? [unusedWords(used + 2, words.length + 1)] : [];
+  const problems = words.length > used ? [unusedWordsText(used + 2, words.length + 1)] : [];
   await call.open(formView({ ...view, problems, fieldIssues: feature.issuesOf?.(given) ?? {} }));
 }

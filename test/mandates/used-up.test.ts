@@ -3,7 +3,7 @@ import { cancelOrder } from '../../src/approvals/pending.ts';
 import { DAY_MS, HOUR_MS } from '../../src/lib/duration.ts';
 import { endMandate } from '../../src/mandates/life.ts';
 import { mandateStatuses } from '../../src/mandates/overview.ts';
-import { sinceRequested } from '../../src/slack/approvals/signing/page-words.view.ts';
+import { changesSinceRequest } from '../../src/slack/approvals/signing/page-words.view.ts';
 import { mandatesMessage } from '../../src/slack/mandates/mandate.view.ts';
 import { purge } from '../../src/store/purge.ts';
 import { withSession } from '../../src/store/session.ts';
@@ -114,7 +114,7 @@ test('a mandate is shown with its approvers by the log', async () => {
   expect(text).toContain('<@U0BOB> approved');
   expect(text).not.toContain('U0EVE');
   const history = await rig.store.history(order.id, 'system');
-  expect(sinceRequested(history, false)).toEqual(['1 approval so far: <@U0BOB>.']);
+  expect(changesSinceRequest(history, false)).toEqual(['1 approval so far: <@U0BOB>.']);
 });
 
 test.each([

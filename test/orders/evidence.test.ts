@@ -4,7 +4,7 @@ import type { Evidence } from '../../src/orders/ports.ts';
 import type { RecordHint } from '../../src/orders/record-finding.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { orderRow } from '../../src/slack/ledger/audit.view.ts';
-import { seenInRecords } from '../../src/slack/orders/order.view.ts';
+import { recordLines } from '../../src/slack/orders/order.view.ts';
 import { orderHistory, orderReply } from '../../src/slack/orders/thread.view.ts';
 import { cardOf } from '../slack/orders/samples.ts';
 import { contextWith } from '../support/context.ts';
@@ -90,8 +90,8 @@ test('a hint settles nothing, and is shown on the card, in the form and in the a
   const words =
     /Public records: a hint, not proof.*No registration of the name was found\. Seen at `rdap\.example` <!date/;
   expect(await card(order.id)).toMatch(words);
-  expect(JSON.stringify(seenInRecords(hinted))).toMatch(words);
-  expect(seenInRecords(order), 'before').toEqual(['Public records: nothing conclusive found.']);
+  expect(JSON.stringify(recordLines(hinted))).toMatch(words);
+  expect(recordLines(order), 'before').toEqual(['Public records: nothing conclusive found.']);
   const history = await rig.store.history(order.id, 'system');
   expect(JSON.stringify(orderHistory(order, history))).toMatch(
     /public records show, as a hint: .*No registration/,

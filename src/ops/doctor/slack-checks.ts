@@ -76,8 +76,8 @@ function checkScopes(granted: readonly string[] | undefined): readonly Finding[]
   if (granted === undefined) return [];
   const missing = BOT_SCOPES.filter(({ scope }) => !granted.includes(scope));
   if (missing.length === 0) return [ok('Scopes', 'all scopes of manifest.yml are granted.')];
-  return missing.map(({ scope, isOptional, without }) =>
-    (isOptional ? warning : wrong)('Scopes', `${scope} is missing: ${without}.`, REINSTALL),
+  return missing.map(({ scope, isOptional, consequence }) =>
+    (isOptional ? warning : wrong)('Scopes', `${scope} is missing: ${consequence}.`, REINSTALL),
   );
 }
 

@@ -24,29 +24,29 @@ import {
   type FieldErrors,
   type FormValues,
   field,
-  fieldsOf,
-  optionsOf,
   PICKED,
   readForm,
+  toFields,
+  toOptions,
 } from '../kit/form.ts';
 import { createLimiter, type Limiter } from '../kit/limiter.ts';
 import { openForm } from '../open-form.ts';
 import { refreshing } from '../refresh-form.ts';
 import {
   activeText,
+  chooseActiveText,
+  chooseUnlinkText,
   detailsButton,
   detailsMessage,
-  forgottenText,
   formatLinkRefusal,
   LINK,
   linkedText,
+  NO_LONGER_LINKED,
   noSuchSlot,
   teamLinkedText,
   tooManyTriesText,
   UNLINK,
-  UNLINKED_SINCE,
-  whichAccountToUnlink,
-  whichAccountToUse,
+  unlinkedText,
   whoamiText,
 } from './link.view.ts';
 
@@ -54,7 +54,7 @@ type Method = Account['method'];
 
 const LINK_TRIES_PER_HOUR = 10;
 
-export function limitLinkTries(): Limiter {
+export function createLinkLimiter(): Limiter {
   return createLimiter(LINK_TRIES_PER_HOUR, HOUR_MS);
 }
 
@@ -62,7 +62,7 @@ const method = z.enum(['password', 'trusted_application', 'two_factor']);
 const METHOD: FieldDisplay = {
   label: 'Sign-in method',
   kind: 'choice',
-  options: optionsOf({
+  options: toOptions({
     password: 'User and password',
     trusted_application: 'Trusted application',
     two_factor: 'User, password and two-factor token',
@@ -103,7 +103,7 @@ const password = field(
     .transform((text) => new Secret(text)),
 );
 
-const sealed = (text: string) => (text === '' ? undefined : new Secret(text));
+const toSecret = (text: string) => (text === '' ? undefined : new Secret(text));
 
 const CREDENTIALS = {
   password: z.object({ method: field(METHOD, z.literal('password')), ...userInContext, password }),
@@ -136,7 +136,7 @@ const CREDENTIALS = {
           .string()
           .trim()
           .regex(/^(\d{6})?$/, 'A token has six digits.')
-          .transform(sealed)
+          .transform(toSecret)
           .optional(),
       ),
       totpSecret: field(
@@ -156,7 +156,7 @@ const CREDENTIALS = {
                 'The shared secret has letters A–Z and digits 2–7, at least 16 of them.',
               ),
           )
-          .transform(sealed)
+          .transform(toSecret)
           .optional(),
       ),
     })
@@ -177,7 +177,7 @@ const ownerSchema = z.object({
 function buildFields(method: Method, call: Interaction): readonly Field[] {
   const { context, person } = call;
   const canBelongToTeam = method === 'trusted_application' && isAdmin(context, person);
-  return [...fieldsOf(CREDENTIALS[method]), ...(canBelongToTeam ? fieldsOf(ownerSchema) : [])];
+  return [...toFields(CREDENTIALS[method]), ...(canBelongToTeam ? toFields(ownerSchema) : [])];
 }
 
 function selectedMethod(values: FormValues): Method {
@@ -185,7 +185,7 @@ function selectedMethod(values: FormValues): Method {
 }
 
 const linkForm: FormFeature<'link'> = {
-  form: { name: 'link', title: 'Link an account', submit: 'Link', fields: fieldsOf(CREDENTIALS.password) },
+  form: { name: 'link', title: 'Link an account', submit: 'Link', fields: toFields(CREDENTIALS.password) },
 
   render(call, _origin, values) {
     const method = selectedMethod(values);
@@ -209,7 +209,7 @@ const linkForm: FormFeature<'link'> = {
       return { errors: { password: tooManyTriesText(seconds) } };
     }
     const outcome = await owner.link();
-    if (outcome.kind !== 'refused') linkTries.giveBack(call.person.id);
+    if (outcome.kind !== 'refused') linkTries.undo(call.person.id);
     if (outcome.kind !== 'linked') return { errors: { password: formatLinkRefusal(outcome.refusal) } };
     return { say: textMessage(owner.isTeam ? teamLinkedText(outcome) : linkedText(outcome)) };
   },
@@ -248,14 +248,16 @@ const TEAM_WORD = 'team';
 
 async function unlinkTeam({ context, person, respond }: CommandCall): Promise<void> {
   if (!isAdmin(context, person)) return respond(UNLINK.teamByAdmins);
-  const gone = await context.accounts.team.unlink(person.id);
+  const removed = await context.accounts.team.unlink(person.id);
   await respond(
-    gone === undefined ? UNLINK.noTeam : forgottenText([gone], await unsentOrders(context, [gone]), true),
+    removed === undefined
+      ? UNLINK.noTeam
+      : unlinkedText([removed], await findUnsentOrders(context, [removed]), true),
   );
 }
 
-function unsentOrders({ orders }: SlackContext, gone: readonly Account[]): Promise<readonly string[]> {
-  return orders.store.unfinishedOf(gone.map(({ id }) => id));
+function findUnsentOrders({ orders }: SlackContext, removed: readonly Account[]): Promise<readonly string[]> {
+  return orders.store.unfinishedOf(removed.map(({ id }) => id));
 }
 
 async function runUnlink(call: CommandCall): Promise<void> {
@@ -266,15 +268,15 @@ async function runUnlink(call: CommandCall): Promise<void> {
   const chosen =
     word === undefined ? accounts : accounts.filter((account) => account.slot === parseSlot(word));
   if (chosen.length === 0 && word !== undefined) return call.respond(noSuchSlot(accounts));
-  if (word === undefined && accounts.length > 1) return call.respond(whichAccountToUnlink(accounts));
-  const gone = await call.context.accounts.unlink(call.person.id, chosen[0]?.slot);
-  await call.respond(forgottenText(gone, await unsentOrders(call.context, gone)));
+  if (word === undefined && accounts.length > 1) return call.respond(chooseUnlinkText(accounts));
+  const removed = await call.context.accounts.unlink(call.person.id, chosen[0]?.slot);
+  await call.respond(unlinkedText(removed, await findUnsentOrders(call.context, removed)));
 }
 
 async function runUse(call: CommandCall): Promise<void> {
   const [word] = call.words;
   const accounts = await call.context.accounts.list(call.person.id);
-  if (word === undefined) return call.respond(whichAccountToUse(accounts));
+  if (word === undefined) return call.respond(chooseActiveText(accounts));
   const account = await call.context.accounts.use(call.person.id, parseSlot(word));
   await call.respond(account === undefined ? noSuchSlot(accounts) : activeText(account));
 }
@@ -285,8 +287,8 @@ async function runWhoami(call: CommandCall): Promise<void> {
     call.context.accounts.team.current(),
   ]);
   const text = whoamiText(accounts, team);
-  const asked = accounts.find(({ active, method }) => active && method === 'password');
-  const details = asked === undefined ? [] : actions('whoami', [detailsButton(asked)]);
+  const loginAccount = accounts.find(({ active, method }) => active && method === 'password');
+  const details = loginAccount === undefined ? [] : actions('whoami', [detailsButton(loginAccount)]);
   await call.respond(message(text, [...lines(text.split('\n')), ...details]));
 }
 
@@ -296,7 +298,7 @@ async function showDetails(call: ActionCall): Promise<void> {
   const mine = (await accounts.list(call.person.id)).find(({ id }) => id === call.value);
   const outcome = mine === undefined ? undefined : await accounts.lookUp(mine.id);
   await call.respond(
-    mine === undefined || outcome === undefined ? UNLINKED_SINCE : detailsMessage(mine, outcome),
+    mine === undefined || outcome === undefined ? NO_LONGER_LINKED : detailsMessage(mine, outcome),
   );
 }
 

@@ -33,7 +33,7 @@ export const NOT_LINKED_ADMIN = textMessage(
 );
 
 /** For people who can order with the team's account but need their own for this. */
-export const NOT_LINKED_BUT_MAY_ORDER = textMessage(
+export const NOT_LINKED_BUT_CAN_ORDER = textMessage(
   `${NOT_LINKED.text} The team’s account is only for approved orders.`,
 );
 
@@ -73,11 +73,11 @@ export function tooManyTriesText(seconds: number): string {
 }
 
 export function teamLinkedText({ account, replaced }: LinkOutcome & { readonly kind: 'linked' }): string {
-  const gone =
+  const removed =
     replaced === undefined
       ? ''
       : ` It replaces ${code(accountName(replaced))}: pending orders with that account won’t be sent.`;
-  return `:white_check_mark: Saved as the *team’s account*: ${code(accountName(account))}, not yet used. The service has no documented check, so its first use will show whether it works. Approved orders of people without their own account now use it.${gone} \`/domain unlink team\` deletes it.`;
+  return `:white_check_mark: Saved as the *team’s account*: ${code(accountName(account))}, not yet used. The service has no documented check, so its first use will show whether it works. Approved orders of people without their own account now use it.${removed} \`/domain unlink team\` deletes it.`;
 }
 
 export function linkedText({
@@ -91,13 +91,13 @@ export function linkedText({
     account.method === 'two_factor'
       ? ' A two-factor account works for users, redirects, SSL contacts and preregistrations; domain tasks need an account with a password.'
       : '';
-  const gone =
+  const removed =
     replaced === undefined
       ? ''
       : ` It replaces ${code(accountName(replaced))} (${METHOD_WORDS[replaced.method]}): pending orders with that account won’t be sent.`;
   return verified
-    ? `:white_check_mark: Linked: ${name}, ${system}. It’s your active account now.${gone}${limits} Try \`/domain renew cafe.rest\`, or \`/domain help\`.`
-    : `:white_check_mark: Saved: ${name}, not yet used. The service has no documented check, so its first use will show whether it works. It’s your active account now.${gone}`;
+    ? `:white_check_mark: Linked: ${name}, ${system}. It’s your active account now.${removed}${limits} Try \`/domain renew cafe.rest\`, or \`/domain help\`.`
+    : `:white_check_mark: Saved: ${name}, not yet used. The service has no documented check, so its first use will show whether it works. It’s your active account now.${removed}`;
 }
 
 export const UNLINK = {
@@ -109,8 +109,12 @@ export const UNLINK = {
 const SHOWN_ORDERS = 10;
 
 /** @param unsent ids of orders that would have used these accounts */
-export function forgottenText(gone: readonly Account[], unsent: readonly string[], isTeams = false): string {
-  const names = gone.map((account) => code(accountName(account))).join(', ');
+export function unlinkedText(
+  removed: readonly Account[],
+  unsent: readonly string[],
+  isTeams = false,
+): string {
+  const names = removed.map((account) => code(accountName(account))).join(', ');
   const orders =
     unsent.length === 0
       ? 'No pending order uses it.'
@@ -118,14 +122,14 @@ export function forgottenText(gone: readonly Account[], unsent: readonly string[
   return `Deleted: ${isTeams ? 'the team’s account, ' : ''}${names}. ${orders}`;
 }
 
-export function whichAccountToUnlink(accounts: readonly Account[]): string {
+export function chooseUnlinkText(accounts: readonly Account[]): string {
   const list = accounts
     .map((account) => `• \`/domain unlink ${account.slot}\`: ${code(accountName(account))}`)
     .join('\n');
   return `You have ${accounts.length} linked accounts. Which one should be deleted?\n${list}`;
 }
 
-export function whichAccountToUse(accounts: readonly Account[]): string {
+export function chooseActiveText(accounts: readonly Account[]): string {
   return `Which context? For example \`/domain use 4\`.\n${accountList(accounts)}`;
 }
 
@@ -190,7 +194,7 @@ export function detailsButton(account: Account): Button {
   });
 }
 
-export const UNLINKED_SINCE = 'This account is no longer linked. `/domain whoami` lists linked accounts.';
+export const NO_LONGER_LINKED = 'This account is no longer linked. `/domain whoami` lists linked accounts.';
 const NO_DETAILS = 'The service has no documented login that returns more about such an account.';
 
 /** A list of rights can be long. */

@@ -15,7 +15,7 @@ export const APPROVER_SETTINGS: ReadonlySet<string> = new Set([
   'approvals_required',
 ]);
 
-export function withChanges(settings: TeamSettings, changes: readonly SettingChange[]): TeamSettings {
+export function applyChanges(settings: TeamSettings, changes: readonly SettingChange[]): TeamSettings {
   return teamSettings.parse({
     ...formatSettings(settings),
     ...Object.fromEntries(changes.map(({ name, after }) => [name, after])),
@@ -36,7 +36,7 @@ export async function lookUpPeople(
         for (const member of await directory.groupMembers(id)) people.add(member);
       } else if ((await directory.person(id, undefined)).isMember) people.add(id);
       else {
-        return noMemberText((await directory.nameOf(id)) ?? id);
+        return noMemberText((await directory.findName(id)) ?? id);
       }
     } catch (error) {
       if (!(error instanceof SlackApiError)) throw error;
@@ -54,11 +54,11 @@ export async function approverErrors(
   context: SlackContext,
   settings: TeamSettings,
 ): Promise<Readonly<Record<string, string>>> {
-  const called = await lookUpPeople(context, settings.approvers);
-  if (typeof called === 'string') return { approvers: called };
+  const notified = await lookUpPeople(context, settings.approvers);
+  if (typeof notified === 'string') return { approvers: notified };
   const silent = await lookUpPeople(context, settings.silentApprovers);
   if (typeof silent === 'string') return { silent_approvers: silent };
-  const people = new Set([...called, ...silent]);
+  const people = new Set([...notified, ...silent]);
   if (people.size === 0) return { approvers: NO_APPROVERS };
   return people.size < settings.approvalsRequired
     ? { approvals_required: tooFewText(people.size, settings.approvalsRequired) }

@@ -44,7 +44,7 @@ function readLine({ words, person, context }: CommandCall, timeZone: string): St
 
 async function runAway(call: CommandCall): Promise<void> {
   const { context, person } = call;
-  const standIn = readLine(call, (await context.directory.timeZoneOf(person.id)) ?? 'UTC');
+  const standIn = readLine(call, (await context.directory.findTimeZone(person.id)) ?? 'UTC');
   if (typeof standIn === 'string') return call.respond(standIn);
   const membership = await context.directory.membership(standIn.userId);
   if (membership !== 'member') return call.respond(AWAY[membership](standIn.userId));

@@ -5,7 +5,7 @@ import type { Requirement, Requirements } from '../../policy/evaluate.ts';
 import { dropUnknownRules, loggedRules, notifiedIds, type RuleReference } from '../../policy/policy.ts';
 import { count } from '../kit/blocks.ts';
 import { mention, mentionApprover, moment, quote } from '../kit/mrkdwn.ts';
-import { type HistoryEvent, lapsedApprovals } from '../orders/order.view.ts';
+import { findLapsedApprovals, type HistoryEvent } from '../orders/order.view.ts';
 
 /** `rule “transfers of the brand” of policy version 3`; for built-in rules, the setting. */
 function ruleName(rule: RuleReference): string {
@@ -37,7 +37,7 @@ export function ruleNames(rules: readonly RuleReference[]): string {
 }
 
 /** Whether the approvers aren't only from the settings. */
-export function isRuled({
+export function hasPolicyRule({
   requirements,
 }: {
   readonly requirements: readonly Pick<Requirement, 'rule'>[];
@@ -46,18 +46,18 @@ export function isRuled({
 }
 
 /** Without approvals from before the order was reopened. */
-function currentRound(history: readonly HistoryEvent[]): readonly HistoryEvent[] {
+function sliceCurrentRound(history: readonly HistoryEvent[]): readonly HistoryEvent[] {
   return history.slice(history.findLastIndex(({ kind }) => kind === 'reopened') + 1);
 }
 
 /** As of the last approval; undefined before the first. */
-export function lastProgress(history: readonly HistoryEvent[]): ApprovalsGiven | undefined {
-  return currentRound(history).findLast((event) => event.kind === 'approved')?.progress;
+export function findLastProgress(history: readonly HistoryEvent[]): ApprovalsGiven | undefined {
+  return sliceCurrentRound(history).findLast((event) => event.kind === 'approved')?.progress;
 }
 
 /** From the log, because rows can be changed. Excludes admins who only agreed to exceed a budget. */
-export function countedApprovers(history: readonly HistoryEvent[]): readonly string[] {
-  const given = lastProgress(history)?.requirements.flatMap((requirement) => requirement.given) ?? [];
+export function findValidApprovers(history: readonly HistoryEvent[]): readonly string[] {
+  const given = findLastProgress(history)?.requirements.flatMap((requirement) => requirement.given) ?? [];
   return dropLapsed(
     given.map(({ userId }) => userId),
     history,
@@ -65,15 +65,15 @@ export function countedApprovers(history: readonly HistoryEvent[]): readonly str
 }
 
 /** From the log. Includes admins who only agreed to exceed a budget. */
-export function loggedApprovers(history: readonly HistoryEvent[]): readonly string[] {
+export function findLoggedApprovers(history: readonly HistoryEvent[]): readonly string[] {
   return dropLapsed(
-    currentRound(history).flatMap((event) => (event.kind === 'approved' ? event.actor : [])),
+    sliceCurrentRound(history).flatMap((event) => (event.kind === 'approved' ? event.actor : [])),
     history,
   );
 }
 
 function dropLapsed(userIds: readonly string[], history: readonly HistoryEvent[]): readonly string[] {
-  const lapsed = lapsedApprovals(history).userIds;
+  const lapsed = findLapsedApprovals(history).userIds;
   return [...new Set(userIds)].filter((userId) => !lapsed.includes(userId));
 }
 
@@ -83,19 +83,21 @@ function slotName({ userId, standsInFor }: Slot): string {
 
 /** For a person known only by id. */
 export function approverName(userId: string, history: readonly HistoryEvent[]): string {
-  const given = lastProgress(history)?.requirements.flatMap((requirement) => requirement.given) ?? [];
+  const given = findLastProgress(history)?.requirements.flatMap((requirement) => requirement.given) ?? [];
   const own = given.find((each) => each.userId === userId && each.standsInFor === undefined);
   return slotName(own ?? given.find((each) => each.userId === userId) ?? { userId });
 }
 
 /** Approvers who are notified, or else all of them. */
-export function shownApprovers(requirement: Pick<Requirement, 'approvers' | 'silent'>): readonly string[] {
-  const called = notifiedIds([requirement]);
-  return called.length > 0 ? called : requirement.approvers;
+export function selectNotifiedApprovers(
+  requirement: Pick<Requirement, 'approvers' | 'silent'>,
+): readonly string[] {
+  const notified = notifiedIds([requirement]);
+  return notified.length > 0 ? notified : requirement.approvers;
 }
 
 export function requirementLines(demand: Requirements, history: readonly HistoryEvent[]): string[] {
-  const progress = lastProgress(history);
+  const progress = findLastProgress(history);
   return demand.requirements.map((requirement) => {
     const { needed, approvers } = requirement;
     const same = progress?.requirements.find(
@@ -104,10 +106,10 @@ export function requirementLines(demand: Requirements, history: readonly History
     const given = same?.given ?? [];
     const missing = Math.max(0, needed - given.length);
     const by = given.length === 0 ? '' : ` (${given.map(slotName).join(', ')})`;
-    const whom = shownApprovers(requirement).map(mentionApprover).join(', ');
+    const mentions = selectNotifiedApprovers(requirement).map(mentionApprover).join(', ');
     return missing === 0
-      ? `${count(needed, 'approval')} of ${whom}: done${by}`
-      : `${missing === needed ? '' : `${missing} more of `}${count(needed, 'approval')} of ${whom}${by}`;
+      ? `${count(needed, 'approval')} of ${mentions}: done${by}`
+      : `${missing === needed ? '' : `${missing} more of `}${count(needed, 'approval')} of ${mentions}${by}`;
   });
 }
 
@@ -122,7 +124,7 @@ export function collectRules(
   const current = [...(demand?.requirements.map(({ rule }) => rule) ?? []), ...(demand?.refusedBy ?? [])];
   // Requirements include the row's, and rows can be changed.
   const now = dropUnknownRules(current, [...logged, ...decidedBy]);
-  const approved = lastProgress(history)?.requirements.map(({ rule }) => rule) ?? [];
+  const approved = findLastProgress(history)?.requirements.map(({ rule }) => rule) ?? [];
   const all = [...requestedRules, ...approved, ...now];
   const named = all.some(({ kind }) => kind === 'rule') ? all : [];
   return [...new Map(named.map((rule) => [ruleName(rule), rule])).values()];
@@ -137,8 +139,8 @@ export function changedRequirementsLine({
   if (!isStricter) return undefined;
   if (demand.outcome === 'refuse')
     return `:warning: The policy changed and no longer allows this: ${ruleNames(demand.refusedBy)}. It can’t be approved.`;
-  const asks = isRuled(demand) ? `Policy version ${policyVersion} requires` : 'The settings require';
-  return `:warning: ${asks} more than when this was requested.`;
+  const lead = hasPolicyRule(demand) ? `Policy version ${policyVersion} requires` : 'The settings require';
+  return `:warning: ${lead} more than when this was requested.`;
 }
 
 /** Undefined when several requirements each need some. */

@@ -49,10 +49,10 @@ export function emergencyFact(order: Order, history: readonly HistoryEvent[]): s
   return `By ${mention(order.emergencyApprovedBy)} with break glass${why}, ${reviewState(order)}`;
 }
 
-/** For the thread; mentions everyone without a direct message. @param called people with a direct message */
-export function emergencyReply(order: Order, event: EmergencyEvent, called: NotifiedPeople): Message {
+/** For the thread; mentions everyone without a direct message. @param notified people with a direct message */
+export function emergencyReply(order: Order, event: EmergencyEvent, notified: NotifiedPeople): Message {
   const rest = [...event.approvers.slice(MAX_RECIPIENTS), ...event.unreadableGroups];
-  const others = ` ${notifiedText(called)}`;
+  const others = ` ${notifiedText(notified)}`;
   const alsoMentioned =
     rest.length === 0 ? '' : ` ${rest.map(mentionApprover).join(', ')}: you could have approved it too.`;
   const unseen = event.isImpactUnknown === true ? ' The impact wasn’t known yet at this approval.' : '';

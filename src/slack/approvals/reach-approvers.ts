@@ -13,8 +13,8 @@ import {
   type SentNotification,
   type WantedNotification,
 } from '../outbound/notify.ts';
-import { quietUntil } from '../outbound/quiet-hours.ts';
-import { loggedApprovers } from './decision.view.ts';
+import { findQuietEnd } from '../outbound/quiet-hours.ts';
+import { findLoggedApprovers } from './decision.view.ts';
 import { escalationNotice, reminderNotice } from './waiting.view.ts';
 
 /*
@@ -28,7 +28,7 @@ const MAX_PEOPLE = 20;
 const IN_CHANNEL = 'card:in:';
 const TO_PERSON = 'card:to:';
 
-interface Waiting extends PlannedOrder {
+interface PendingOrderPost extends PlannedOrder {
   readonly card: PostedMessage;
 }
 
@@ -38,7 +38,11 @@ interface CardCopy extends Omit<WantedNotification, 'purpose' | 'places'> {
 }
 
 /** Existing copies are updated like the card. */
-export async function copyCard(context: SlackContext, waiting: Waiting, copy: CardCopy): Promise<void> {
+export async function copyCard(
+  context: SlackContext,
+  waiting: PendingOrderPost,
+  copy: CardCopy,
+): Promise<void> {
   const { order, card, posted, send } = waiting;
   const { approvalChannel, isOverBudget, ...wanted } = copy;
   if (order.state !== 'PENDING') return;
@@ -59,15 +63,15 @@ export function copyPurpose(channelId: string, userId: string): string {
 
 async function copyToApprovers(
   context: SlackContext,
-  { order, posted, send }: Waiting,
+  { order, posted, send }: PendingOrderPost,
   { approvalChannel: _, isOverBudget, ...wanted }: CardCopy,
 ): Promise<void> {
   // Admins first, because an admin's approval is required.
-  const called = [
+  const notified = [
     ...(isOverBudget ? await context.adminsToNotify() : []),
     ...(await peopleToNotify(context.orders, order)),
   ];
-  const approvers = [...new Set(called)].filter((userId) => userId !== order.requesterId);
+  const approvers = [...new Set(notified)].filter((userId) => userId !== order.requesterId);
   for (const userId of approvers.slice(0, MAX_PEOPLE)) {
     const purpose = `${TO_PERSON}${userId}`;
     if (posted.has(purpose)) continue;
@@ -93,18 +97,18 @@ interface MissingApprovers {
  */
 export async function remindPeople(
   context: SlackContext,
-  waiting: Waiting,
-  awaited: MissingApprovers,
+  waiting: PendingOrderPost,
+  missing: MissingApprovers,
 ): Promise<ReadonlyMap<number, NotifiedPeople>> {
   const { order, history, send } = waiting;
-  const called = new Map<number, NotifiedPeople>();
-  if (order.state !== 'PENDING') return called;
+  const notified = new Map<number, NotifiedPeople>();
+  if (order.state !== 'PENDING') return notified;
   for (const entry of history) {
     if (entry.kind !== 'reminded' && entry.kind !== 'escalated' && entry.kind !== 'reopened') continue;
     const notice =
-      entry.kind === 'escalated' ? escalationNotice(order, awaited.approvers) : reminderNotice(order);
+      entry.kind === 'escalated' ? escalationNotice(order, missing.approvers) : reminderNotice(order);
     const results: NotifiedPerson[] = [];
-    for (const { to, thread } of await recipients(context, waiting, awaited, entry)) {
+    for (const { to, thread } of await findRecipients(context, waiting, missing, entry)) {
       const isPersonCopy = thread === undefined || isDirectMessage(thread.channelId);
       const { state } = await send({
         purpose: `notice:${entry.version}:${entry.kind}:${to}`,
@@ -118,13 +122,13 @@ export async function remindPeople(
         ],
         message: () => notice,
         metadata: buildMetadata(order),
-        waitsUntil: async () => (isPersonCopy ? quietUntilFor(context, order, to) : undefined),
+        findDelayEnd: async () => (isPersonCopy ? findPersonQuietEnd(context, order, to) : undefined),
       });
       results.push({ userId: to, state });
     }
-    called.set(entry.version, notifiedPeople(results));
+    notified.set(entry.version, toNotifiedPeople(results));
   }
-  return called;
+  return notified;
 }
 
 export interface NotifiedPerson {
@@ -132,10 +136,10 @@ export interface NotifiedPerson {
   readonly userId: string;
 }
 
-export function notifiedPeople(results: readonly NotifiedPerson[]): NotifiedPeople {
-  const describeState = (wanted: NotifiedPerson['state']) =>
+export function toNotifiedPeople(results: readonly NotifiedPerson[]): NotifiedPeople {
+  const listByState = (wanted: NotifiedPerson['state']) =>
     results.filter(({ state }) => state === wanted).map(({ userId }) => userId);
-  return { reached: describeState('current'), waiting: describeState('pending') };
+  return { reached: listByState('current'), waiting: listByState('pending') };
 }
 
 interface Recipient {
@@ -144,9 +148,9 @@ interface Recipient {
   readonly thread?: PostedMessage;
 }
 
-async function recipients(
+async function findRecipients(
   context: SlackContext,
-  { order, history, card, posted }: Waiting,
+  { order, history, card, posted }: PendingOrderPost,
   { isForAdmins }: MissingApprovers,
   event: Extract<OrderLogEntry, { readonly kind: 'reminded' | 'escalated' | 'reopened' }>,
 ): Promise<readonly Recipient[]> {
@@ -157,7 +161,7 @@ async function recipients(
       [...posted]
         .filter(([purpose]) => purpose.startsWith(prefix))
         .map(([purpose, thread]) => ({ to: purpose.slice(prefix.length), thread }));
-    const approved = new Set(loggedApprovers(history));
+    const approved = new Set(findLoggedApprovers(history));
     const people = copies(TO_PERSON).filter(
       ({ to }) => !approved.has(to) && (!isForAdmins || admins.includes(to)),
     );
@@ -171,9 +175,13 @@ async function recipients(
     .map((to) => ({ to }));
 }
 
-async function quietUntilFor(context: SlackContext, order: Order, userId: string): Promise<Date | undefined> {
+async function findPersonQuietEnd(
+  context: SlackContext,
+  order: Order,
+  userId: string,
+): Promise<Date | undefined> {
   const now = context.now();
-  const timeZone = await context.directory.timeZoneOf(userId);
-  if (quietUntil(now, timeZone) === undefined) return undefined;
-  return quietUntil(now, timeZone, await context.orders.firstExpiry(order.items.map(({ name }) => name)));
+  const timeZone = await context.directory.findTimeZone(userId);
+  if (findQuietEnd(now, timeZone) === undefined) return undefined;
+  return findQuietEnd(now, timeZone, await context.orders.firstExpiry(order.items.map(({ name }) => name)));
 }

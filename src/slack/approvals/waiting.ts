@@ -7,15 +7,15 @@ import { calendarDay } from '../../zones/calendar-day.ts';
 import type { SlackContext } from '../context.ts';
 import type { RenewalWays } from '../expiry/due.view.ts';
 
-type Dated = Pick<
+type DatedName = Pick<
   WatchedReminder,
   'name' | 'expiresAt' | 'source' | 'renewedUntil' | 'deletedAt' | 'deletionPhase'
 >;
 
 /** Cost of waiting for watched names; empty without a price list. */
-export async function waitingCosts(
+export async function loadWaitingCosts(
   context: SlackContext,
-): Promise<(watched: Dated) => readonly WaitingStep[]> {
+): Promise<(watched: DatedName) => readonly WaitingStep[]> {
   const [{ reminderTimezone }, list] = await Promise.all([context.savedSettings(), context.prices.list()]);
   const now = context.now();
   return ({ name, expiresAt, source, renewedUntil, deletedAt, deletionPhase }) => {
@@ -29,31 +29,31 @@ export async function waitingCosts(
 }
 
 /** Empty without a known date. */
-export async function waitingOfListed(
+export async function loadListWaitingCosts(
   context: SlackContext,
 ): Promise<(listed: { readonly domain: WatchedDomain }) => readonly WaitingStep[]> {
-  const waitingOf = await waitingCosts(context);
+  const findSteps = await loadWaitingCosts(context);
   return ({ domain }) => {
     const watched = toReminder(domain, []);
-    return watched === undefined ? [] : waitingOf(watched);
+    return watched === undefined ? [] : findSteps(watched);
   };
 }
 
 /** Empty if not watched. */
-export async function waitingNow(
+export async function loadNameWaitingCosts(
   context: SlackContext,
   domain: WatchedDomain | undefined,
 ): Promise<readonly WaitingStep[]> {
-  return domain === undefined ? [] : (await waitingOfListed(context))({ domain });
+  return domain === undefined ? [] : (await loadListWaitingCosts(context))({ domain });
 }
 
-export async function renewalWays({ hasService, portfolio }: SlackContext): Promise<RenewalWays> {
+export async function loadRenewalWays({ hasService, portfolio }: SlackContext): Promise<RenewalWays> {
   const own = hasService ? await portfolio.ownRegistrars() : [];
   return { hasService, isAtOtherRegistrar: (registrar) => isAtOtherRegistrar(own, registrar) };
 }
 
 /** Days of renewal by mandates, in the given time zone. */
-export function renewalDays({ renewals }: Outlook, timeZone: string): RenewalDays {
+export function toRenewalDays({ renewals }: Outlook, timeZone: string): RenewalDays {
   return new Map([...renewals].map(([name, at]) => [name, calendarDay(at, timeZone)]));
 }
 
@@ -67,5 +67,5 @@ export async function loadRenewalDays(
     loadOutlook(orders, names, 'system'),
     savedSettings(),
   ]);
-  return renewalDays(outlook, reminderTimezone);
+  return toRenewalDays(outlook, reminderTimezone);
 }

@@ -29,7 +29,7 @@ export async function sendProgress(
   await send({
     purpose: 'progress',
     version: String(version),
-    essence: 'progress',
+    repostKey: 'progress',
     since,
     places: [async () => thread],
     message: () => progressMessage(order, since, now()),

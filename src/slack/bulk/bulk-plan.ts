@@ -12,7 +12,7 @@ import { type Interaction, toViewer } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import type { FieldErrors, FormOrigin } from '../kit/form.ts';
-import { notPlacedMessage, timeErrors } from '../orders/order-reply.ts';
+import { buildRejection, timeErrors } from '../orders/order-reply.ts';
 import { requestFromForm } from '../orders/ordering.ts';
 import { sendFile } from '../send-file.ts';
 import { leftOutCells, planMessage, plannedAlreadyText } from './bulk.view.ts';
@@ -105,8 +105,7 @@ export async function savePlan(
     sendAt: request.sendAt,
     ...(request.ownership && { ownership: request.ownership }),
   });
-  if (outcome.kind !== 'accepted')
-    return timeErrors(outcome) ?? { say: await notPlacedMessage(call, outcome) };
+  if (outcome.kind !== 'accepted') return timeErrors(outcome) ?? { say: await buildRejection(call, outcome) };
   const { order } = outcome;
   const say =
     order.state === 'DRAFT' && order.requesterId === call.person.id

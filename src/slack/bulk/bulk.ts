@@ -6,15 +6,15 @@ import { dropDraft } from '../../orders/confirm-draft.ts';
 import { findTask } from '../../orders/tasks.ts';
 import { attachedCsv, csvFields } from '../attached-text.ts';
 import type { ActionCall, CommandCall, Feature, FormFeature, Interaction, Submitted } from '../feature.ts';
-import { choiceField, type FormValues, fieldsOf, readForm, reasonField, sendAtField } from '../kit/form.ts';
-import { nearest } from '../kit/parse.ts';
+import { choiceField, type FormValues, readForm, reasonField, sendAtField, toFields } from '../kit/form.ts';
+import { findNearest } from '../kit/parse.ts';
 import { ownerField } from '../names/owner-fields.ts';
 import { openForm } from '../open-form.ts';
-import { changing } from '../orders/order-buttons.ts';
+import { createChangeAction } from '../orders/order-buttons.ts';
 import { resumedText } from '../orders/order-buttons.view.ts';
 import { requireFullView } from '../orders/order-details.ts';
 import { OWNERSHIP, readOwnership } from '../orders/order-form.ts';
-import { refusalOfAccount } from '../orders/ordering.ts';
+import { checkAccount } from '../orders/ordering.ts';
 import { refusalText } from '../orders/refusal.view.ts';
 import { AUTH_CODES_NOTE, bulkTasksText, DROPPED, fileIssues } from './bulk.view.ts';
 import { savePlan } from './bulk-plan.ts';
@@ -52,7 +52,7 @@ const bulkForm: FormFeature<'bulk'> = {
     name: 'bulk',
     title: 'Bulk task',
     submit: 'Check',
-    fields: fieldsOf(planned),
+    fields: toFields(planned),
   },
   render: (call, _origin, values) => ({
     intro: [AUTH_CODES_NOTE],
@@ -66,10 +66,10 @@ const bulkForm: FormFeature<'bulk'> = {
     const given = await attachedCsv(call);
     if ('errors' in given) return given;
     const { text, field } = given;
-    const refusal = await refusalOfAccount(call, task);
+    const refusal = await checkAccount(call, task);
     if (refusal !== undefined) return { say: refusal };
     const read = await readBulkFile(task, text);
-    if (!read.ok) return { errors: { [field]: fileIssues(read.issues, task, nearest) } };
+    if (!read.ok) return { errors: { [field]: fileIssues(read.issues, task, findNearest) } };
     const owned = await readOwnership(isOwned(task), call, addDefaultOwner(call, call.values));
     if ('errors' in owned) return owned;
     return savePlan(call, call.origin, { task, ...read, ...owned, reason, sendAt });
@@ -80,7 +80,7 @@ async function runBulk(call: CommandCall): Promise<void> {
   const [word, ...more] = call.words.map((each) => each.toLowerCase());
   const task = BULK_TASKS.find((each) => each === word);
   if (more.length > 0 || (word !== undefined && task === undefined)) {
-    return call.respond(bulkTasksText(nearest(word ?? '', BULK_TASKS)));
+    return call.respond(bulkTasksText(findNearest(word ?? '', BULK_TASKS)));
   }
   const values = {
     ...(task === undefined ? {} : { task }),
@@ -110,6 +110,6 @@ export const bulk = {
   forms: [bulkForm],
   actions: [
     { id: 'bulk_drop', run: drop },
-    { id: 'order_resume', run: requireFullView(changing(resumeOrder, resumedText)) },
+    { id: 'order_resume', run: requireFullView(createChangeAction(resumeOrder, resumedText)) },
   ],
 } as const satisfies Feature;

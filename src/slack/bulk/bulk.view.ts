@@ -29,12 +29,12 @@ import {
   utcMinute,
 } from '../kit/blocks.ts';
 import { csvIssueText, MORE_CELLS, unreadableFileText } from '../kit/csv-issue.view.ts';
-import { fitLines, MOST_LINES, ROW_OF_BUTTONS } from '../kit/phone.ts';
+import { fitLines, MAX_LINES, ROW_OF_BUTTONS } from '../kit/phone.ts';
 import { amountsText } from '../money/price.view.ts';
 import { dependentNames } from '../orders/impact.view.ts';
 import { issueText, NO_AUTH_CODE } from '../orders/input-issue.view.ts';
 import { shortHash } from '../orders/order.view.ts';
-import { statedFields, timeText } from '../orders/statement.view.ts';
+import { listFields, timeText } from '../orders/statement.view.ts';
 
 type Nearest = (word: string, candidates: readonly string[]) => string | undefined;
 
@@ -163,7 +163,7 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
 }
 
 /** Lines above a plan's buttons; one line follows them. */
-const PLAN_LINES = MOST_LINES.plan - ROW_OF_BUTTONS - 1;
+const PLAN_LINES = MAX_LINES.plan - ROW_OF_BUTTONS - 1;
 
 function decidersText({ demand }: Order): string {
   return demand.outcome === 'free' ? 'It needs no approval.' : requirementLines(demand, []).join('\n');
@@ -212,7 +212,7 @@ const PLAN_COLUMNS: ReadonlyMap<string, string> = new Map([
 export function planCells({ items }: Statement): string[][] {
   const rows = items.map((item) => ({
     start: [String(item.n), item.name],
-    values: new Map(statedFields(item, '[secret]').map(({ path, values }) => [path, values.join(' ')])),
+    values: new Map(listFields(item, '[secret]').map(({ path, values }) => [path, values.join(' ')])),
   }));
   const fields = [...new Set([...PLAN_COLUMNS.keys(), ...rows.flatMap(({ values }) => [...values.keys()])])];
   return [
@@ -344,5 +344,5 @@ export function plannedAlreadyText({ id, state, requesterId }: Order): string {
 export const planComment = ({ items }: Order) => `The plan: ${count(items.length, 'row')}.`;
 export const resultComment = ({ items }: Order) =>
   `The result: ${count(items.length, 'row')}, as in the audit log.`;
-export const noFileText = ({ said, todo }: { readonly said: string; readonly todo: string }) =>
-  `I can’t share a file here. ${said} ${todo}`;
+export const noFileText = ({ cause, remedy }: { readonly cause: string; readonly remedy: string }) =>
+  `I can’t share a file here. ${cause} ${remedy}`;

@@ -22,7 +22,7 @@ import { loadOutlook } from '../../mandates/overview.ts';
 import { chosenTime, scheduledFirst } from '../../orders/order.ts';
 import type { ClaimedSubject, MessagePlace, PostedMessage } from '../../outbox/notifications.ts';
 import { calendarDay, dayNumber } from '../../zones/calendar-day.ts';
-import { renewalDays, renewalWays, waitingCosts } from '../approvals/waiting.ts';
+import { loadRenewalWays, loadWaitingCosts, toRenewalDays } from '../approvals/waiting.ts';
 import type { SlackContext } from '../context.ts';
 import type { Message } from '../kit/blocks.ts';
 import { newsMessage } from '../names/news.view.ts';
@@ -275,7 +275,7 @@ export async function outlookOn(
     })),
     'system',
   );
-  return { ...outlook, renewals: renewalDays(outlook, timeZone) };
+  return { ...outlook, renewals: toRenewalDays(outlook, timeZone) };
 }
 
 function parsePart(purpose: string): number {
@@ -294,7 +294,7 @@ function findPlace({ channelId }: DigestPass, destination: Destination): Message
 
 /** With the cost of waiting, by current prices and time. */
 export function createDigestViews(context: SlackContext): DigestViews {
-  const loadCosts = () => Promise.all([waitingCosts(context), renewalWays(context)]);
+  const loadCosts = () => Promise.all([loadWaitingCosts(context), loadRenewalWays(context)]);
   return {
     head: async (head) => digestHead(head, ...(await loadCosts())),
     more: async (part) => digestMore(part, ...(await loadCosts())),

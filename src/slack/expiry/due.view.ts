@@ -7,7 +7,7 @@ import { dropMissing } from '../../lib/collections.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import { displayName } from '../../zones/names.ts';
 import type { Capability } from '../capability.ts';
-import { type AnyBlock, actions, button, fitsMenu, type MenuId, moreMenu, withMenu } from '../kit/blocks.ts';
+import { type AnyBlock, actions, addMenu, button, fitsMenu, type MenuId, moreMenu } from '../kit/blocks.ts';
 import { quoteText, restoreText } from '../money/price.view.ts';
 import { formatDay, formatDays } from './expiry.view.ts';
 import { NO_DELETION_KNOWN } from './phase.view.ts';
@@ -144,6 +144,6 @@ export function lineWithMenu(
   menuId: MenuId = 'reminder_more',
 ): AnyBlock[] {
   return fitsMenu(buttons)
-    ? [withMenu(line, blockId, moreMenu(menuId, buttons))]
+    ? [addMenu(line, blockId, moreMenu(menuId, buttons))]
     : [line, ...actions(blockId, buttons)];
 }

@@ -1,4 +1,4 @@
-import { loadRenewalDays, renewalWays, waitingOfListed } from '../approvals/waiting.ts';
+import { loadListWaitingCosts, loadRenewalDays, loadRenewalWays } from '../approvals/waiting.ts';
 import type { ActionCall, CommandCall, Feature, Interaction } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
 import { expiringPage, LIST_LENGTH } from './expiring.view.ts';
@@ -30,7 +30,7 @@ async function turnPage(call: ActionCall): Promise<void> {
 async function page({ context }: Interaction, days: number, offset: number): Promise<Message> {
   const [names, calculateCost] = await Promise.all([
     context.expiry.list(days, offset, LIST_LENGTH),
-    waitingOfListed(context),
+    loadListWaitingCosts(context),
   ]);
   const renewals = await loadRenewalDays(context, names.names);
   return expiringPage(
@@ -38,7 +38,7 @@ async function page({ context }: Interaction, days: number, offset: number): Pro
     { days, offset, now: context.now() },
     calculateCost,
     renewals,
-    await renewalWays(context),
+    await loadRenewalWays(context),
   );
 }
 

@@ -3,7 +3,7 @@ import { parseImport } from '../../expiry/import.ts';
 import { attachedFields, attachedText } from '../attached-text.ts';
 import type { Feature, FormFeature } from '../feature.ts';
 import { message } from '../kit/blocks.ts';
-import { fieldsOf, noticeView } from '../kit/form.ts';
+import { noticeView, toFields } from '../kit/form.ts';
 import { createGate } from '../names/fact-changes.ts';
 import { openForm } from '../open-form.ts';
 import { importProgress, importReport } from './expiry.view.ts';
@@ -31,7 +31,7 @@ const imported = z.object(
 );
 
 const importForm: FormFeature<'import'> = {
-  form: { name: 'import', title: 'Watch many names', submit: 'Import', fields: fieldsOf(imported) },
+  form: { name: 'import', title: 'Watch many names', submit: 'Import', fields: toFields(imported) },
 
   async submit(call) {
     const given = await attachedText(call, {

@@ -46,7 +46,7 @@ export function lapseView(
       ]);
       return { ...shown, textOnlyHint: buttonsHint(`/domain name ${lapsingName}`) };
     },
-    ended() {
+    outcome() {
       const title =
         state === 'confirmed'
           ? `:white_check_mark: ${name} will lapse. Requested by ${by}, confirmed by ${mention(endedBy)}.`

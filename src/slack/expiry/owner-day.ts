@@ -5,7 +5,12 @@ import type { DueReminder } from '../../expiry/plan.ts';
 import type { DigestMore, PlannedReminder } from '../../expiry/ports.ts';
 import { dropMissing, groupBy, splitIntoChunks } from '../../lib/collections.ts';
 import type { MessagePlace } from '../../outbox/notifications.ts';
-import { loadRenewalDays, renewalWays, waitingCosts, waitingOfListed } from '../approvals/waiting.ts';
+import {
+  loadListWaitingCosts,
+  loadRenewalDays,
+  loadRenewalWays,
+  loadWaitingCosts,
+} from '../approvals/waiting.ts';
 import type { SlackContext } from '../context.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { type NotificationPlanner, ONCE } from '../outbound/notify.ts';
@@ -159,11 +164,11 @@ function questionView(context: SlackContext): View {
   return async (part, isFirst) => {
     const { questions: names, open } = part;
     const [calculateCost, renewals, details, waitingOf, ways, also] = await Promise.all([
-      waitingOfListed(context),
+      loadListWaitingCosts(context),
       loadRenewalDays(context, names),
       context.portfolio.findMany(names.map(({ domain }) => domain.name)),
-      waitingCosts(context),
-      renewalWays(context),
+      loadWaitingCosts(context),
+      loadRenewalWays(context),
       digestPartOf(context, part),
     ]);
     const notes = new Map(

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type ActionCall, type Feature, type FormFeature, formOrigin } from '../feature.ts';
 import { section, textMessage } from '../kit/blocks.ts';
-import { fieldsOf, readForm } from '../kit/form.ts';
+import { readForm, toFields } from '../kit/form.ts';
 import { createGate } from '../names/fact-changes.ts';
 import { noteField, requiredOwnerField } from '../names/owner-fields.ts';
 import { findOwnerIssue } from '../names/owners.ts';
@@ -27,7 +27,7 @@ const handover = z.object({
 });
 
 const handoverForm: FormFeature<'handover'> = {
-  form: { name: 'handover', title: 'Hand over a name', submit: 'Hand over', fields: fieldsOf(handover) },
+  form: { name: 'handover', title: 'Hand over a name', submit: 'Hand over', fields: toFields(handover) },
 
   render: (_call, { subject = '' }) => ({ intro: [section(formatName(subject))] }),
 

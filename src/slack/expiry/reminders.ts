@@ -6,7 +6,7 @@ import { rulesOutRenewal } from '../../names/incident.ts';
 import { MAX_NAMES } from '../../orders/tasks.ts';
 import { canSee } from '../../orders/visibility.ts';
 import { displayName } from '../../zones/names.ts';
-import { loadRenewalDays, waitingOfListed } from '../approvals/waiting.ts';
+import { loadListWaitingCosts, loadRenewalDays } from '../approvals/waiting.ts';
 import {
   type ActionCall,
   type Feature,
@@ -21,13 +21,13 @@ import {
   type Form,
   type FormOrigin,
   field,
-  fieldsOf,
-  linesIn,
   REQUIRED_TEXT,
   readForm,
   reasonField,
   requiredReason,
   sendAtField,
+  splitLines,
+  toFields,
   typedField,
 } from '../kit/form.ts';
 import { isDirectMessage } from '../kit/mrkdwn.ts';
@@ -37,10 +37,10 @@ import { openAlreadyAtFieldText } from '../orders/asking.view.ts';
 import { renewForm, restoreForm } from '../orders/domains.ts';
 import { fieldProblems } from '../orders/input-issue.view.ts';
 import { errorsByField } from '../orders/order-form.ts';
-import { outcomeMessage, timeErrors } from '../orders/order-reply.ts';
-import { requestOrderFor } from '../orders/ordering.ts';
+import { buildOutcomeReply, timeErrors } from '../orders/order-reply.ts';
+import { requestFromInteraction } from '../orders/ordering.ts';
 import { confirmProposal } from '../proposals/proposals.ts';
-import { knownOfLapse } from '../proposals/views.ts';
+import { loadLapseFacts } from '../proposals/views.ts';
 import { digestList } from './digest.view.ts';
 import { MAX_LISTED_NAMES } from './expiring.view.ts';
 import {
@@ -135,7 +135,7 @@ async function showAll(call: ActionCall): Promise<void> {
   const { digestId, destination } = parsePlace(call.value);
   const [names, calculateCost] = await Promise.all([
     expiry.loadMessageNames(digestId, destination),
-    waitingOfListed(call.context),
+    loadListWaitingCosts(call.context),
   ]);
   const renewals = await loadRenewalDays(call.context, names.slice(0, MAX_LISTED_NAMES));
   await call.respond(digestList(names, calculateCost, renewals, now()));
@@ -159,7 +159,7 @@ const renewManyFields: Form<'renew_many'> = {
   name: 'renew_many',
   title: 'Renew domains',
   submit: 'Request',
-  fields: fieldsOf(renewed),
+  fields: toFields(renewed),
 };
 
 export const renewManyForm: FormFeature<'renew_many'> = {
@@ -170,7 +170,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
     // Forms of the portfolio contain names, forms of a digest its id.
     const names =
       origin.subject === undefined
-        ? await call.context.expiry.filterRenewable(linesIn(values['names']))
+        ? await call.context.expiry.filterRenewable(splitLines(values['names']))
         : await call.context.expiry.renewable(
             parsePlace(origin.subject).digestId,
             parsePlace(origin.subject).destination,
@@ -186,7 +186,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
     const fields = renewManyFields.fields.map((field) =>
       field.name === 'names' ? { ...field, options, hint } : field,
     );
-    const ticked = linesIn(values['names']).slice(0, MAX_NAMES);
+    const ticked = splitLines(values['names']).slice(0, MAX_NAMES);
     return { form: { ...renewManyFields, fields }, values: { ...values, names: ticked } };
   },
 
@@ -197,7 +197,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
     const origin = subject === undefined ? call.origin : await cardOrigin(call, digestChannel(subject));
     const { names, period, reason, send_at: sendAt } = read.value;
     const wish = { task: 'renew', input: { names, period }, reason, sendAt } as const;
-    const outcome = await requestOrderFor(call, origin, wish);
+    const outcome = await requestFromInteraction(call, origin, wish);
     const untimely = timeErrors(outcome);
     if (untimely !== undefined) return untimely;
     if (outcome.kind === 'invalid') {
@@ -215,7 +215,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
         },
       };
     }
-    const said = await outcomeMessage(call, outcome);
+    const said = await buildOutcomeReply(call, outcome);
     return { say: said };
   },
 };
@@ -235,7 +235,7 @@ const snoozeFields: Form<'snooze'> = {
   name: 'snooze',
   title: 'Snooze',
   submit: 'Snooze',
-  fields: fieldsOf(snoozed),
+  fields: toFields(snoozed),
 };
 
 const snoozeForm: FormFeature<'snooze'> = {
@@ -280,12 +280,12 @@ const lapsing = z.object({
 });
 
 const lapseForm: FormFeature<'lapse'> = {
-  form: { name: 'lapse', title: 'Let it lapse', submit: 'Let it lapse', fields: fieldsOf(lapsing) },
+  form: { name: 'lapse', title: 'Let it lapse', submit: 'Let it lapse', fields: toFields(lapsing) },
 
   async render(call, origin) {
     const name = origin.subject ?? '';
     // Slack waits for the form, so only stored data is used.
-    const known = await knownOfLapse(call.context, name, call.context.names.impacts.stored(name, 'lapse'));
+    const known = await loadLapseFacts(call.context, name, call.context.names.impacts.stored(name, 'lapse'));
     return {
       intro: [section(lapseText(name)), ...lines([...known.impact, known.waiting !== '' && known.waiting])],
     };
@@ -316,7 +316,7 @@ const renewedElsewhere = z.object({
 });
 
 const renewedForm: FormFeature<'renewed'> = {
-  form: { name: 'renewed', title: 'Renewed elsewhere', submit: 'Save', fields: fieldsOf(renewedElsewhere) },
+  form: { name: 'renewed', title: 'Renewed elsewhere', submit: 'Save', fields: toFields(renewedElsewhere) },
 
   render: (_call, { subject = '' }) => ({ intro: [section(renewedElsewhereText(subject))] }),
 

@@ -8,7 +8,7 @@ import {
   isAdmin,
   type NamedCommand,
 } from '../feature.ts';
-import { nearest } from '../kit/parse.ts';
+import { findNearest } from '../kit/parse.ts';
 import {
   type HelpReader,
   helpFor,
@@ -58,7 +58,9 @@ export function createHelp(listCommands: () => readonly NamedCommand[]) {
       if (command !== undefined && !commands.includes(command)) return call.respond(NO_SERVICE);
       const names = commands.map(({ name }) => name);
       await call.respond(
-        command === undefined ? unknownCommand(word, nearest(word.toLowerCase(), names)) : helpFor(command),
+        command === undefined
+          ? unknownCommand(word, findNearest(word.toLowerCase(), names))
+          : helpFor(command),
       );
     },
   } as const;

@@ -13,7 +13,7 @@ import { loadRenewalDays } from '../approvals/waiting.ts';
 import type { SlackContext } from '../context.ts';
 import { isAdmin } from '../feature.ts';
 import { MAX_LISTED } from '../names/incident.view.ts';
-import { toPlainView } from '../outbound/fallback.ts';
+import { sendViewWithFallback } from '../outbound/fallback.ts';
 import { okResponse } from '../outbound/web.ts';
 import { HOME_LENGTH, type HomeData, homeBlocks, strangerBlocks, unavailableBlocks } from './home.view.ts';
 
@@ -30,7 +30,7 @@ async function publish(context: SlackContext, userId: string): Promise<void> {
     context.log.error({ err, reference }, 'reading what the Home tab shows');
     return unavailableBlocks(reference);
   });
-  await toPlainView(blocks, (shown) =>
+  await sendViewWithFallback(blocks, (shown) =>
     context.web.call('views.publish', { user_id: userId, view: { type: 'home', blocks: shown } }, okResponse),
   );
 }
@@ -141,7 +141,7 @@ async function loadMoney({ prices, spending, budgets, directory, now }: SlackCon
     prices.list(),
     spending.purchases(span.from, span.to),
     budgets.statuses(today),
-    directory.localeOf(userId),
+    directory.findLocale(userId),
   ]);
   return { month: span.text, spent: calculateSpend(list, purchases).total, budgets: statuses, locale };
 }

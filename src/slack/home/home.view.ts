@@ -17,7 +17,7 @@ import type { Order } from '../../orders/order.ts';
 import { findTask } from '../../orders/tasks.ts';
 import { needsSignatures } from '../../policy/policy.ts';
 import { displayName } from '../../zones/names.ts';
-import { isRuled, ruleNames } from '../approvals/decision.view.ts';
+import { hasPolicyRule, ruleNames } from '../approvals/decision.view.ts';
 import { reviewText, signOffButtons } from '../approvals/emergency.view.ts';
 import type { Capability } from '../capability.ts';
 import { buildDueFacts, deadlineText, whenText } from '../expiry/due.view.ts';
@@ -65,7 +65,7 @@ import {
   resolveButtons,
   reviewButton,
 } from '../orders/order.view.ts';
-import { briefText, showWhole } from '../orders/statement.view.ts';
+import { briefText, showAll } from '../orders/statement.view.ts';
 
 export interface HomeData extends Capability {
   readonly account: Account | undefined;
@@ -305,9 +305,9 @@ function waitingPart({ toDecide, briefings }: HomeData, length: number): KnownBl
 function waitingEntry(order: Order, briefing: Briefing | undefined): KnownBlock[] {
   const entry = section(decisionText(order, briefing));
   const statement = order.bulk === undefined ? briefing?.statement : undefined;
-  const sent = statement === undefined || showWhole([entry], statement) ? '' : briefText(statement, order);
+  const sent = statement === undefined || showAll([entry], statement) ? '' : briefText(statement, order);
   const details = sent === '' ? [] : [section(sent)];
-  const isWhole = showWhole([entry, ...details], statement);
+  const isWhole = showAll([entry, ...details], statement);
   return [
     entry,
     ...(isWhole ? details : [context('Not everything is shown here.')]),
@@ -415,7 +415,7 @@ const SHOWN_REQUIREMENTS = 3;
 
 /** Approvers by rule, as of the request; empty if only the settings apply. */
 function ruleLines({ demand }: Order): string[] {
-  if (!isRuled(demand)) return [];
+  if (!hasPolicyRule(demand)) return [];
   const shown = demand.requirements
     .slice(0, SHOWN_REQUIREMENTS)
     .map(

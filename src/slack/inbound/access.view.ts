@@ -13,7 +13,7 @@ export const NOT_A_MEMBER = textMessage(
 );
 
 /** For organizations whose other workspaces are allowed. */
-export const NOT_OF_THE_ORGANISATION = textMessage(
+export const NOT_IN_ORGANIZATION = textMessage(
   'Only members of this organization can use Domain Steward, without guests. Ask a member to do it for you.',
 );
 

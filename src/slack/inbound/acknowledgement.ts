@@ -12,11 +12,11 @@ const KINDS = z.union([
 
 /**
  * Measures Slack's wait after Bolt has verified a delivery.
- * @param acknowledged called with the delivery's kind and seconds
+ * @param onAcknowledged called with the delivery's kind and seconds
  */
 export function measureAcknowledgements(
   app: App,
-  acknowledged: (kind: string, seconds: number) => void,
+  onAcknowledged: (kind: string, seconds: number) => void,
 ): void {
   const processEvent = app.processEvent.bind(app);
   app.processEvent = (event) => {
@@ -26,7 +26,7 @@ export function measureAcknowledgements(
       ...event,
       ack: async (response) => {
         await event.ack(response);
-        acknowledged(kind, (performance.now() - startedAt) / 1_000);
+        onAcknowledged(kind, (performance.now() - startedAt) / 1_000);
       },
     });
   };
@@ -34,7 +34,7 @@ export function measureAcknowledgements(
 
 export interface Acknowledgement {
   /** Further calls do nothing. Never throws. */
-  give(): void;
+  send(): void;
   /** Acknowledged on timeout, so the person has no outcome yet. */
   readonly isLate: boolean;
   /** In ms of `performance.now`. */
@@ -50,7 +50,7 @@ export function createAcknowledgement(ack: () => Promise<void>, log: Log): Ackno
   let pending: (() => Promise<void>) | undefined = ack;
   let isLate = false;
   const arrivedAt = performance.now();
-  const give = () => {
+  const send = () => {
     const now = pending;
     pending = undefined;
     clearTimeout(timer);
@@ -58,10 +58,10 @@ export function createAcknowledgement(ack: () => Promise<void>, log: Log): Ackno
   };
   const timer = setTimeout(() => {
     isLate = true;
-    give();
+    send();
   }, ACKNOWLEDGE_WITHIN_MS);
   return {
-    give,
+    send,
     arrivedAt,
     get isLate() {
       return isLate;

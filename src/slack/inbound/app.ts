@@ -8,7 +8,7 @@ import { isFullMember } from '../outbound/directory.ts';
 import { webClientOptions } from '../outbound/web.ts';
 import { ACKNOWLEDGE_WITHIN_MS, measureAcknowledgements } from './acknowledgement.ts';
 import { createDeliveryHandlers } from './deliveries.ts';
-import { announcement, homePayload } from './payload.ts';
+import { directoryEvent, homePayload } from './payload.ts';
 import { boltLogger, createReceiver, type SlackMode } from './receiver.ts';
 import { createWorkTracker, type WorkTracker } from './work-tracker.ts';
 
@@ -16,7 +16,7 @@ export interface SlackApp {
   /** Handles Slack's signed requests; undefined in Socket Mode. */
   readonly requestListener: RequestListener | undefined;
   start(): Promise<void>;
-  connected(): boolean;
+  isConnected(): boolean;
   /**
    * Stops accepting deliveries and waits for pending ones.
    * @returns false on timeout
@@ -32,7 +32,7 @@ export function createSlackApp(options: {
   readonly apiUrl: string | undefined;
   readonly mode: SlackMode;
   /** For metrics: called with each delivery's kind and seconds until acknowledgement. */
-  readonly acknowledged?: (kind: string, seconds: number) => void;
+  readonly onAcknowledged?: (kind: string, seconds: number) => void;
   /** Commands, shortcuts and clicks per person and minute; undefined: 600. */
   readonly commandsPerMinute?: number | undefined;
 }): SlackApp {
@@ -53,7 +53,7 @@ export function createSlackApp(options: {
     await handleEvent(context, tracker, event.body);
     await processEvent(event);
   };
-  measureAcknowledgements(app, options.acknowledged ?? (() => undefined));
+  measureAcknowledgements(app, options.onAcknowledged ?? (() => undefined));
 
   // Listeners keep only body and acknowledgement, so Bolt's other objects can be collected.
   const { onCommand, onButton, onShortcut, onGlobalShortcut, onForm } = createDeliveryHandlers(
@@ -76,25 +76,25 @@ export function createSlackApp(options: {
   return {
     requestListener: receiver.requestListener,
     start: receiver.start,
-    connected: receiver.connected,
+    isConnected: receiver.connected,
     async stop(timeoutMs) {
-      const begunAt = performance.now();
+      const startedAt = performance.now();
       if (!isStopping) {
         isStopping = true;
         // Socket deliveries are acknowledged over the socket, so it stays open.
-        if (mode.kind === 'socket') await tracker.settled(Math.min(ACKNOWLEDGE_WITHIN_MS, timeoutMs));
+        if (mode.kind === 'socket') await tracker.waitForCurrent(Math.min(ACKNOWLEDGE_WITHIN_MS, timeoutMs));
         await receiver.stop();
       }
-      return tracker.drained(Math.max(0, timeoutMs - (performance.now() - begunAt)));
+      return tracker.drained(Math.max(0, timeoutMs - (performance.now() - startedAt)));
     },
   };
 }
 
 /** Handles events about people and groups. Resolves after the commit, or on timeout. */
 async function handleEvent(context: SlackContext, { track }: WorkTracker, body: unknown): Promise<void> {
-  const announced = announcement.safeParse(body).data;
-  if (announced?.team_id !== context.teamId) return;
-  const { event } = announced;
+  const parsed = directoryEvent.safeParse(body).data;
+  if (parsed?.team_id !== context.teamId) return;
+  const { event } = parsed;
   if (event.type === 'subteam_members_changed') context.directory.forgetGroup(event.subteam_id);
   if (event.type === 'user_change') {
     const { user } = event;

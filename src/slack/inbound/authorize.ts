@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ModalView } from '@slack/types';
 import { z } from 'zod';
-import { NOT_LINKED, NOT_LINKED_ADMIN, NOT_LINKED_BUT_MAY_ORDER } from '../accounts/link.view.ts';
+import { NOT_LINKED, NOT_LINKED_ADMIN, NOT_LINKED_BUT_CAN_ORDER } from '../accounts/link.view.ts';
 import { isOffered, type Needs } from '../capability.ts';
 import type { SlackContext } from '../context.ts';
 import { type Interaction, isAdmin } from '../feature.ts';
@@ -15,7 +15,7 @@ import {
   DONE,
   NOT_A_MEMBER,
   NOT_AN_ADMIN,
-  NOT_OF_THE_ORGANISATION,
+  NOT_IN_ORGANIZATION,
   OPENED_TOO_LATE,
   SLOW,
 } from './access.view.ts';
@@ -43,15 +43,15 @@ const openedView = okResponse.extend({ view: z.object({ id: z.string() }) });
 /** After this, the person is notified of the delay. */
 const SLOW_MS = 2_500;
 
-function notAMember(userId: string): Person {
+function createNonMember(userId: string): Person {
   return { id: userId, isMember: false, isAdmin: false, isConfirmed: false };
 }
 
 /** Creates the interaction for a reply. Grants nothing: {@link authorize} decides. */
-export function interaction(
+export function createInteraction(
   context: SlackContext,
   delivery: Delivery,
-  person: Person = notAMember(delivery.userId),
+  person: Person = createNonMember(delivery.userId),
 ): Interaction {
   const { channelId, threadTs, deliveryId, triggerId, isInModal, responseUrl, acknowledgement } = delivery;
   let account: ReturnType<Interaction['account']> | undefined;
@@ -59,7 +59,7 @@ export function interaction(
   const show = (view: ModalView) =>
     context.web.call(isInModal ? 'views.push' : 'views.open', { trigger_id: triggerId, view }, openedView);
   const answer: Interaction['respond'] = async (said, options) => {
-    acknowledgement.give();
+    acknowledgement.send();
     const message = typeof said === 'string' ? textMessage(said) : said;
     const to = { person, channelId, threadTs, responseUrl };
     // A click on Home can only be answered by direct message; if Slack refuses that, in a modal.
@@ -85,16 +85,16 @@ export function interaction(
       orderAccount ??= context.accounts.forOrders(person.id);
       return orderAccount;
     },
-    acknowledge: acknowledgement.give,
+    acknowledge: acknowledgement.send,
     respond: answer,
     respondIfLate: async (message) => {
       if (acknowledgement.isLate) await answer(message);
     },
     open: async (view, { done, undo } = {}) => {
-      acknowledgement.give();
+      acknowledgement.send();
       let viewId: string;
       try {
-        const opened = await withinTrigger(acknowledgement.arrivedAt, () => show(view));
+        const opened = await retryWithinTrigger(acknowledgement.arrivedAt, () => show(view));
         viewId = opened.view.id;
       } catch (error) {
         await undo?.();
@@ -127,7 +127,7 @@ const TRIGGER_MS = 2_700;
  * Makes a call that uses a trigger. Retries rate limits while the trigger is valid.
  * @param arrivedAt of the delivery, in ms of `performance.now`
  */
-async function withinTrigger<T>(arrivedAt: number, call: () => Promise<T>): Promise<T> {
+async function retryWithinTrigger<T>(arrivedAt: number, call: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await call();
@@ -139,9 +139,9 @@ async function withinTrigger<T>(arrivedAt: number, call: () => Promise<T>): Prom
   }
 }
 
-async function refusal(call: Interaction, { needs, name }: Precondition): Promise<Message | undefined> {
+async function findRefusal(call: Interaction, { needs, name }: Precondition): Promise<Message | undefined> {
   const { context, person } = call;
-  if (!person.isMember) return context.orgId === undefined ? NOT_A_MEMBER : NOT_OF_THE_ORGANISATION;
+  if (!person.isMember) return context.orgId === undefined ? NOT_A_MEMBER : NOT_IN_ORGANIZATION;
   if (needs === 'admin' && !isAdmin(context, person))
     return person.isConfirmed ? NOT_AN_ADMIN : ADMIN_UNKNOWN;
   if (!isOffered({ needs }, context)) return NO_SERVICE;
@@ -149,13 +149,13 @@ async function refusal(call: Interaction, { needs, name }: Precondition): Promis
   const isPersonal = needs === 'linked' || (isIfService && context.hasService);
   const isOwner = async () =>
     needs === 'linked_or_owner' && (await context.expiry.find(name ?? ''))?.owner === person.id;
-  if (isPersonal && (await call.account()) === undefined && !(await isOwner())) return notLinked(call);
-  if (needs === 'account' && (await call.orderAccount()) === undefined) return notLinked(call);
+  if (isPersonal && (await call.account()) === undefined && !(await isOwner())) return notLinkedMessage(call);
+  if (needs === 'account' && (await call.orderAccount()) === undefined) return notLinkedMessage(call);
   return undefined;
 }
 
-async function notLinked({ context, person, orderAccount }: Interaction): Promise<Message> {
-  if ((await orderAccount()) !== undefined) return NOT_LINKED_BUT_MAY_ORDER;
+async function notLinkedMessage({ context, person, orderAccount }: Interaction): Promise<Message> {
+  if ((await orderAccount()) !== undefined) return NOT_LINKED_BUT_CAN_ORDER;
   return isAdmin(context, person) ? NOT_LINKED_ADMIN : NOT_LINKED;
 }
 
@@ -171,10 +171,10 @@ export async function authorize(
   delivery: Delivery,
   precondition: Precondition,
 ): Promise<{ readonly call: Interaction } | { readonly refused: Message }> {
-  if (precondition.needs === 'nothing') return { call: interaction(context, delivery) };
+  if (precondition.needs === 'nothing') return { call: createInteraction(context, delivery) };
   const person = await context.directory.person(delivery.userId, delivery.homeTeamId);
-  const call = interaction(context, delivery, person);
-  const refused = await refusal(call, precondition);
+  const call = createInteraction(context, delivery, person);
+  const refused = await findRefusal(call, precondition);
   return refused === undefined ? { call } : { refused };
 }
 
@@ -188,31 +188,31 @@ export async function handle(
   { activity, ...precondition }: Precondition & { readonly activity: string },
   run: (call: Interaction) => Promise<void>,
 ): Promise<void> {
-  const answer = interaction(context, delivery);
-  let hasSpoken = false;
-  const noting =
-    <Said extends readonly unknown[]>(say: (...said: Said) => Promise<void>) =>
-    (...said: Said) => {
-      hasSpoken = true;
-      return say(...said);
+  const answer = createInteraction(context, delivery);
+  let hasReplied = false;
+  const trackReply =
+    <Args extends readonly unknown[]>(send: (...args: Args) => Promise<void>) =>
+    (...args: Args) => {
+      hasReplied = true;
+      return send(...args);
     };
   const slow = setTimeout(() => {
     // Only if there is no answer yet.
-    if (!hasSpoken)
+    if (!hasReplied)
       void respond(context, { ...delivery, person: answer.person }, SLOW).catch(() => undefined);
   }, SLOW_MS);
   try {
-    const admission = await authorize(context, delivery, precondition);
-    if ('refused' in admission) return await answer.respond(admission.refused);
-    const { call } = admission;
+    const authorization = await authorize(context, delivery, precondition);
+    if ('refused' in authorization) return await answer.respond(authorization.refused);
+    const { call } = authorization;
     await run({
       ...call,
-      respond: noting(call.respond),
-      respondIfLate: noting(call.respondIfLate),
-      open: noting(call.open),
+      respond: trackReply(call.respond),
+      respondIfLate: trackReply(call.respondIfLate),
+      open: trackReply(call.open),
     });
     // Every late delivery gets an answer.
-    if (!hasSpoken) await call.respondIfLate(DONE);
+    if (!hasReplied) await call.respondIfLate(DONE);
   } catch (error) {
     await answer.respond(errorMessage(context.log, error, activity));
   } finally {

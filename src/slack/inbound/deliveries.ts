@@ -7,25 +7,25 @@ import type { Interaction } from '../feature.ts';
 import { unknownCommand } from '../help/help.view.ts';
 import { publishHome } from '../home/home.ts';
 import { ACTIONS, COMMANDS, FORMS, TASK_MENU } from '../index.ts';
-import { chosenInMenu, type Message } from '../kit/blocks.ts';
+import { type Message, parseMenuChoice } from '../kit/blocks.ts';
 import { createLimiter } from '../kit/limiter.ts';
 import { isDirectMessage } from '../kit/mrkdwn.ts';
-import { likelyLine, parseCommandLine, splitTime } from '../kit/parse.ts';
+import { parseCommandLine, splitTime, suggestLine } from '../kit/parse.ts';
 import { openForm } from '../open-form.ts';
-import { orderOfCardBlock } from '../orders/card.view.ts';
+import { parseCardBlockId } from '../orders/card.view.ts';
 import { loadPermalink } from '../outbound/post-message.ts';
 import { NOT_A_MEMBER, retiredMessage, tooManyMessage, UNKNOWN_FORM } from './access.view.ts';
 import type { Acknowledgement } from './acknowledgement.ts';
-import { type Delivery, handle, interaction } from './authorize.ts';
+import { createInteraction, type Delivery, handle } from './authorize.ts';
 import { findNames } from './names-in-text.ts';
 import {
   actionPayload,
   commandPayload,
   globalShortcutPayload,
   parseOrigin,
+  readFormValues,
   shortcutPayload,
   toSender,
-  valuesOf,
   viewPayload,
 } from './payload.ts';
 import { submitForm } from './submission.ts';
@@ -56,7 +56,7 @@ export function createDeliveryHandlers(
     onButton: ({ body, ack }: Delivered) =>
       runInBackground('button', ack, async (acknowledgement) => {
         const homeOwner = await runAction(handleLimited, body, acknowledgement);
-        acknowledgement.give();
+        acknowledgement.send();
         await adoptShownCard(context, actionPayload.parse(body));
         if (homeOwner !== undefined) await publishHome(context, homeOwner);
       }),
@@ -64,7 +64,7 @@ export function createDeliveryHandlers(
     onShortcut: ({ body, ack }: Delivered) =>
       runInBackground('shortcut', ack, async (acknowledgement) => {
         await runShortcut(handleLimited, body, acknowledgement);
-        acknowledgement.give();
+        acknowledgement.send();
         await adoptShownCard(context, shortcutPayload.parse(body));
       }),
 
@@ -90,13 +90,13 @@ async function adoptShownCard(
   { adoptCard }: SlackContext,
   { user, channel, message }: z.infer<typeof actionPayload> | z.infer<typeof shortcutPayload>,
 ): Promise<void> {
-  const [orderId] = message?.blocks?.flatMap(({ block_id = '' }) => orderOfCardBlock(block_id) ?? []) ?? [];
+  const [orderId] = message?.blocks?.flatMap(({ block_id = '' }) => parseCardBlockId(block_id) ?? []) ?? [];
   if (orderId === undefined || message == null || channel == null) return;
   await adoptCard(orderId, { channelId: channel.id, ts: message.ts, readerId: user.id });
 }
 
 /** Answers a button in a message that Slack no longer lets us edit; undefined for other messages. */
-async function answerForRetired(
+async function buildRetiredReply(
   call: Interaction,
   { channel, message }: z.infer<typeof actionPayload>,
 ): Promise<Message | undefined> {
@@ -129,7 +129,7 @@ function createLimitedHandler(context: SlackContext, commandsPerMinute: number):
   const commands = createLimiter(commandsPerMinute, MINUTE_MS);
 
   /** @returns the refusal over the limit, else undefined */
-  function isOverLimit(userId: string): Message | undefined {
+  function refuseOverLimit(userId: string): Message | undefined {
     const seconds = commands.take(userId);
     if (seconds === undefined) return undefined;
     context.log.warn({ userId }, 'a person sends too many commands and clicks');
@@ -138,9 +138,9 @@ function createLimitedHandler(context: SlackContext, commandsPerMinute: number):
 
   return async (delivery, what, run) => {
     const { userId, homeTeamId = context.teamId } = delivery;
-    const mayBeMember = homeTeamId === context.teamId || context.orgId !== undefined;
-    const refused = mayBeMember ? isOverLimit(userId) : NOT_A_MEMBER;
-    if (refused !== undefined) await interaction(context, delivery).respond(refused);
+    const canBeMember = homeTeamId === context.teamId || context.orgId !== undefined;
+    const refused = canBeMember ? refuseOverLimit(userId) : NOT_A_MEMBER;
+    if (refused !== undefined) await createInteraction(context, delivery).respond(refused);
     else await handle(context, delivery, what, run);
   };
 }
@@ -165,7 +165,7 @@ const runCommand: Runner<void> = async (handleLimited, body, acknowledgement) =>
     if (command === undefined) {
       const offered = [...COMMANDS.values()].filter((each) => isOffered(each, call.context));
       const names = offered.map(({ name }) => name);
-      await call.respond(unknownCommand(line.subcommand, likelyLine(line, names)));
+      await call.respond(unknownCommand(line.subcommand, suggestLine(line, names)));
     } else {
       const timed = command.time === undefined ? { words: line.words } : splitTime(line.words);
       await command.run({ ...call, channelId: delivery.channelId, reason: line.reason, ...timed });
@@ -178,8 +178,8 @@ const runAction: Runner<string | undefined> = async (handleLimited, body, acknow
   const payload = actionPayload.parse(body);
   const [clicked] = payload.actions;
   const option = clicked?.selected_option?.value ?? '';
-  const chosen = clicked && chosenInMenu(clicked.action_id, option);
-  const action = clicked && ACTIONS.get(chosen?.id ?? clicked.action_id);
+  const menuChoice = clicked && parseMenuChoice(clicked.action_id, option);
+  const action = clicked && ACTIONS.get(menuChoice?.id ?? clicked.action_id);
   if (clicked === undefined || action === undefined) return undefined;
   const view = payload.view ?? undefined;
   const origin = view === undefined ? undefined : parseOrigin(view);
@@ -191,10 +191,10 @@ const runAction: Runner<string | undefined> = async (handleLimited, body, acknow
     deliveryId: `action:${payload.user.id}:${action.id}:${clicked.action_ts}`,
     acknowledgement,
   };
-  const value = chosen?.value ?? clicked.value ?? option;
+  const value = menuChoice?.value ?? clicked.value ?? option;
   const what = { needs: action.needs, activity: action.id, name: value };
   await handleLimited(delivery, what, async (call) => {
-    const retired = await answerForRetired(call, payload);
+    const retired = await buildRetiredReply(call, payload);
     if (retired !== undefined) return call.respond(retired);
     await action.run({
       ...call,
@@ -205,7 +205,7 @@ const runAction: Runner<string | undefined> = async (handleLimited, body, acknow
       view:
         view === undefined || origin === undefined
           ? undefined
-          : { id: view.id, form: view.callback_id, values: valuesOf(view), origin },
+          : { id: view.id, form: view.callback_id, values: readFormValues(view), origin },
     });
   });
   const isFromHome = view?.type === 'home' || origin?.channelId === '';
@@ -214,7 +214,7 @@ const runAction: Runner<string | undefined> = async (handleLimited, body, acknow
 
 const SHORTCUT = { needs: TASK_MENU.needs, activity: 'shortcut' };
 
-function shortcutOf(payload: z.infer<typeof globalShortcutPayload>) {
+function toShortcutDelivery(payload: z.infer<typeof globalShortcutPayload>) {
   return { ...toSender(payload), isInModal: false, deliveryId: `shortcut:${payload.trigger_id}` };
 }
 
@@ -222,7 +222,7 @@ const runShortcut: Runner<void> = async (handleLimited, body, acknowledgement) =
   const payload = shortcutPayload.parse(body);
   const channelId = payload.channel.id;
   const threadTs = payload.message.thread_ts ?? payload.message.ts;
-  const delivery = { ...shortcutOf(payload), channelId, threadTs, acknowledgement };
+  const delivery = { ...toShortcutDelivery(payload), channelId, threadTs, acknowledgement };
   await handleLimited(delivery, SHORTCUT, (call) =>
     openForm(call, TASK_MENU, { channelId, threadTs }, { names: findNames(payload.message.text ?? '') }),
   );
@@ -230,7 +230,7 @@ const runShortcut: Runner<void> = async (handleLimited, body, acknowledgement) =
 
 /** Outside a direct message, the person chooses the card's channel. */
 const runGlobalShortcut: Runner<void> = async (handleLimited, body, acknowledgement) => {
-  const shortcut = shortcutOf(globalShortcutPayload.parse(body));
+  const shortcut = toShortcutDelivery(globalShortcutPayload.parse(body));
   const delivery = { ...shortcut, channelId: undefined, threadTs: undefined, acknowledgement };
   await handleLimited(delivery, SHORTCUT, (call) => openForm(call, TASK_MENU, { channelId: '' }));
 };

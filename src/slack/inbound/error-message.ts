@@ -21,8 +21,8 @@ const databaseError = z.object({
 
 function formatCause(error: unknown): string {
   if (error instanceof SlackApiError) {
-    const { said, todo } = formatSlackError(error);
-    return escapeText(`${said} ${todo}`);
+    const { cause, remedy } = formatSlackError(error);
+    return escapeText(`${cause} ${remedy}`);
   }
   const database = databaseError.safeParse(error).data;
   if (database === undefined) return SOMETHING_WRONG;

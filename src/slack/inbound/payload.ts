@@ -90,7 +90,7 @@ export const globalShortcutPayload = interaction;
 
 export const homePayload = z.object({ user: z.string(), tab: z.string().optional() });
 
-export const announcement = z.object({
+export const directoryEvent = z.object({
   team_id: z.string(),
   event: z.discriminatedUnion('type', [
     z.object({ type: z.literal('user_change'), user: slackUser.extend({ id: z.string() }) }),
@@ -98,7 +98,7 @@ export const announcement = z.object({
   ]),
 });
 
-export function valuesOf(payload: ViewPayload): FormValues {
+export function readFormValues(payload: ViewPayload): FormValues {
   const values: Record<string, string | readonly string[]> = {};
   for (const [block, inputs] of Object.entries(payload.state?.values ?? {})) {
     for (const input of Object.values(inputs)) {

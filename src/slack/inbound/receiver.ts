@@ -4,8 +4,8 @@ import { HTTPReceiver, type Logger, LogLevel, type Receiver, SocketModeReceiver 
 import type { Log } from '../../lib/log.ts';
 import type { Secret } from '../../service/secret.ts';
 import {
+  findRetryAfter,
   isTokenError,
-  retryAfterOf,
   type SlackApiError,
   slackApiError,
   webClientOptions,
@@ -31,11 +31,11 @@ export interface SlackReceiver {
 
 export function createReceiver(mode: SlackMode, apiUrl: string | undefined, log: Log): SlackReceiver {
   return mode.kind === 'http'
-    ? httpReceiver(mode.signingSecret, log)
-    : socketReceiver(mode.appToken, apiUrl, log);
+    ? createHttpReceiver(mode.signingSecret, log)
+    : createSocketReceiver(mode.appToken, apiUrl, log);
 }
 
-function httpReceiver(signingSecret: Secret, log: Log): SlackReceiver {
+function createHttpReceiver(signingSecret: Secret, log: Log): SlackReceiver {
   const receiver = new HTTPReceiver({
     signingSecret: signingSecret.reveal(),
     endpoints: ['/slack/events'],
@@ -64,7 +64,7 @@ const CONNECT_MS = 20_000;
 /**
  * Replaces the client's own reconnect, which waits 5 s even if Slack requested it, and whose failure ends the process.
  */
-function socketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log): SlackReceiver {
+function createSocketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log): SlackReceiver {
   const receiver = new SocketModeReceiver({
     appToken: appToken.reveal(),
     logger: boltLogger(log),
@@ -77,13 +77,13 @@ function socketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log):
   let socketError: unknown;
 
   /** @throws {SlackApiError} only if `refusable` and Slack refuses */
-  async function connect(refusable: boolean): Promise<void> {
+  async function connect(canFail: boolean): Promise<void> {
     connecting = true;
     for (let wait = FIRST_WAIT_MS; !stopped.signal.aborted; wait = Math.min(wait * 2, MAX_WAIT_MS)) {
       const problem = await attempt();
       if (problem === undefined) break;
-      if (refusable && isTokenError(problem)) throw problem;
-      const waitMs = retryAfterOf(problem) ?? wait;
+      if (canFail && isTokenError(problem)) throw problem;
+      const waitMs = findRetryAfter(problem) ?? wait;
       if (!stopped.signal.aborted)
         log.warn({ err: problem, waitMs }, 'connecting to Slack failed, will retry');
       await sleep(waitMs, undefined, { signal: stopped.signal }).catch(() => undefined);

@@ -3,8 +3,8 @@ import { MINUTE_MS } from '../../lib/duration.ts';
 import type { SlackContext } from '../context.ts';
 import { dropNewBlocks, hasNewBlocks, type Message } from '../kit/blocks.ts';
 import type { Person } from '../outbound/directory.ts';
-import { withPlainFallback } from '../outbound/fallback.ts';
-import { fetchWithin } from '../outbound/fetch.ts';
+import { sendWithFallback } from '../outbound/fallback.ts';
+import { createFetch } from '../outbound/fetch.ts';
 import { postMessage } from '../outbound/post-message.ts';
 import { isTransient, okResponse, SlackApiError } from '../outbound/web.ts';
 
@@ -16,7 +16,7 @@ export interface ResponseTarget {
   readonly responseUrl: string | undefined;
 }
 
-const fetchResponse = fetchWithin(5_000);
+const fetchResponse = createFetch(5_000);
 
 /**
  * Replies to one person: through the response URL, else as an ephemeral, else by direct message.
@@ -44,7 +44,7 @@ export async function respond(
   if (to.channelId !== undefined && to.channelId !== '') {
     const { channelId, threadTs } = to;
     try {
-      await withPlainFallback(message, ({ text, blocks }) =>
+      await sendWithFallback(message, ({ text, blocks }) =>
         context.web.call(
           'chat.postEphemeral',
           { channel: channelId, user: to.person.id, thread_ts: threadTs, text, blocks },
@@ -78,14 +78,14 @@ export function respondBefore(
   message: Message,
   until: number,
 ): Promise<boolean> {
-  const said = respond(context, to, message).then(
+  const attempt = respond(context, to, message).then(
     () => true,
     (error: unknown) => {
       if (!(error instanceof SlackApiError)) throw error;
       return false;
     },
   );
-  return Promise.race([said, sleep(Math.max(until - performance.now(), 0), false, { ref: false })]);
+  return Promise.race([attempt, sleep(Math.max(until - performance.now(), 0), false, { ref: false })]);
 }
 
 /** Delays between attempts, unless Slack asks for longer ones. */
@@ -97,10 +97,10 @@ export async function respondWithRetries(
   to: ResponseTarget,
   message: Message,
   options?: { readonly replace?: boolean },
-  waits: readonly number[] = RETRY_DELAYS_MS,
+  delays: readonly number[] = RETRY_DELAYS_MS,
 ): Promise<void> {
   const userId = to.person.id;
-  for (const wait of [...waits, undefined]) {
+  for (const wait of [...delays, undefined]) {
     try {
       return await respond(context, to, message, options);
     } catch (err) {

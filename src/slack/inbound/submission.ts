@@ -19,9 +19,9 @@ import { replaceMentions } from '../outbound/plain-names.ts';
 import { okResponse, SlackApiError } from '../outbound/web.ts';
 import { ANSWERED_ELSEWHERE, CHECKING } from './access.view.ts';
 import type { Acknowledgement } from './acknowledgement.ts';
-import { authorize, type Delivery, interaction } from './authorize.ts';
+import { authorize, createInteraction, type Delivery } from './authorize.ts';
 import { errorMessage } from './error-message.ts';
-import { toSender, type ViewPayload, valuesOf, type viewPayload } from './payload.ts';
+import { readFormValues, toSender, type ViewPayload, type viewPayload } from './payload.ts';
 import { respondBefore } from './respond.ts';
 
 /* Handles submitted forms. Slack waits 3 seconds. Slower outcomes first show a "checking" view, updated later. */
@@ -32,8 +32,8 @@ const SUBMISSION_MS = 2_000;
 type Ack = AckFn<ViewResponseAction>;
 
 /** A form's acknowledgement contains its outcome. When late, the view shows it. */
-const ownAcknowledgement = (): Acknowledgement => ({
-  give: () => undefined,
+const createFormAcknowledgement = (): Acknowledgement => ({
+  send: () => undefined,
   isLate: false,
   arrivedAt: performance.now(),
 });
@@ -52,12 +52,12 @@ export async function submitForm(
     channelId: origin.channelId === '' ? undefined : origin.channelId,
     threadTs: origin.threadTs,
     deliveryId: `view:${view.id}`,
-    acknowledgement: ownAcknowledgement(),
+    acknowledgement: createFormAcknowledgement(),
   };
-  const values = valuesOf(view);
-  const outcome = submitted(context, feature, delivery, values, origin);
+  const values = readFormValues(view);
+  const outcome = runSubmission(context, feature, delivery, values, origin);
   const quick = await Promise.race([outcome, sleep(SUBMISSION_MS, undefined, { ref: false })]);
-  const call = interaction(context, delivery);
+  const call = createInteraction(context, delivery);
   // A form opened from the Home tab may change the tab.
   const refreshHome = async () => {
     if (delivery.channelId === undefined) await publishHome(context, user.id);
@@ -76,7 +76,7 @@ export async function submitForm(
 }
 
 /** Never throws: the answer appears in the form. */
-async function submitted(
+async function runSubmission(
   context: SlackContext,
   feature: Permitted<FormFeature>,
   delivery: Delivery,
@@ -84,18 +84,21 @@ async function submitted(
   origin: FormOrigin,
 ): Promise<Submitted> {
   try {
-    const admission = await authorize(context, delivery, feature);
-    if ('refused' in admission) {
-      return { view: noticeView(feature.form.title, toSections(admission.refused)) };
+    const authorization = await authorize(context, delivery, feature);
+    if ('refused' in authorization) {
+      return { view: noticeView(feature.form.title, toSections(authorization.refused)) };
     }
-    return await withPlainErrors(context, await feature.submit({ ...admission.call, values, origin }));
+    return await replaceErrorMentions(
+      context,
+      await feature.submit({ ...authorization.call, values, origin }),
+    );
   } catch (error) {
-    const said = errorMessage(context.log, error, `form ${feature.form.name}`);
-    return { errors: { [feature.form.fields[0]?.name ?? '']: said.text } };
+    const reply = errorMessage(context.log, error, `form ${feature.form.name}`);
+    return { errors: { [feature.form.fields[0]?.name ?? '']: reply.text } };
   }
 }
 
-async function withPlainErrors({ directory }: SlackContext, outcome: Submitted): Promise<Submitted> {
+async function replaceErrorMentions({ directory }: SlackContext, outcome: Submitted): Promise<Submitted> {
   if (!('errors' in outcome)) return outcome;
   const errors = Object.entries(outcome.errors).map(
     async ([field, problem]) => [field, await replaceMentions(directory, problem)] as const,
@@ -120,7 +123,7 @@ async function answerSubmission(
   } else if ('view' in outcome) {
     await ack({ response_action: 'update', view: outcome.view });
     await runMeanwhile(outcome, view.id, call);
-  } else if (outcome.say === undefined || (await wasSent(call, outcome.say))) {
+  } else if (outcome.say === undefined || (await trySending(call, outcome.say))) {
     // Also closes the modal below, which is outdated.
     await ack({ response_action: 'clear' });
   } else {
@@ -133,9 +136,9 @@ async function answerSubmission(
 const NOTIFY_WITHIN_MS = 2_600;
 
 /** @returns whether Slack accepted it in time; if not, the form must show it */
-function wasSent({ context, person, channelId, threadTs, arrivedAt }: Interaction, message: Message) {
-  const reach = { person, channelId, threadTs, responseUrl: undefined };
-  return respondBefore(context, reach, message, arrivedAt + NOTIFY_WITHIN_MS);
+function trySending({ context, person, channelId, threadTs, arrivedAt }: Interaction, message: Message) {
+  const target = { person, channelId, threadTs, responseUrl: undefined };
+  return respondBefore(context, target, message, arrivedAt + NOTIFY_WITHIN_MS);
 }
 
 /** Runs a form's long work and reports errors; ignores closed views. */
@@ -182,9 +185,9 @@ async function showLateOutcome(
   } catch (error) {
     // The view was closed.
     if (!(error instanceof SlackApiError)) throw error;
-    const said = 'say' in outcome ? outcome.say : undefined;
+    const reply = 'say' in outcome ? outcome.say : undefined;
     const text = 'errors' in outcome ? Object.values(outcome.errors).map(escapeText).join(' ') : 'Done.';
-    await call.respond(said ?? textMessage(text));
+    await call.respond(reply ?? textMessage(text));
   }
 }
 

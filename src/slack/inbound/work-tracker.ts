@@ -16,19 +16,19 @@ export interface WorkTracker {
     run: (acknowledgement: Acknowledgement) => Promise<void>,
   ): void;
   /** Waits for the currently pending work, at most this many milliseconds. */
-  settled(timeoutMs: number): Promise<unknown>;
+  waitForCurrent(timeoutMs: number): Promise<unknown>;
   /** Waits until no work is pending. @returns false on timeout */
   drained(timeoutMs: number): Promise<boolean>;
 }
 
 export function createWorkTracker(log: Log): WorkTracker {
-  const underWay = new Set<Promise<void>>();
+  const pending = new Set<Promise<void>>();
 
   function track(activity: string, run: () => Promise<void>): Promise<void> {
     const work: Promise<void> = run()
       .catch((err: unknown) => log.error({ err, activity }, 'answering Slack'))
-      .finally(() => underWay.delete(work));
-    underWay.add(work);
+      .finally(() => pending.delete(work));
+    pending.add(work);
     return work;
   }
 
@@ -36,13 +36,13 @@ export function createWorkTracker(log: Log): WorkTracker {
     track,
     runInBackground(activity, ack, run) {
       const acknowledgement = createAcknowledgement(ack, log);
-      void track(activity, () => run(acknowledgement).finally(acknowledgement.give));
+      void track(activity, () => run(acknowledgement).finally(acknowledgement.send));
     },
-    settled: (timeoutMs) =>
-      Promise.race([Promise.allSettled(underWay), sleep(timeoutMs, undefined, { ref: false })]),
+    waitForCurrent: (timeoutMs) =>
+      Promise.race([Promise.allSettled(pending), sleep(timeoutMs, undefined, { ref: false })]),
     drained(timeoutMs) {
       const waitForAll = async () => {
-        while (underWay.size > 0) await Promise.allSettled(underWay);
+        while (pending.size > 0) await Promise.allSettled(pending);
         return true;
       };
       return Promise.race([waitForAll(), sleep(timeoutMs, false, { ref: false })]);

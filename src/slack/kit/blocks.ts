@@ -48,15 +48,15 @@ export interface DataVisualizationBlock {
   };
 }
 
-type CutThing = 'blocks' | 'buttons' | 'elements' | 'options' | 'rows';
-let onCut: (what: CutThing, found: number, limit: number) => void = () => undefined;
+type CutElement = 'blocks' | 'buttons' | 'elements' | 'options' | 'rows';
+let onCut: (what: CutElement, found: number, limit: number) => void = () => undefined;
 
 /** Called for everything cut off by Slack's limits. Tests throw here: growing lists need pages. */
 export function watchCuts(handle: typeof onCut): void {
   onCut = handle;
 }
 
-function cutTo<T>(all: readonly T[], limit: number, what: CutThing): readonly T[] {
+function cutTo<T>(all: readonly T[], limit: number, what: CutElement): readonly T[] {
   if (all.length > limit) onCut(what, all.length, limit);
   return all.slice(0, limit);
 }
@@ -94,8 +94,8 @@ export type Fact = readonly [label: string, value: string | undefined];
 
 /** Two columns, at most ten facts per section. Long ones take the full width to stay readable. */
 export function facts(pairs: readonly Fact[]): SectionBlock[] {
-  const said = pairs.flatMap(([label, value]) => (value === undefined ? [] : [`*${label}*\n${value}`]));
-  const short = said.filter((fact) => fact.length <= LONG_FACT);
+  const texts = pairs.flatMap(([label, value]) => (value === undefined ? [] : [`*${label}*\n${value}`]));
+  const short = texts.filter((fact) => fact.length <= LONG_FACT);
   const sections: SectionBlock[] = [];
   for (let from = 0; from < short.length; from += LIMITS.sectionFields) {
     sections.push({
@@ -105,7 +105,7 @@ export function facts(pairs: readonly Fact[]): SectionBlock[] {
         .map((text) => ({ type: 'mrkdwn', text, verbatim: true })),
     });
   }
-  const long = said.filter((fact) => fact.length > LONG_FACT);
+  const long = texts.filter((fact) => fact.length > LONG_FACT);
   return [...sections, ...long.flatMap((fact) => wholeLines(fact.split('\n')))];
 }
 
@@ -168,7 +168,7 @@ const MENUS = ['order_more', 'reminder_more', 'names_more', 'owner_question'] as
 export type MenuId = (typeof MENUS)[number];
 
 /** The chosen menu option as a button; undefined for any other click. */
-export function chosenInMenu(actionId: string, option: string): { id: string; value: string } | undefined {
+export function parseMenuChoice(actionId: string, option: string): { id: string; value: string } | undefined {
   const end = option.indexOf(':');
   if (!MENUS.some((menuId) => menuId === actionId) || end < 0) return undefined;
   return { id: option.slice(0, end), value: option.slice(end + 1) };
@@ -191,15 +191,11 @@ export function moreMenu(menuId: MenuId, buttons: readonly Maybe<Button>[]): Ove
   return { type: 'overflow', action_id: menuId, options };
 }
 
-export function withMenu(
-  block: SectionBlock,
-  blockId: string,
-  menuOfBlock: Overflow | undefined,
-): SectionBlock {
-  return { ...block, block_id: blockId, ...(menuOfBlock === undefined ? {} : { accessory: menuOfBlock }) };
+export function addMenu(block: SectionBlock, blockId: string, overflow: Overflow | undefined): SectionBlock {
+  return { ...block, block_id: blockId, ...(overflow === undefined ? {} : { accessory: overflow }) };
 }
 
-export function offers(blocks: readonly AnyBlock[], actionId: string): boolean {
+export function hasAction(blocks: readonly AnyBlock[], actionId: string): boolean {
   return blocks.some((block) => {
     const elements =
       block.type === 'actions' ? block.elements : block.type === 'section' ? [block.accessory] : [];
@@ -342,10 +338,10 @@ export function monthChart(
  * blocks.
  */
 export function dropNewBlocks(blocks: readonly AnyBlock[]): AnyBlock[] {
-  return withinLimit(
+  return fitToLimit(
     blocks.flatMap((block): AnyBlock[] => {
       if (block.type === 'data_table') {
-        const rows = block.rows.map((row) => row.map(cellAsText).join('  ·  '));
+        const rows = block.rows.map((row) => row.map(cellToText).join('  ·  '));
         return lines([`*${escapeText(block.caption)}*`, ...rows]);
       }
       if (block.type === 'data_visualization') {
@@ -364,7 +360,7 @@ export function dropNewBlocks(blocks: readonly AnyBlock[]): AnyBlock[] {
   );
 }
 
-function cellAsText(cell: DataTableBlock['rows'][number][number]): string {
+function cellToText(cell: DataTableBlock['rows'][number][number]): string {
   if (cell.type !== 'rich_text') return escapeText(cell.text);
   return cell.elements
     .flatMap((part) => (part.type === 'rich_text_section' ? part.elements : []))
@@ -382,7 +378,7 @@ function cellAsText(cell: DataTableBlock['rows'][number][number]): string {
 export function blocksToText(blocks: readonly AnyBlock[]): string[] {
   return dropNewBlocks(blocks).flatMap((block) => {
     if (block.type === 'header') return [`*${escapeText(block.text.text)}*`];
-    return block.type === 'actions' ? [] : textsOf(block);
+    return block.type === 'actions' ? [] : listTexts(block);
   });
 }
 
@@ -401,18 +397,18 @@ export function textMessage(text: string): Message {
  */
 export function message(text: string, blocks: readonly Maybe<AnyBlock>[]): Message {
   const all = dropMissing(blocks);
-  return { text: plain(text), blocks: withinLimit(cutTo(all, LIMITS.messageBlocks, 'blocks')) };
+  return { text: plain(text), blocks: fitToLimit(cutTo(all, LIMITS.messageBlocks, 'blocks')) };
 }
 
 /** Cuts the longest texts if a message exceeds Slack's total limit. */
-function withinLimit(blocks: readonly AnyBlock[]): AnyBlock[] {
+function fitToLimit(blocks: readonly AnyBlock[]): AnyBlock[] {
   const kept = blocks.slice(0, LIMITS.messageBlocks);
-  const lengths = kept.flatMap(textsOf).map((text) => text.length);
+  const lengths = kept.flatMap(listTexts).map((text) => text.length);
   const limit = cutToFit(lengths, LIMITS.messageBlocksText, LIMITS.sectionText);
   return limit === LIMITS.sectionText ? kept : kept.map((block) => cutBlock(block, limit));
 }
 
-function textsOf(block: AnyBlock): string[] {
+function listTexts(block: AnyBlock): string[] {
   if (block.type === 'header') return [block.text.text];
   if (block.type === 'section') {
     return [block.text, ...(block.fields ?? [])].flatMap((each) => (each === undefined ? [] : [each.text]));
@@ -429,7 +425,7 @@ export function visibleText(blocks: readonly AnyBlock[]): string {
     .flatMap((block) =>
       block.type === 'data_table'
         ? block.rows.flat().map((cell) => (cell.type === 'rich_text' ? '' : String(cell.text)))
-        : textsOf(block),
+        : listTexts(block),
     )
     .join('\n');
 }

@@ -1,7 +1,7 @@
 import type { KnownBlock } from '@slack/types';
 import type { z } from 'zod';
 import type { Field, FieldErrors, Form, FormOrigin, FormValues } from './form.ts';
-import { fieldsOf, readForm } from './form.ts';
+import { readForm, toFields } from './form.ts';
 
 /**
  * An editable list, declared once: one form adds an entry or edits the one in the form's subject. Display, parsing and
@@ -21,7 +21,7 @@ interface EditedList<Name extends string, Call, Sent, Entry, Declared extends z.
   save(call: Sent, given: z.output<Declared>, entry: Entry | undefined): Promise<Outcome>;
 }
 
-export function formOfList<
+export function createListForm<
   const Name extends string,
   Call,
   Sent extends Call & { readonly values: FormValues; readonly origin: FormOrigin },
@@ -32,11 +32,11 @@ export function formOfList<
   const findEntry = async (call: Call, { subject }: FormOrigin) =>
     subject === undefined ? undefined : find(call, subject);
   return {
-    form: { fields: fieldsOf(fields(undefined, {}, undefined)), ...form },
+    form: { fields: toFields(fields(undefined, {}, undefined)), ...form },
     async render(call: Call, origin: FormOrigin, given: FormValues) {
       const entry = await findEntry(call, origin);
       const values = { ...(await list.values(entry, call)), ...given };
-      const declared = fieldsOf(fields(entry, values, call));
+      const declared = toFields(fields(entry, values, call));
       const intro = (await list.intro?.(entry, call)) ?? [];
       return {
         form: { ...form, fields: (await shown?.(declared, values, call)) ?? declared },

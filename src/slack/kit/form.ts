@@ -95,7 +95,7 @@ export function typedField(
 
 type Options = Readonly<Record<string, string>> | readonly string[];
 
-export function optionsOf(options: Options): readonly MenuOption[] {
+export function toOptions(options: Options): readonly MenuOption[] {
   return Object.entries(options).map(([value, text]) => ({
     value: Array.isArray(options) ? text : value,
     text,
@@ -109,21 +109,21 @@ export function choiceField<Schema extends z.ZodType>(
   schema: Schema,
   more: Partial<FieldDisplay> = {},
 ): Schema {
-  return field({ label, kind: 'choice', options: optionsOf(options), ...more }, schema);
+  return field({ label, kind: 'choice', options: toOptions(options), ...more }, schema);
 }
 
 export const REQUIRED_TEXT = z.string('Fill this in.');
 
 const REASON: FieldDisplay = { label: 'Reason', kind: 'text' };
 /** On one line. */
-const reason = z.string().transform(cleanReason).optional();
-const givenReason = z
+const reasonSchema = z.string().transform(cleanReason).optional();
+const requiredReasonSchema = z
   .string('Enter a reason.')
   .transform((text) => cleanReason(text) ?? '')
   .refine((text) => text !== '', 'Enter a reason.');
 
 export function reasonField(hint: string, label = REASON.label) {
-  return field({ ...REASON, label, hint }, reason);
+  return field({ ...REASON, label, hint }, reasonSchema);
 }
 
 /** Parsed in the requester's time zone when the order is requested. */
@@ -133,10 +133,10 @@ export const sendAtField = typedField('Send at', {
 });
 
 export function requiredReason(hint: string, label = REASON.label) {
-  return field({ ...REASON, label, hint }, givenReason);
+  return field({ ...REASON, label, hint }, requiredReasonSchema);
 }
 
-export function fieldsOf(declared: z.ZodObject): Field[] {
+export function toFields(declared: z.ZodObject): Field[] {
   return Object.entries(declared.shape).map(([name, schema]) => {
     const found = DISPLAYS.get(schema);
     if (found === undefined) throw new Error(`the field ${name} has no look`);
@@ -153,11 +153,11 @@ export function readForm<Declared extends z.ZodObject>(
   declared: Declared,
   values: FormValues,
 ): { readonly value: z.output<Declared> } | { readonly errors: FieldErrors } {
-  const given = Object.entries(declared.shape).map(([name, schema]) => [
+  const inputs = Object.entries(declared.shape).map(([name, schema]) => [
     name,
     readInput(DISPLAYS.get(schema)?.kind, values[name]),
   ]);
-  const read = declared.safeParse(Object.fromEntries(given));
+  const read = declared.safeParse(Object.fromEntries(inputs));
   return read.success
     ? { value: read.data }
     : { errors: joinErrors(read.error.issues.map(({ path, message }) => [String(path[0]), message])) };
@@ -173,26 +173,28 @@ const LISTS: ReadonlySet<Field['kind'] | undefined> = new Set([
 
 function readInput(kind: Field['kind'] | undefined, value: string | readonly string[] | undefined) {
   if (LISTS.has(kind)) {
-    const items = linesIn(typeof value === 'string' ? cleanText(value) : value?.map(cleanText));
+    const items = splitLines(typeof value === 'string' ? cleanText(value) : value?.map(cleanText));
     return items.length === 0 ? undefined : items;
   }
   // Spaces may belong to a password.
-  const text = kind === 'secret' ? joined(value) : cleanText(joined(value) ?? '').trim();
+  const text = kind === 'secret' ? joinLines(value) : cleanText(joinLines(value) ?? '').trim();
   return text === '' ? undefined : text;
 }
 
 /** Lines or picks, without blank ones. */
-export function linesIn(value: string | readonly string[] | undefined): string[] {
+export function splitLines(value: string | readonly string[] | undefined): string[] {
   const lines = typeof value === 'string' ? value.split(/[\r\n]+/) : (value ?? []);
   return lines.map((line) => line.trim()).filter((line) => line !== '');
 }
 
 export function errorTexts<Issue>(
   issues: Readonly<Partial<Record<string, Issue>>>,
-  textOf: (issue: Issue) => string,
+  formatIssue: (issue: Issue) => string,
 ): FieldErrors {
   return Object.fromEntries(
-    Object.entries(issues).flatMap(([field, issue]) => (issue === undefined ? [] : [[field, textOf(issue)]])),
+    Object.entries(issues).flatMap(([field, issue]) =>
+      issue === undefined ? [] : [[field, formatIssue(issue)]],
+    ),
   );
 }
 
@@ -279,7 +281,7 @@ export function noticeView(title: string, blocks: readonly KnownBlock[]): ModalV
 }
 
 /** Copyable text: no markup, no escaping, every character kept. */
-export function verbatim(text: string): KnownBlock {
+export function preformatted(text: string): KnownBlock {
   const parts = text.match(/[\s\S]{1,3000}/gu)?.slice(0, 20) ?? [];
   return {
     type: 'rich_text',
@@ -303,7 +305,7 @@ function input(field: Field, value: string | readonly string[] | undefined): Inp
 }
 
 function element(field: Field, value: string | readonly string[] | undefined): InputBlock['element'] {
-  const text = joined(value);
+  const text = joinLines(value);
   const initial =
     text === undefined || text === '' ? {} : { initial_value: truncate(text, LIMITS.inputValue) };
   const shared = commonFields(field);
@@ -353,29 +355,29 @@ function commonFields({ name, placeholder }: Field) {
   };
 }
 
-function joined(value: string | readonly string[] | undefined): string | undefined {
+function joinLines(value: string | readonly string[] | undefined): string | undefined {
   return typeof value === 'string' ? value : value?.join('\n');
 }
 
-function separated(value: string | readonly string[] | undefined): readonly string[] {
+function splitList(value: string | readonly string[] | undefined): readonly string[] {
   return typeof value === 'string' ? value.split(/[\s,]+/) : (value ?? []);
 }
 
 function menu(field: Field, value: string | readonly string[] | undefined): InputBlock['element'] {
   const shared = commonFields(field);
   const options = menuOptions(field.options ?? []);
-  const given = separated(value);
-  const chosen = options.filter(({ value: each }) => each !== undefined && given.includes(each));
+  const selectedValues = splitList(value);
+  const selected = options.filter(({ value: each }) => each !== undefined && selectedValues.includes(each));
   if (field.kind === 'choice') {
-    const [selected] = options.filter((each) => each.value === joined(value));
+    const initialOption = options.find((each) => each.value === joinLines(value));
     return {
       type: 'static_select',
       ...shared,
       options,
-      ...(selected === undefined ? {} : { initial_option: selected }),
+      ...(initialOption === undefined ? {} : { initial_option: initialOption }),
     };
   }
-  const initial = chosen.length === 0 ? {} : { initial_options: chosen };
+  const initial = selected.length === 0 ? {} : { initial_options: selected };
   return field.kind === 'choices'
     ? { type: 'checkboxes', action_id: field.name, options, ...initial }
     : { type: 'multi_static_select', ...shared, options, ...initial };
@@ -383,8 +385,8 @@ function menu(field: Field, value: string | readonly string[] | undefined): Inpu
 
 function picker(field: Field, value: string | readonly string[] | undefined): InputBlock['element'] {
   const shared = commonFields(field);
-  const text = joined(value);
-  const ids = separated(value).filter((id) => id !== '');
+  const text = joinLines(value);
+  const ids = splitList(value).filter((id) => id !== '');
   switch (field.kind) {
     case 'people':
       return {

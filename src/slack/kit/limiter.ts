@@ -6,15 +6,15 @@ export interface Limiter {
    */
   take(personId: string): number | undefined;
   /** Undoes the latest use. */
-  giveBack(personId: string): void;
+  undo(personId: string): void;
 }
 
 /** Above this, people idle for a whole window are dropped. */
 const MAX_PEOPLE = 1_000;
 
 /** Limits concurrency; further work waits in line. */
-export function createSlots(atOnce: number): <T>(work: () => Promise<T>) => Promise<T> {
-  let free = atOnce;
+export function createSlots(limit: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let free = limit;
   const waiting: (() => void)[] = [];
   return async (work) => {
     if (free > 0) free -= 1;
@@ -30,36 +30,36 @@ export function createSlots(atOnce: number): <T>(work: () => Promise<T>) => Prom
 }
 
 /**
- * @param most uses per person in any `windowMs`
+ * @param limit uses per person in any `windowMs`
  * @param now monotonic clock in milliseconds
  */
 export function createLimiter(
-  most: number,
+  limit: number,
   windowMs: number,
   now: () => number = () => performance.now(),
 ): Limiter {
-  const taken = new Map<string, number[]>();
+  const uses = new Map<string, number[]>();
   return {
     take(personId) {
       const at = now();
-      const recent = taken.get(personId) ?? [];
+      const recent = uses.get(personId) ?? [];
       while (recent[0] !== undefined && recent[0] <= at - windowMs) recent.shift();
       const [oldest] = recent;
-      if (recent.length >= most && oldest !== undefined) {
+      if (recent.length >= limit && oldest !== undefined) {
         return Math.max(1, Math.ceil((oldest + windowMs - at) / 1_000));
       }
       recent.push(at);
-      taken.set(personId, recent);
-      if (taken.size > MAX_PEOPLE) {
-        for (const [id, moments] of taken) {
-          if ((moments.at(-1) ?? 0) <= at - windowMs) taken.delete(id);
+      uses.set(personId, recent);
+      if (uses.size > MAX_PEOPLE) {
+        for (const [id, moments] of uses) {
+          if ((moments.at(-1) ?? 0) <= at - windowMs) uses.delete(id);
         }
       }
       return undefined;
     },
 
-    giveBack(personId) {
-      taken.get(personId)?.pop();
+    undo(personId) {
+      uses.get(personId)?.pop();
     },
   };
 }

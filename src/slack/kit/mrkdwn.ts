@@ -161,8 +161,8 @@ export function count(amount: number, noun: string): string {
 }
 
 // An emoji without a space after it starts a name, such as ☕.com.
-const SIGNS = /^(?:(?::[a-z][a-z0-9_+-]*:|\p{Extended_Pictographic}\ufe0f?)+\s+)+/u;
-const CALLED = /^(?:<[@!][^>]+>(?:, )?)+: (\p{L}?)/u;
+const LEADING_EMOJI = /^(?:(?::[a-z][a-z0-9_+-]*:|\p{Extended_Pictographic}\ufe0f?)+\s+)+/u;
+const LEADING_MENTIONS = /^(?:<[@!][^>]+>(?:, )?)+: (\p{L}?)/u;
 
 /**
  * Removes markup, leading emoji and mentions, for lock screens and screen readers. Escaped text stays escaped, because
@@ -172,8 +172,8 @@ export function plain(mrkdwn: string): string {
   const bare = mrkdwn
     // Characters between word joiners are text.
     .replace(/\u2060([*~`])\u2060|[*`\u2060]/g, '$1')
-    .replace(SIGNS, '')
-    .replace(CALLED, (_, first: string) => first.toUpperCase())
+    .replace(LEADING_EMOJI, '')
+    .replace(LEADING_MENTIONS, (_, first: string) => first.toUpperCase())
     .replace(/@(?=here|channel|everyone)/g, '@\u2060');
   return truncateMarkup(bare, LIMITS.messageText);
 }

@@ -11,15 +11,15 @@ export interface Page<T> {
 }
 
 /** The page at an offset; the last one if the list has shrunk. */
-export function pageOf<T>(all: readonly T[], offset: number, size: number): Page<T> {
+export function slicePage<T>(all: readonly T[], offset: number, size: number): Page<T> {
   const last = Math.max(0, Math.ceil(all.length / size) - 1) * size;
   const from = Math.min(Math.max(0, offset), last);
   return { shown: all.slice(from, from + size), offset: from, total: all.length };
 }
 
 /** A button's value: the list's arguments and the page offset. */
-const turn = z.object({ of: z.string(), offset: z.int().min(0) });
-export type Turn = z.output<typeof turn>;
+const pageRequest = z.object({ of: z.string(), offset: z.int().min(0) });
+export type PageRequest = z.output<typeof pageRequest>;
 
 /**
  * `21–40 of 73` with *Previous* and *Next*; empty if the list fits.
@@ -33,7 +33,7 @@ export function pageControls<T>(
   of = '',
 ): AnyBlock[] {
   if (total <= size) return [];
-  const valueAt = (to: number) => JSON.stringify({ of, offset: to } satisfies Turn);
+  const valueAt = (to: number) => JSON.stringify({ of, offset: to } satisfies PageRequest);
   const end = offset + shown.length;
   return [
     context(`${offset + 1}–${end} of ${total}`),
@@ -46,9 +46,9 @@ export function pageControls<T>(
 
 export function pageActions<const List extends string, Call extends { readonly value: string }>(
   list: List,
-  show: (call: Call, turned: Turn) => Promise<void>,
+  show: (call: Call, request: PageRequest) => Promise<void>,
 ) {
-  const run = (call: Call) => show(call, turn.parse(JSON.parse(call.value)));
+  const run = (call: Call) => show(call, pageRequest.parse(JSON.parse(call.value)));
   return [
     { id: `${list}_next` as const, run },
     { id: `${list}_previous` as const, run },

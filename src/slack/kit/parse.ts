@@ -34,14 +34,14 @@ export function parseCommandLine(typed: string): CommandLine {
   const at = REASON.exec(text);
   const line = at === null ? text : text.slice(0, at.index);
   const reason = at === null ? undefined : text.slice(at.index + at[0].length).trim();
-  const [subcommand = '', ...words] = unescapeText(withoutLinks(line))
+  const [subcommand = '', ...words] = unescapeText(unwrapLinks(line))
     .split(/\s+/)
     .map((word) => word.replace(QUOTES, ''))
     .filter((word) => word !== '');
   return {
     subcommand: subcommand.toLowerCase(),
     words,
-    reason: cleanReason(unescapeText(withoutMentions(reason ?? ''))),
+    reason: cleanReason(unescapeText(unwrapMentions(reason ?? ''))),
   };
 }
 
@@ -52,7 +52,7 @@ export function cleanReason(text: string): string | undefined {
 }
 
 /** Slack links names, with the typed text after a bar. Mentions stay, because they identify people. */
-function withoutLinks(text: string): string {
+function unwrapLinks(text: string): string {
   return text
     .replace(
       /<([^@#!<>|][^<>|]*)(?:\|([^<>]*))?>/g,
@@ -62,8 +62,8 @@ function withoutLinks(text: string): string {
 }
 
 /** For reasons: a mention becomes its typed text. */
-function withoutMentions(text: string): string {
-  return withoutLinks(
+function unwrapMentions(text: string): string {
+  return unwrapLinks(
     text.replace(
       /<([@#!])([^<>|]*)(?:\|([^<>]*))?>/g,
       (_mention, kind: string, id: string, typed?: string) =>
@@ -78,22 +78,23 @@ function unescapeText(text: string): string {
 }
 
 /** Closest match of a mistyped word; undefined when none is close. */
-export function nearest(word: string, candidates: readonly string[]): string | undefined {
+export function findNearest(word: string, candidates: readonly string[]): string | undefined {
   // The input may be a prefix.
-  const begun = word.length >= 3 ? candidates.find((candidate) => candidate.startsWith(word)) : undefined;
+  const prefixMatch =
+    word.length >= 3 ? candidates.find((candidate) => candidate.startsWith(word)) : undefined;
   const [best] = candidates
     .map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
     .sort((a, b) => a.distance - b.distance);
   const near = best !== undefined && best.distance <= Math.max(2, Math.floor(best.candidate.length / 3));
-  return begun ?? (near ? best.candidate : undefined);
+  return prefixMatch ?? (near ? best.candidate : undefined);
 }
 
 /** Suggestion for an unknown subcommand: a typo, or a name before or without a subcommand. */
-export function likelyLine(
+export function suggestLine(
   { subcommand, words }: CommandLine,
   commands: readonly string[],
 ): string | undefined {
-  const near = nearest(subcommand, commands);
+  const near = findNearest(subcommand, commands);
   if (near !== undefined || !/[^.]\.[^.]/.test(subcommand)) return near;
   const verb = words.map((word) => word.toLowerCase()).find((word) => commands.includes(word));
   return `${verb ?? 'name'} ${subcommand}`;

@@ -5,11 +5,11 @@ import { truncateMarkup } from './mrkdwn.ts';
 const LINE = 40;
 
 /** Maximum lines of messages used for decisions or read repeatedly. */
-export const MOST_LINES = { reply: 6, endedCard: 6, alarm: 14, plan: 16 } as const;
+export const MAX_LINES = { reply: 6, endedCard: 6, alarm: 14, plan: 16 } as const;
 export const ROW_OF_BUTTONS = 2;
 
 /** Approximate visible text of mrkdwn. */
-function seen(mrkdwn: string): string {
+function estimateVisibleText(mrkdwn: string): string {
   return mrkdwn
     .replace(/<!date\^[^|>]*\|([^>]*)>/g, '$1')
     .replace(/<(?:[@#]|!subteam\^)[^>]+>/g, '@person')
@@ -20,26 +20,26 @@ function seen(mrkdwn: string): string {
 }
 
 export function phoneLines(mrkdwn: string): number {
-  return seen(mrkdwn)
+  return estimateVisibleText(mrkdwn)
     .split('\n')
     .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / LINE)), 0);
 }
 
-export function cutToLines(mrkdwn: string, most: number): string {
-  if (phoneLines(mrkdwn) <= most) return mrkdwn;
+export function cutToLines(mrkdwn: string, maxLines: number): string {
+  if (phoneLines(mrkdwn) <= maxLines) return mrkdwn;
   // Binary search: a service message may have thousands of characters.
   let [fits, tooLong] = [1, mrkdwn.length];
   while (tooLong - fits > 1) {
     const limit = Math.floor((fits + tooLong) / 2);
-    if (phoneLines(truncateMarkup(mrkdwn, limit)) <= most) fits = limit;
+    if (phoneLines(truncateMarkup(mrkdwn, limit)) <= maxLines) fits = limit;
     else tooLong = limit;
   }
   return truncateMarkup(mrkdwn, fits);
 }
 
 /** The first texts that fit into some lines on a phone. The last one is cut if needed. */
-export function fitLines(texts: readonly string[], most: number): string[] {
-  let room = most;
+export function fitLines(texts: readonly string[], maxLines: number): string[] {
+  let room = maxLines;
   return texts.flatMap((text) => {
     if (room <= 0) return [];
     const shown = cutToLines(text, room);

@@ -10,7 +10,7 @@ export function createNamer(directory: SlackDirectory): NameOf {
     if (!/^[UW]/.test(userId)) return Promise.resolve('Domain Steward');
     const known =
       names.get(userId) ??
-      directory.nameOf(userId).then(
+      directory.findName(userId).then(
         (name) => (name === undefined ? userId : `${name} (${userId})`),
         () => userId,
       );

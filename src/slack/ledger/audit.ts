@@ -3,8 +3,8 @@ import type { SlackContext } from '../context.ts';
 import type { CommandCall, Feature } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { BYTE_ORDER_MARK, csvLine } from '../kit/csv-file.ts';
-import { withProgress } from '../outbound/progress.ts';
-import { withFile } from '../outbound/upload.ts';
+import { runWithProgress } from '../outbound/progress.ts';
+import { useTemporaryFile } from '../outbound/upload.ts';
 import { deliverFile } from '../send-file.ts';
 import { createNamer } from './actor-names.ts';
 import { AUDIT_COLUMNS, orderLines, teamEventRow } from './audit.view.ts';
@@ -43,7 +43,7 @@ async function runAudit(call: CommandCall): Promise<void> {
   const span = readSpan('audit', call.words, now, new Date(now.getTime() - DEFAULT_DAYS * DAY_MS));
   if ('problem' in span) return call.respond(span.problem);
   const progress: ExportProgress = { rows: 0, at: undefined, isWritten: false };
-  const said = await withProgress(
+  const said = await runWithProgress(
     call.respond,
     () => textMessage(progressText(progress)),
     () => exported(call, span, progress),
@@ -58,7 +58,7 @@ async function exported(call: CommandCall, span: Span, progress: ExportProgress)
     progress.rows += 1;
     progress.at = at;
   });
-  return withFile(lines, async (path) => {
+  return useTemporaryFile(lines, async (path) => {
     progress.isWritten = true;
     const { rows } = progress;
     if (rows === 0) return textMessage(nothingHappenedText(span));

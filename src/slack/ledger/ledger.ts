@@ -3,7 +3,7 @@ import type { FileLine } from '../../ledger/receipt.ts';
 import { loadVisible } from '../../orders/visibility.ts';
 import { type ActionCall, type CommandCall, type Feature, type Interaction, toViewer } from '../feature.ts';
 import { noSuchOrderText } from '../orders/order-list.view.ts';
-import { withFile } from '../outbound/upload.ts';
+import { useTemporaryFile } from '../outbound/upload.ts';
 import { deliverFile, sendFile } from '../send-file.ts';
 import {
   ledgerFileText,
@@ -39,7 +39,7 @@ async function runLedger(call: CommandCall): Promise<void> {
   const lines = textOf(file, () => {
     written += 1;
   });
-  const said = await withFile(lines, async (path) => {
+  const said = await useTemporaryFile(lines, async (path) => {
     // The first line always exists.
     if (written === 1) return NOTHING_SEALED;
     const days = span === undefined ? '' : `-${span.first}-to-${span.last}`;

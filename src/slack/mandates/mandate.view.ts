@@ -10,7 +10,7 @@ import type { OrderCost } from '../../money/prices.ts';
 import type { Order } from '../../orders/order.ts';
 import { calendarDay, utcDay } from '../../zones/calendar-day.ts';
 import { displayName } from '../../zones/names.ts';
-import { loggedApprovers } from '../approvals/decision.view.ts';
+import { findLoggedApprovers } from '../approvals/decision.view.ts';
 import type { Capability } from '../capability.ts';
 import { askedRenewalText } from '../expiry/due.view.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
@@ -150,7 +150,7 @@ function mandateBlocks({
   const { terms } = mandate;
   const left = BigInt(terms.max_total.minor) - booked - reserved;
   const held = acts.filter((act) => act.held !== undefined);
-  const approvers = loggedApprovers(history).map(mention).join(', ');
+  const approvers = findLoggedApprovers(history).map(mention).join(', ');
   return [
     section(`*${patterns(terms)}*\n${termsText(terms)}`),
     ...lines([

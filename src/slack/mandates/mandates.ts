@@ -10,7 +10,7 @@ import { loadVisible, visibleOrders } from '../../orders/visibility.ts';
 import type { ActionCall, CommandCall, Feature, Interaction, SubmissionCall, Submitted } from '../feature.ts';
 import { formOrigin, toViewer } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
-import { formOfList } from '../kit/edited-list.ts';
+import { createListForm } from '../kit/edited-list.ts';
 import {
   choiceField,
   type FormValues,
@@ -21,9 +21,9 @@ import {
   typedField,
 } from '../kit/form.ts';
 import { isDirectMessage } from '../kit/mrkdwn.ts';
-import { pageActions, pageOf } from '../kit/pages.ts';
+import { pageActions, slicePage } from '../kit/pages.ts';
 import { openForm } from '../open-form.ts';
-import { outcomeMessage } from '../orders/order-reply.ts';
+import { buildOutcomeReply } from '../orders/order-reply.ts';
 import { refusalText } from '../orders/refusal.view.ts';
 import {
   endedText,
@@ -77,7 +77,7 @@ const declared = z.object({
 });
 
 /** An entry is an earlier mandate whose terms are requested again. */
-const mandateForm = formOfList({
+const mandateForm = createListForm({
   form: { name: 'mandate', title: 'Request a mandate', submit: 'Request' },
   fields: () => declared,
   find: (call: Interaction, id: string) => loadVisible(call.context.orders, toViewer(call), id),
@@ -122,7 +122,7 @@ async function save(
   });
   if (outcome.kind === 'wrong_terms')
     return { errors: joinErrors(outcome.issues.map((issue) => [issue.field, mandateIssueText(issue)])) };
-  return { say: await outcomeMessage(call, outcome) };
+  return { say: await buildOutcomeReply(call, outcome) };
 }
 
 const runMandates = async (call: CommandCall) => call.respond(await mandatesPage(call, 0));
@@ -134,7 +134,7 @@ async function mandatesPage(call: Interaction, offset: number): Promise<Message>
     mandateStatuses(orders, viewer),
     visibleOrders(orders, viewer, { tasks: ['mandate'], states: ['PENDING'], limit: 20 }),
   ]);
-  return mandatesMessage(pageOf(shown, offset, MANDATES_SHOWN), waiting, hidden);
+  return mandatesMessage(slicePage(shown, offset, MANDATES_SHOWN), waiting, hidden);
 }
 
 async function end(call: ActionCall): Promise<void> {

@@ -24,8 +24,8 @@ import {
   table,
   textMessage,
 } from '../kit/blocks.ts';
-import { pageControls, pageOf, type Turn } from '../kit/pages.ts';
-import { type HistoryEvent, type HistoryEventOf, isNotEnough } from '../orders/order.view.ts';
+import { type PageRequest, pageControls, slicePage } from '../kit/pages.ts';
+import { type HistoryEvent, type HistoryEventOf, needsMoreApprovals } from '../orders/order.view.ts';
 import { amountsText } from './price.view.ts';
 
 /* Texts of budgets: balance, an order's share, and exceeding. */
@@ -114,7 +114,7 @@ function shareText(share: BudgetShare): string {
 
 export function exceededFact(history: readonly HistoryEvent[]): string | undefined {
   const approved = history.findLast(
-    (event) => event.kind === 'resumed' || (event.kind === 'approved' && !isNotEnough(event)),
+    (event) => event.kind === 'resumed' || (event.kind === 'approved' && !needsMoreApprovals(event)),
   );
   if (approved?.kind !== 'resumed' && approved?.kind !== 'approved') return undefined;
   const { overBudget, admins = [] } = approved;
@@ -128,7 +128,8 @@ export function exceededFact(history: readonly HistoryEvent[]): string | undefin
  * @param admins mentioned: known ids, except the requester
  */
 export function overBudgetReply(event: HistoryEvent, admins: readonly string[]): Message | undefined {
-  if (!isNotEnough(event) || (event.kind !== 'approved' && event.kind !== 'requested')) return undefined;
+  if (!needsMoreApprovals(event) || (event.kind !== 'approved' && event.kind !== 'requested'))
+    return undefined;
   const isApproval = event.kind === 'approved';
   const { overBudget } = event;
   if (overBudget === undefined || (isApproval && (event.admins ?? []).length > 0)) return undefined;
@@ -165,10 +166,10 @@ const BUDGETS_SHOWN = 50;
 /** Empty if there are none and the reader can't add one. */
 export function budgetBlocks(
   all: readonly BudgetStatus[],
-  { of, offset }: Turn,
+  { of, offset }: PageRequest,
   reader: BudgetReader,
 ): AnyBlock[] {
-  const page = pageOf(all, offset, BUDGETS_SHOWN);
+  const page = slicePage(all, offset, BUDGETS_SHOWN);
   const statuses = page.shown;
   const add = button('budget_add', 'Add a budget…', 'new');
   return dropMissing([

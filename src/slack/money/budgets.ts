@@ -3,7 +3,7 @@ import { type Amount, formatDecimal, parseAmount } from '../../money/amount.ts';
 import { BUDGET_SPANS, type Budget } from '../../money/budget.ts';
 import type { Feature, Interaction, SubmissionCall, Submitted } from '../feature.ts';
 import { context as contextBlock, textMessage } from '../kit/blocks.ts';
-import { formOfList } from '../kit/edited-list.ts';
+import { createListForm } from '../kit/edited-list.ts';
 import { choiceField, type FieldDisplay, field } from '../kit/form.ts';
 import { opening } from '../open-form.ts';
 import { BUDGET, budgetIntro } from './budget.view.ts';
@@ -36,7 +36,7 @@ function amountField(budget: Budget | undefined, currency: string): z.ZodType<Am
       );
 }
 
-const budgetForm = formOfList({
+const budgetForm = createListForm({
   form: { name: 'budget', title: 'Budget', submit: 'Save' },
   fields: (budget, _values, call) =>
     z.object({

@@ -30,7 +30,7 @@ import {
   textMessage,
 } from '../kit/blocks.ts';
 import { csvIssueText, MORE_CELLS } from '../kit/csv-issue.view.ts';
-import { pageControls, pageOf } from '../kit/pages.ts';
+import { pageControls, slicePage } from '../kit/pages.ts';
 import type { HistoryEvent } from '../orders/order.view.ts';
 
 /* Texts of prices: the list, order costs and the cost of waiting. */
@@ -281,7 +281,7 @@ export function priceList(list: readonly ListedPrice[], offset: number, reader: 
   }
   const isOver = (price: Price) => priceValidity(price, list, reader.today) === 'over';
   const sorted = [...list.filter((price) => !isOver(price)), ...list.filter(isOver)];
-  const page = pageOf(sorted, offset, TABLE_ROWS);
+  const page = slicePage(sorted, offset, TABLE_ROWS);
   return message(`The price list: ${count(list.length, 'price')}`, [
     section('*The price list*'),
     table({

@@ -20,8 +20,8 @@ import {
 } from '../feature.ts';
 import { context as contextBlock, count, type Message, textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
-import { formOfList } from '../kit/edited-list.ts';
-import { choiceField, errorTexts, fieldsOf, TYPED_OR_EMPTY, typedField } from '../kit/form.ts';
+import { createListForm } from '../kit/edited-list.ts';
+import { choiceField, errorTexts, TYPED_OR_EMPTY, toFields, typedField } from '../kit/form.ts';
 import { pageActions } from '../kit/pages.ts';
 import { opening } from '../open-form.ts';
 import { MAX_WAITING_PRICES } from '../proposals/admin-proposal.view.ts';
@@ -60,7 +60,7 @@ const priced = z.object({
   ),
 });
 
-const priceForm = formOfList({
+const priceForm = createListForm({
   form: { name: 'price', title: 'Price', submit: 'Save' },
   fields: () => priced,
   find: async ({ context }: Interaction, id: string) =>
@@ -142,7 +142,7 @@ const imported = z.object(
 );
 
 const pricesImportForm: FormFeature<'prices_import'> = {
-  form: { name: 'prices_import', title: 'Import prices', submit: 'Import', fields: fieldsOf(imported) },
+  form: { name: 'prices_import', title: 'Import prices', submit: 'Import', fields: toFields(imported) },
   render: (call) => ({ intro: [contextBlock(PRICES.importIntro(call.context.currency))] }),
   async submit(call) {
     const { prices, currency } = call.context;
@@ -157,7 +157,7 @@ const pricesImportForm: FormFeature<'prices_import'> = {
 
 async function pricesPage(call: Interaction, offset: number): Promise<Message> {
   const { prices, currency, now, directory } = call.context;
-  const [list, locale] = await Promise.all([prices.list(), directory.localeOf(call.person.id)]);
+  const [list, locale] = await Promise.all([prices.list(), directory.findLocale(call.person.id)]);
   const isReaderAdmin = isAdmin(call.context, call.person);
   const reader = { isAdmin: isReaderAdmin, locale, today: utcDay(now()), currency };
   return priceList(list, offset, reader);

@@ -51,7 +51,7 @@ async function figures(call: Interaction, span: SpendSpan): Promise<SpendShown> 
     spending.unknownOutcomes(span.from, span.to),
     spending.renewals(now, new Date(now.getTime() + AHEAD_MS), timeZone),
     spending.unused(),
-    directory.localeOf(person.id),
+    directory.findLocale(person.id),
     budgets.statuses(dayWithin(span, utcDay(now))),
   ]);
   const ahead = renewalsAhead(list, renewals, nextTwelveMonths(now, timeZone), utcDay(now));

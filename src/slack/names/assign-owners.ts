@@ -5,7 +5,7 @@ import { displayName } from '../../zones/names.ts';
 import type { SlackContext } from '../context.ts';
 import { type ActionCall, type Feature, type FormFeature, formOrigin, type Rendered } from '../feature.ts';
 import { LIMITS, section, textMessage } from '../kit/blocks.ts';
-import { field, fieldsOf, readForm } from '../kit/form.ts';
+import { field, readForm, toFields } from '../kit/form.ts';
 import { openForm } from '../open-form.ts';
 import { completeEdit } from './fact-changes.ts';
 import { alreadyOwnedText, EVERY_NAME_OWNED } from './owner.view.ts';
@@ -48,7 +48,7 @@ const ownersSchema = z.object({
   names: field({ label: 'Names', kind: 'picks' }, z.array(z.string(), 'Select at least one name.')),
   owner: requiredOwnerField('Before a name expires, the bot asks this person whether it’s still needed.'),
 });
-const [namesField, ...fields] = fieldsOf(ownersSchema);
+const [namesField, ...fields] = toFields(ownersSchema);
 const ownersDeclaration = { name: 'owners', title: 'Assign an owner', submit: 'Save', fields } as const;
 
 function renderOwners({ names, total }: OwnerlessNames): Rendered {

@@ -4,7 +4,7 @@ import type { NameLimit } from '../../names/portfolio.ts';
 import { type ChangedName, isSameDetails, MAX_GUARDED, MAX_WATCHED } from '../../names/portfolio.ts';
 
 import { displayName } from '../../zones/names.ts';
-import { shownApprovers } from '../approvals/decision.view.ts';
+import { selectNotifiedApprovers } from '../approvals/decision.view.ts';
 import { formatWatchRefusal } from '../expiry/watch-list.view.ts';
 import {
   button,
@@ -71,8 +71,8 @@ function changeLines({ payload: { names } }: Proposed): ReturnType<typeof lines>
 export function factsView(proposal: Proposed): ProposalView {
   return {
     question: (reader) => question(proposal, reader),
-    ended: () => ended(proposal),
-    announced() {
+    outcome: () => ended(proposal),
+    announcement() {
       if (proposal.state !== 'proposed') return ended(proposal);
       const title = `:busts_in_silhouette: ${mention(proposal.proposer)} requested a change that weakens the protection of ${namesText(proposal)}. It needs confirmation`;
       return message(title, [section(title), ...changeLines(proposal)]);
@@ -81,10 +81,10 @@ export function factsView(proposal: Proposed): ProposalView {
 }
 
 /** Asks for confirmation. Confirmers see every change, here or in the file behind the button. */
-function question(proposal: Proposed, { progress, isAllSeen = false }: ProposalReader): Message {
+function question(proposal: Proposed, { progress, hasSeenAll = false }: ProposalReader): Message {
   const { id, proposer, payload } = proposal;
   const { names } = payload;
-  const isShown = isAllSeen || names.length <= SHOWN_CHANGES;
+  const isShown = hasSeenAll || names.length <= SHOWN_CHANGES;
   const what = namesText(proposal);
   const title = `${mention(proposer)} requested a change that weakens protection: ${what}`;
   const shown = message(title, [
@@ -118,7 +118,7 @@ function requirementLine({ requirement, counted }: RequirementProgress): string 
   const { needed, signed } = requirement;
   const confirmed =
     counted.length === 0 ? '' : `, confirmed by ${counted.map(({ userId }) => mention(userId)).join(', ')}`;
-  return `• ${needed} of ${approverList(shownApprovers(requirement))}${signed ? ', with a signature' : ''}${confirmed}`;
+  return `• ${needed} of ${approverList(selectNotifiedApprovers(requirement))}${signed ? ', with a signature' : ''}${confirmed}`;
 }
 
 const TOO_MANY_GUARDED = `Nothing changed, because at most ${MAX_GUARDED.toLocaleString('en')} names can be tagged \`guarded\`. Remove the tag from other names first. To list them, use \`/domain names tag:guarded\`.`;

@@ -38,7 +38,7 @@ import {
 } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
 import { type Page, pageControls } from '../kit/pages.ts';
-import { fitLines, MOST_LINES, phoneLines, ROW_OF_BUTTONS } from '../kit/phone.ts';
+import { fitLines, MAX_LINES, phoneLines, ROW_OF_BUTTONS } from '../kit/phone.ts';
 import { formatList, formatShortList, formatValue } from './facts.view.ts';
 import { type RunbookName, runbookLines } from './runbook.view.ts';
 
@@ -124,7 +124,7 @@ export function incidentMessage(
   // The thread has the rest.
   const shown = fitLines(
     factLines(incident.changes, formatShortList),
-    Math.max(MOST_LINES.alarm - usedLines, 1),
+    Math.max(MAX_LINES.alarm - usedLines, 1),
   );
   const shownMessage = message(`${title}. ${plain(shown.join('. '))}`, [
     section(head),
@@ -223,7 +223,7 @@ export function raisedMessage(incident: Incident, channelId: string, now: Date):
   const shown = message(`${title}. ${plain(head[1] ?? '')}`, [
     section(...head),
     ...lines(
-      fitLines(factLines(incident.changes, formatShortList), Math.max(MOST_LINES.alarm - usedLines, 1)),
+      fitLines(factLines(incident.changes, formatShortList), Math.max(MAX_LINES.alarm - usedLines, 1)),
     ),
     section(seen),
     ...incidentButtons(incident),

@@ -9,8 +9,8 @@ import {
   isAdmin,
   type Submitted,
 } from '../feature.ts';
-import { type FormOrigin, fieldsOf, formView, readForm, requiredReason } from '../kit/form.ts';
-import { pageActions, pageOf, type Turn } from '../kit/pages.ts';
+import { type FormOrigin, formView, readForm, requiredReason, toFields } from '../kit/form.ts';
+import { type PageRequest, pageActions, slicePage } from '../kit/pages.ts';
 import { openForm, renderForm } from '../open-form.ts';
 import {
   EVERY_NAME,
@@ -38,7 +38,7 @@ const oursSchema = z.object({
 });
 
 const oursForm: FormFeature<'alert_ours'> = {
-  form: { name: 'alert_ours', title: 'It was us', submit: 'Confirm', fields: fieldsOf(oursSchema) },
+  form: { name: 'alert_ours', title: 'It was us', submit: 'Confirm', fields: toFields(oursSchema) },
 
   async render(call, origin) {
     const { id } = readSubject(origin);
@@ -91,10 +91,10 @@ async function raiseAlarm(call: ActionCall): Promise<void> {
   await call.respondIfLate(raisedText(outcome.incident.name));
 }
 
-async function buildIncidentsPage({ context }: ActionCall, { of, offset }: Turn) {
+async function buildIncidentsPage({ context }: ActionCall, { of, offset }: PageRequest) {
   const { incidents: found } = context.names;
   const open = of === EVERY_NAME ? await found.allOpen(MAX_LISTED) : await found.openOf([of]);
-  return incidentsMessage(pageOf(open, offset, INCIDENTS_SHOWN), of);
+  return incidentsMessage(slicePage(open, offset, INCIDENTS_SHOWN), of);
 }
 
 export const incidents = {

@@ -13,7 +13,15 @@ import {
   type Submitted,
 } from '../feature.ts';
 import { ownSentence, section, textMessage } from '../kit/blocks.ts';
-import { type FieldDisplay, type Form, field, fieldsOf, linesIn, optionsOf, readForm } from '../kit/form.ts';
+import {
+  type FieldDisplay,
+  type Form,
+  field,
+  readForm,
+  splitLines,
+  toFields,
+  toOptions,
+} from '../kit/form.ts';
 import { openForm } from '../open-form.ts';
 import { tryPosting } from '../outbound/post-message.ts';
 import { channelError } from '../outbound/slack-error.view.ts';
@@ -84,7 +92,7 @@ const form: Form<'name_edit'> = {
   name: 'name_edit',
   title: 'Edit owner, tags',
   submit: 'Save',
-  fields: fieldsOf(singleSchema),
+  fields: toFields(singleSchema),
 };
 
 /** Slack's person and channel pickers can't be cleared, so checkboxes do it. */
@@ -97,7 +105,7 @@ function addClearField(
   const display: FieldDisplay = {
     label: 'Remove',
     kind: 'choices',
-    options: optionsOf({
+    options: toOptions({
       ...(owner === undefined ? {} : { owner: 'Owner' }),
       ...(channel === undefined ? {} : { channel: 'Channel' }),
     }),
@@ -110,7 +118,7 @@ const CLEAR_FIELD = { clear: field({ label: 'Remove', kind: 'choices' }, clear) 
 
 function createBulkForm(names: readonly string[]): Form {
   const options = names.map((name) => ({ value: name, text: displayName(name) }));
-  const fields = fieldsOf(addClearField(bulkSchema, BOTH_SET));
+  const fields = toFields(addClearField(bulkSchema, BOTH_SET));
   return { ...form, fields: fields.map((each) => (each.name === 'names' ? { ...each, options } : each)) };
 }
 
@@ -119,7 +127,7 @@ export const nameEditForm: FormFeature<'name_edit'> = {
 
   async render(call, origin, values) {
     if (origin.subject === undefined) {
-      const names = linesIn(values['names']);
+      const names = splitLines(values['names']);
       const found = Number(values['found'] ?? 0);
       const intro = found > names.length ? [section(onlyFirstText(names.length, found))] : [];
       return { form: createBulkForm(names), intro };
@@ -128,7 +136,7 @@ export const nameEditForm: FormFeature<'name_edit'> = {
     if (details === undefined) return {};
     const { owner, tags, channel, note } = details;
     return {
-      form: { ...form, fields: fieldsOf(addClearField(singleSchema, details)) },
+      form: { ...form, fields: toFields(addClearField(singleSchema, details)) },
       intro: [section(formatName(origin.subject))],
       values: {
         ...(owner === undefined ? {} : { owner }),

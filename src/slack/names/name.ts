@@ -5,7 +5,7 @@ import { visibleIds, visibleOrders } from '../../orders/visibility.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { checkRegistrable } from '../../zones/rules.ts';
-import { waitingNow } from '../approvals/waiting.ts';
+import { loadNameWaitingCosts } from '../approvals/waiting.ts';
 import { type CommandCall, type Feature, toViewer } from '../feature.ts';
 import { type AnyBlock, ownSentence } from '../kit/blocks.ts';
 import { proposalMessage } from '../proposals/views.ts';
@@ -80,7 +80,7 @@ async function runName(call: CommandCall): Promise<void> {
       details,
       mandate,
       renewWithinDays: Math.max(0, ...reminderDays),
-      waiting: await waitingNow(call.context, listed?.domain),
+      waiting: await loadNameWaitingCosts(call.context, listed?.domain),
       today: calendarDay(now, reminderTimezone),
     }),
   );

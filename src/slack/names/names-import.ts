@@ -4,9 +4,9 @@ import { MAX_IMPORTED_NAMES } from '../../names/portfolio.ts';
 import type { Progress } from '../../names/ports.ts';
 import { attachedCsv, csvFields } from '../attached-text.ts';
 import { type ActionCall, type Feature, type FormFeature, formOrigin, type Interaction } from '../feature.ts';
-import { fieldsOf } from '../kit/form.ts';
+import { toFields } from '../kit/form.ts';
 import { opening } from '../open-form.ts';
-import { withProgress } from '../outbound/progress.ts';
+import { runWithProgress } from '../outbound/progress.ts';
 import { sendFile } from '../send-file.ts';
 import { completeEdit, createChangesFile } from './fact-changes.ts';
 import { findChannelIssue } from './name-edit.ts';
@@ -32,7 +32,7 @@ export const namesImportForm: FormFeature<'names_import'> = {
     name: 'names_import',
     title: 'Import owners, tags',
     submit: 'Show changes',
-    fields: fieldsOf(importSchema),
+    fields: toFields(importSchema),
   },
   async submit(call) {
     const given = await attachedCsv(call);
@@ -65,7 +65,7 @@ export function reportProgress<T>(
   run: (progress: Progress) => Promise<T>,
 ): Promise<T> {
   let reached = { done: 0, total: 0 };
-  return withProgress(
+  return runWithProgress(
     respond,
     () => importProgress(activity, reached),
     () =>

@@ -19,7 +19,7 @@ import { renewManyForm } from '../expiry/reminders.ts';
 import { type ActionCall, type CommandCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
 import { LIMITS, type Message, textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
-import { nearest } from '../kit/parse.ts';
+import { findNearest } from '../kit/parse.ts';
 import { openForm } from '../open-form.ts';
 import { sendFile } from '../send-file.ts';
 import { nameEditForm } from './name-edit.ts';
@@ -75,7 +75,7 @@ export async function parseQuery(call: Interaction, text: string): Promise<Parse
 }
 
 function formatProblems(issues: readonly Parameters<typeof filterIssueText>[0][]): Message {
-  return textMessage(issues.map((issue) => filterIssueText(issue, nearest)).join('\n'));
+  return textMessage(issues.map((issue) => filterIssueText(issue, findNearest)).join('\n'));
 }
 
 const PERSON_ID = /^<?@?([UW][A-Z0-9]{2,})(?:\|[^>]*)?>?$/;
@@ -103,7 +103,7 @@ async function findOwners(
 
 async function findOwnersByName(context: Interaction['context'], wanted: string): Promise<string[]> {
   const owners = (await context.portfolio.owners()).map(({ id }) => id);
-  const names = await Promise.all(owners.map((id) => context.directory.nameOf(id).catch(() => undefined)));
+  const names = await Promise.all(owners.map((id) => context.directory.findName(id).catch(() => undefined)));
   return owners.filter((_, index) => {
     const words = (names[index] ?? '').toLowerCase().split(/\s+/);
     return [...words, words.join(''), words.join('.'), words.join(' ')].includes(wanted);
@@ -139,7 +139,7 @@ async function renderPage(call: Interaction, state: PageState): Promise<Message>
   const [rows, zones, locale, { reminderTimezone }] = await Promise.all([
     portfolio.page(query),
     portfolio.zones(query),
-    directory.localeOf(call.person.id),
+    directory.findLocale(call.person.id),
     savedSettings(),
   ]);
   const list = await prices.listOf(zones.map(({ zone }) => zone));

@@ -2,7 +2,7 @@ import { dropMissing } from '../../lib/collections.ts';
 import { summarize } from '../../names/posture.ts';
 import type { ActionCall, CommandCall, Feature, Interaction } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
-import { pageActions, pageOf, type Turn } from '../kit/pages.ts';
+import { type PageRequest, pageActions, slicePage } from '../kit/pages.ts';
 import { parseQuery } from './names.ts';
 import { NAMES_PER_PAGE, postureMessage } from './posture.view.ts';
 
@@ -10,8 +10,8 @@ import { NAMES_PER_PAGE, postureMessage } from './posture.view.ts';
 
 const ALL = 'all';
 
-/** @param turn `of` is the command's text: an optional `all`, then the filter */
-async function buildPosturePage(call: Interaction, { of, offset }: Turn): Promise<Message> {
+/** @param `of` is the command's text: an optional `all`, then the filter */
+async function buildPosturePage(call: Interaction, { of, offset }: PageRequest): Promise<Message> {
   const [first, ...rest] = of.split(' ');
   const withNotes = first === ALL;
   const filter = (withNotes ? rest : dropMissing([first, ...rest])).join(' ').trim();
@@ -21,7 +21,7 @@ async function buildPosturePage(call: Interaction, { of, offset }: Turn): Promis
   const listed = judged.filter(({ status, findings }) =>
     status === 'fine' ? withNotes && findings.length > 0 : true,
   );
-  return postureMessage({ filter, withNotes, counts, page: pageOf(listed, offset, NAMES_PER_PAGE) });
+  return postureMessage({ filter, withNotes, counts, page: slicePage(listed, offset, NAMES_PER_PAGE) });
 }
 
 export const posture = {

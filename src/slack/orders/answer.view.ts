@@ -14,7 +14,7 @@ import {
   quote,
   section,
 } from '../kit/blocks.ts';
-import { noticeView, verbatim } from '../kit/form.ts';
+import { noticeView, preformatted } from '../kit/form.ts';
 
 /* The service's answer in its own words: a summary on the order, everything behind a button. */
 
@@ -30,14 +30,14 @@ export function listFields(data: unknown, path = ''): AnswerField[] {
       return texts.length === 0 ? [] : [[path, texts.join(', ')]];
     }
     return data.flatMap((each, index) =>
-      listFields(each, data.length === 1 ? path : inside(path, index + 1)),
+      listFields(each, data.length === 1 ? path : joinPath(path, index + 1)),
     );
   }
   if (typeof data !== 'object') return [[path, String(data)]];
-  return Object.entries(data).flatMap(([name, value]) => listFields(value, inside(path, name)));
+  return Object.entries(data).flatMap(([name, value]) => listFields(value, joinPath(path, name)));
 }
 
-function inside(path: string, name: string | number): string {
+function joinPath(path: string, name: string | number): string {
   return path === '' ? String(name) : `${path}.${name}`;
 }
 
@@ -104,10 +104,12 @@ function answerLines(result: ItemResult): string[] {
 }
 
 /** Answers besides status and messages, under their names if several. */
-export function answerSections({ items }: Order, nameOf: (name: string) => string): string[] {
+export function answerSections({ items }: Order, formatName: (name: string) => string): string[] {
   return items.flatMap(({ name, result }) => {
-    const said = result === undefined ? [] : answerLines(result);
-    return said.length === 0 || items.length === 1 ? said : [`*${escapeText(nameOf(name))}*`, ...said];
+    const answer = result === undefined ? [] : answerLines(result);
+    return answer.length === 0 || items.length === 1
+      ? answer
+      : [`*${escapeText(formatName(name))}*`, ...answer];
   });
 }
 
@@ -157,13 +159,13 @@ export function answersView(order: Order, title: string, answers: readonly Store
     section(escapeText(title)),
     ...answers.flatMap(({ n, at, answer }) => [
       section(`*${escapeText(order.items.find((each) => each.n === n)?.name ?? '')}*, ${moment(at)}`),
-      verbatim(JSON.stringify(answer, null, 2)),
+      preformatted(JSON.stringify(answer, null, 2)),
     ]),
     context('As received, with the service’s field names. Secrets are masked.'),
   ]);
 }
 
-export const NOTHING_MORE_SAID = 'Nothing more of the response was kept.';
+export const NO_FULL_RESPONSE = 'Nothing more of the response was kept.';
 
 export function answersFile(order: Order, title: string) {
   return {

@@ -13,14 +13,14 @@ import { requestIssueText } from './request-issue.view.ts';
 
 /* Immediate replies to a request: accepted, or why not. */
 
-/** Why no order was created. @param isSeen whether the person may see the existing open order */
-export function notRequestedMessage(
+/** Why no order was created. @param canSeeOrder whether the person may see the existing open order */
+export function rejectionMessage(
   outcome: Exclude<RetryOutcome, { readonly kind: 'accepted' }>,
-  isSeen: boolean,
+  canSeeOrder: boolean,
 ): Message {
   switch (outcome.kind) {
     case 'open_already':
-      return textMessage(openAlreadyText(outcome.order, isSeen));
+      return textMessage(openAlreadyText(outcome.order, canSeeOrder));
     case 'not_linked':
       return NOT_LINKED;
     case 'unsupported':
@@ -47,8 +47,8 @@ function problemList(problems: readonly string[]): string {
 }
 
 /** Refuses a duplicate order, with a link to the open one. */
-function openAlreadyText(order: Order, isSeen: boolean): string {
-  return isSeen
+function openAlreadyText(order: Order, canSeeOrder: boolean): string {
+  return canSeeOrder
     ? `Nothing was requested. An order for this is already open: ${code(order.id)} *${escapeText(orderTitle(order))}*, requested by <@${order.requesterId}>. See it with \`/domain order ${order.id}\`.`
     : 'Nothing was requested. A private order for this is already open. Only its requester, approvers and admins can see it. Ask an approver.';
 }
@@ -57,17 +57,17 @@ function openAlreadyText(order: Order, isSeen: boolean): string {
  * For a form field, in plain text: field errors have no markup.
  * @param names in ASCII, from the form
  */
-export function openAlreadyAtFieldText(order: Order, names: readonly string[], isSeen: boolean): string {
+export function openAlreadyAtFieldText(order: Order, names: readonly string[], canSeeOrder: boolean): string {
   const shared = order.items.map(({ name }) => name).filter((name) => names.includes(name));
   const [first = orderTitle(order), ...others] = shared.map(displayName);
   const which = others.length === 0 ? first : `${first} and ${count(others.length, 'other name')}`;
-  const out = `Nothing was requested. Remove ${others.length === 0 ? 'the name' : 'them'} and try again`;
-  return isSeen
-    ? `${which}: order ${order.id} is already open. ${out}, or see the order with /domain order ${order.id}.`
-    : `${which}: a private order is already open. ${out}, or ask an approver.`;
+  const remedy = `Nothing was requested. Remove ${others.length === 0 ? 'the name' : 'them'} and try again`;
+  return canSeeOrder
+    ? `${which}: order ${order.id} is already open. ${remedy}, or see the order with /domain order ${order.id}.`
+    : `${which}: a private order is already open. ${remedy}, or ask an approver.`;
 }
 
-export function incapableText(account: Account, { zoneTask }: OrderTask, issue: RequestIssue): string {
+export function unsupportedText(account: Account, { zoneTask }: OrderTask, issue: RequestIssue): string {
   const name = code(accountName(account));
   return account.method === 'two_factor' && zoneTask !== undefined
     ? `${name} uses two-factor sign-in, and the service doesn’t accept domain tasks that way. It works for users, redirects, SSL contacts and preregistrations. For domains, link an account with a password or a trusted application: \`/domain link\`. If you already have one, choose it with \`/domain use CONTEXT\`.`

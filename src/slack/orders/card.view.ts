@@ -24,10 +24,10 @@ import {
   approverName,
   changedRequirementsLine,
   collectRules,
-  countedApprovers,
-  isRuled,
-  lastProgress,
-  loggedApprovers,
+  findLastProgress,
+  findLoggedApprovers,
+  findValidApprovers,
+  hasPolicyRule,
   requirementLines,
   ruleNames,
   standInLines,
@@ -42,6 +42,7 @@ import { findingLines, pauseButtons, pausedText, tallyText } from '../bulk/bulk.
 import { termLine, termText, termWarnings } from '../expiry/expiry.view.ts';
 import {
   actions,
+  addMenu,
   code,
   context,
   count,
@@ -60,11 +61,10 @@ import {
   ownSentence,
   quote,
   section,
-  withMenu,
 } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
 import { isDirectMessage, uncapitalized } from '../kit/mrkdwn.ts';
-import { cutToLines, fitLines, MOST_LINES, phoneLines } from '../kit/phone.ts';
+import { cutToLines, fitLines, MAX_LINES, phoneLines } from '../kit/phone.ts';
 import { HELD_ON_CARD, previewLines } from '../mandates/mandate.view.ts';
 import { budgetFact, budgetWarning, exceededFact, waitsForAdminAlone } from '../money/budget.view.ts';
 import {
@@ -82,6 +82,8 @@ import {
   briefResult,
   clickButton,
   decisionButtons,
+  findLapsedApprovals,
+  findNewExpiry,
   formatAccount,
   formatContext,
   formatLapsed,
@@ -91,11 +93,9 @@ import {
   hintLines,
   isOnlyAccepted,
   itemName,
-  lapsedApprovals,
   nextSteps,
   orderButton,
   orderTitle,
-  paidUntilText,
   reasonSuffix,
   receiptButton,
   resolveButtons,
@@ -108,7 +108,7 @@ import {
   stateText,
   stopButtons,
 } from './order.view.ts';
-import { commonFacts, isOverXml, showWhole, timeText } from './statement.view.ts';
+import { commonFacts, isOverXml, showAll, timeText } from './statement.view.ts';
 import { reopenReasonText, retryReasonText, summaryText } from './summary.view.ts';
 import { formatTaskNote } from './task-notes.view.ts';
 
@@ -130,7 +130,7 @@ export function cardBlockId(orderId: string): string {
 }
 
 /** @returns undefined for other messages */
-export function orderOfCardBlock(blockId: string): string | undefined {
+export function parseCardBlockId(blockId: string): string | undefined {
   return /^order_([a-z0-9]+)$/.exec(blockId)?.[1];
 }
 
@@ -142,24 +142,24 @@ export function orderOfCardBlock(blockId: string): string | undefined {
 export function orderCard(order: Order, briefing: CardBriefing): Message {
   const textOnlyHint = `Order ${code(order.id)}. ${buttonsHint(`/domain order ${order.id}`)}`;
   if (order.state !== 'PENDING') return { ...closedCard(order, briefing), textOnlyHint };
-  const card = waitingCard(order, briefing, true);
-  const shown = isShownWhole(order, briefing, card) ? card : waitingCard(order, briefing, false);
+  const card = pendingCard(order, briefing, true);
+  const shown = isShownWhole(order, briefing, card) ? card : pendingCard(order, briefing, false);
   return { ...shown, textOnlyHint };
 }
 
 /** Whether a card shows everything that is sent. Plan rows are always on separate pages. */
 function isShownWhole({ bulk }: Order, { statement }: Briefing, { blocks }: Message): boolean {
-  return bulk === undefined && showWhole(blocks, statement);
+  return bulk === undefined && showAll(blocks, statement);
 }
 
 /** @param isWhole whether it shows everything that is sent; else it must be opened before approval */
-function waitingCard(order: Order, briefing: CardBriefing, isWhole: boolean): Message {
+function pendingCard(order: Order, briefing: CardBriefing, isWhole: boolean): Message {
   const { history } = briefing;
   const title = cardTitle(order, briefing);
   return message(`${escapeText(title)}: waiting for approval`, [
     header(title),
     section(
-      ...waitingLines(order, briefing),
+      ...pendingLines(order, briefing),
       requestedLine(order),
       ...timeLines(order, history),
       ...questionLines(history),
@@ -202,16 +202,16 @@ function closedCard(order: Order, briefing: CardBriefing): Message {
     stateLine(order, history),
     ...(waitsForScheduledTime(order) ? timeLines(order, history) : []),
     isPaused(order) && order.expiresAt && `Resume by ${moment(order.expiresAt)}`,
-    ...(isUnknown ? [...knownLines(order), ...sentLines(order), NOT_AGAIN, ...hintLines(order)] : []),
+    ...(isUnknown ? [...knownLines(order), ...sentLines(order), NO_RESEND, ...hintLines(order)] : []),
     briefing.undo && undoText(briefing.undo),
     order.bulk !== undefined && tallyText(order),
   ]);
-  const room = MOST_LINES.endedCard - phoneLines(head.text.text) - phoneLines(last);
-  const said = section(...(isFinal(order.state) ? fitLines(all, Math.max(room, 1)) : all));
+  const room = MAX_LINES.endedCard - phoneLines(head.text.text) - phoneLines(last);
+  const texts = section(...(isFinal(order.state) ? fitLines(all, Math.max(room, 1)) : all));
   const hasRow = open.length > 0;
   return message(`${escapeText(title)}: ${uncapitalized(formatStateShort(order, history))}`, [
     head,
-    hasRow ? said : withMenu(said, cardBlockId(order.id), menuOfCard),
+    hasRow ? texts : addMenu(texts, cardBlockId(order.id), menuOfCard),
     ...(hasRow ? actions(cardBlockId(order.id), [...open, menuOfCard]) : []),
     context(last),
     briefing.hint !== undefined && context(briefing.hint),
@@ -241,15 +241,15 @@ function worstCharge({ task, items }: Order): Charge {
 }
 
 /** Approvers and deadline; one line per rule if several apply. */
-function waitingLines(order: Order, { approvers, decision, history }: Briefing): string[] {
+function pendingLines(order: Order, { approvers, decision, history }: Briefing): string[] {
   const until = order.expiresAt === undefined ? '' : `, until ${moment(order.expiresAt)}`;
-  const ruled = decision !== undefined && isRuled(decision.demand) ? decision.demand : undefined;
-  const whom = approvers.map(mentionApprover);
-  const waits =
+  const ruled = decision !== undefined && hasPolicyRule(decision.demand) ? decision.demand : undefined;
+  const mentions = approvers.map(mentionApprover);
+  const pendingTexts =
     ruled !== undefined && ruled.requirements.length > 1
       ? [`Waiting for approval${until}`, ...requirementLines(ruled, history)]
-      : [`Waiting for ${whom.length === 0 ? 'approval' : alternatives(whom)}${until}`];
-  const [first = '', ...others] = waits;
+      : [`Waiting for ${mentions.length === 0 ? 'approval' : joinWithOr(mentions)}${until}`];
+  const [first = '', ...others] = pendingTexts;
   const approvals = formatApprovals(order, history, decision);
   return [`${stateIcon(order)} ${[first, ...approvals].join(' · ')}`, ...others];
 }
@@ -258,9 +258,9 @@ function waitingLines(order: Order, { approvers, decision, history }: Briefing):
 const SHOWN_APPROVERS = 4;
 
 /** `@Bob or @approvers`. */
-function alternatives(whom: readonly string[]): string {
-  const shown = whom.slice(0, SHOWN_APPROVERS);
-  const left = whom.length - shown.length;
+function joinWithOr(mentions: readonly string[]): string {
+  const shown = mentions.slice(0, SHOWN_APPROVERS);
+  const left = mentions.length - shown.length;
   return left > 0 ? `${shown.join(', ')} or ${left} more` : shown.join(' or ');
 }
 
@@ -363,7 +363,7 @@ function unusualFacts(
     zone: isZoneUnknown ? [':warning: No rules known for its zone: the service decides'] : [],
     policy: [decision && changedRequirementsLine(decision)],
     stand_in: decision === undefined ? [] : standInLines(decision).map((line) => `:warning: ${line}`),
-    budget: [budgets && budgetWarning(budgets, waitsForRoom(briefing))],
+    budget: [budgets && budgetWarning(budgets, isWaitingForBudget(briefing))],
     price_change: [cost && priceChangeLine(cost, costsInHistory(history).atRequest)],
     findings: order.bulk === undefined ? [] : findingLines(order.bulk),
     term: term === undefined ? [] : termWarnings(term),
@@ -388,7 +388,7 @@ export function unusualLines(
 }
 
 /** Whether an order is pending only because of the budgets, under unchanged rules. */
-function waitsForRoom({ decision, history }: Briefing): boolean {
+function isWaitingForBudget({ decision, history }: Briefing): boolean {
   return (
     decision?.demand.outcome === 'free' || (decision?.isStricter !== true && waitsForAdminAlone(history))
   );
@@ -531,11 +531,11 @@ function budgetText({ state }: Order, briefing: Briefing): string | undefined {
   const { budgets, history } = briefing;
   return budgets === undefined || state !== 'PENDING'
     ? exceededFact(history)
-    : budgetFact(budgets, waitsForRoom(briefing));
+    : budgetFact(budgets, isWaitingForBudget(briefing));
 }
 
 function decisionFacts({ expiresAt }: Order, { approvers, decision, history }: Briefing): Fact[] {
-  const ruled = decision !== undefined && isRuled(decision.demand) ? decision.demand : undefined;
+  const ruled = decision !== undefined && hasPolicyRule(decision.demand) ? decision.demand : undefined;
   const silent = silentIds(decision?.demand.requirements ?? []);
   return [
     ['Open until', expiresAt && moment(expiresAt)],
@@ -576,10 +576,10 @@ function stateLine(order: Order, history: readonly HistoryEvent[]): string {
   const atRequest = `${mention(order.requesterId)} requested`;
   const people = [atRequest, ...formatApproved(order, history)].join(', ');
   const state = `*${formatStateShort(order, history)}*${formatPart(order)}`;
-  return partsOf(order, history, { atRequest, people, state }).join(' · ');
+  return stateParts(order, history, { atRequest, people, state }).join(' · ');
 }
 
-function partsOf(
+function stateParts(
   order: Order,
   history: readonly HistoryEvent[],
   {
@@ -602,7 +602,7 @@ function partsOf(
       const [item, ...others] = order.items;
       const next = item === undefined || others.length > 0 ? [] : nextSteps(order, item);
       return cardTense(order) === 'done'
-        ? [people, ...paidUntilText(order).map((until) => `now until ${until}`), ...next]
+        ? [people, ...findNewExpiry(order).map((until) => `now until ${until}`), ...next]
         : [state, ...next, people];
     }
     case 'CANCELLED': {
@@ -629,7 +629,7 @@ function knownLines({ items }: Order): string[] {
 }
 
 /** For sent requests without an outcome. */
-const NOT_AGAIN =
+const NO_RESEND =
   'It won’t be sent again automatically. Check with the domain service, then mark it as done or failed.';
 
 /** For a single name. */
@@ -641,7 +641,7 @@ function failureLines({ items }: Order): string[] {
 function formatStateShort(order: Order, history: readonly HistoryEvent[]): string {
   const paused = pausedText(order);
   if (paused !== undefined) return paused;
-  if (order.state === 'APPROVED' && waitsUntil(order) !== undefined) return 'Waiting for a retry';
+  if (order.state === 'APPROVED' && findNextRetry(order) !== undefined) return 'Waiting for a retry';
   if (waitsForScheduledTime(order) && order.sendAfter !== undefined) return timeText(order.sendAfter);
   if (order.state !== 'CANCELLED' || findStop(history) === undefined) return stateWords(order);
   // A request refused for load was still sent.
@@ -657,7 +657,7 @@ function findStop(history: readonly HistoryEvent[]): HistoryEventOf<'stopped'> |
 }
 
 function formatApproved(order: Order, history: readonly HistoryEvent[]): string[] {
-  const approvers = loggedApprovers(history);
+  const approvers = findLoggedApprovers(history);
   if (order.emergencyApprovedBy !== undefined) return [emergencyText(order, history)];
   if (approvers.length === 0) return [];
   const over = exceededFact(history) === undefined ? '' : ', over a budget';
@@ -665,14 +665,14 @@ function formatApproved(order: Order, history: readonly HistoryEvent[]): string[
 }
 
 /** Earliest retry of the waiting items. */
-function waitsUntil(order: Order): Date | undefined {
+function findNextRetry(order: Order): Date | undefined {
   const moments = pendingItems(order).flatMap(({ notBefore }) => notBefore?.getTime() ?? []);
   return moments.length === 0 ? undefined : new Date(Math.min(...moments));
 }
 
 /** `waits until 10:05: The service is busy.` */
 function formatWait(order: Order, history: readonly HistoryEvent[]): string[] {
-  const first = waitsUntil(order);
+  const first = findNextRetry(order);
   if (first === undefined) return [];
   const why = history.findLast((event) => event.kind === 'retry_scheduled')?.why;
   const until = `waiting until ${moment(first)}`;
@@ -686,15 +686,15 @@ function formatApprovals(
   decision: PendingDecision | undefined,
 ): string[] {
   const needed = approvalsNeeded(order, decision);
-  const lapsed = lapsedApprovals(history);
-  const counting = countedApprovers(history);
+  const lapsed = findLapsedApprovals(history);
+  const valid = findValidApprovers(history);
   const by =
-    counting.length === 0 ? '' : ` (${counting.map((userId) => approverName(userId, history)).join(', ')})`;
-  const gone = lapsed.userIds.length === 0 ? '' : ` · ${formatLapsed(lapsed)}`;
+    valid.length === 0 ? '' : ` (${valid.map((userId) => approverName(userId, history)).join(', ')})`;
+  const lapsedText = lapsed.userIds.length === 0 ? '' : ` · ${formatLapsed(lapsed)}`;
   // If several requirements need approvals, the card lists them.
   if (needed === undefined) return lapsed.userIds.length === 0 ? [] : [formatLapsed(lapsed)];
-  if (needed <= 1 && lastProgress(history) === undefined) return [];
-  return [`${counting.length} of ${count(needed, 'approval')}${by}${gone}`];
+  if (needed <= 1 && findLastProgress(history) === undefined) return [];
+  return [`${valid.length} of ${count(needed, 'approval')}${by}${lapsedText}`];
 }
 
 function undoText({ until, former }: UndoOffer): string {

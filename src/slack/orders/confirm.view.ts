@@ -18,16 +18,16 @@ export function confirmMessage(order: Order, briefing: DraftBriefing, impact?: I
   const { words, notes } = findTask(order.task);
   const restorable = restoreLines(order, briefing);
   // Known findings say what will stop working.
-  const isSeen = impact !== undefined && impact !== 'unseen';
+  const hasImpact = impact !== undefined && impact !== 'unseen';
   const noteLines = notes(order.items.map((item) => item.name))
     .filter(
       ({ code }) =>
-        !(isSeen && code === 'website_and_mail_stop') &&
+        !(hasImpact && code === 'website_and_mail_stop') &&
         !(restorable.length > 0 && code === 'restorable_then_free'),
     )
     .map((note) => `• ${escapeText(formatTaskNote(note))}`);
-  const yes = words.confirm ?? `Yes, ${words.verb.toLowerCase()}`;
-  const said = [
+  const confirmText = words.confirm ?? `Yes, ${words.verb.toLowerCase()}`;
+  const texts = [
     `*${escapeText(title)}*`,
     ...commonFacts(briefing.statement, order).map(
       ([label, value]) => `${label}: ${value.replaceAll('\n', ', ')}`,
@@ -38,9 +38,9 @@ export function confirmMessage(order: Order, briefing: DraftBriefing, impact?: I
     ...noteLines,
     ...restorable,
   ];
-  const confirm = orderButton(order, 'order_confirm', yes, 'danger');
+  const confirm = orderButton(order, 'order_confirm', confirmText, 'danger');
   return message(escapeText(title), [
-    ...lines(said),
+    ...lines(texts),
     ...actions(`confirm_${order.id}`, [confirm]),
     context(`${systemText(order)} · Nothing was sent. This request is dropped after 15 minutes.`),
   ]);

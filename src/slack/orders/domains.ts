@@ -18,7 +18,7 @@ import { openFromLine } from '../open-form.ts';
 import { UNREADABLE_LAST_WORD, yearsLastText } from './asking.view.ts';
 import { NO_AUTH_CODE } from './input-issue.view.ts';
 import { orderForm, pick, readSecret, type SecretField } from './order-form.ts';
-import { orderFromLine, refusalOfAccount } from './ordering.ts';
+import { checkAccount, requestFromCommand } from './ordering.ts';
 import { formatTaskNote } from './task-notes.view.ts';
 
 /* Domain tasks. A complete command requests the order immediately; otherwise the form opens. */
@@ -48,7 +48,7 @@ const DELEGATION = {
   nameServers,
 };
 
-function recallDelegation(last: FormValues): FormValues {
+function reuseDelegation(last: FormValues): FormValues {
   return pick(last, 'ownerc', 'adminc', 'techc', 'nameServers');
 }
 
@@ -72,8 +72,8 @@ const createForm = orderForm({
   task: 'create',
   fields: z.object({ ...NAMED, ...DELEGATION, confirmOrder }),
   presets: () => ({ confirmOrder: [CONFIRMED] }),
-  recalls: recallDelegation,
-  recallsFrom: ['create', 'transfer'],
+  reuseValues: reuseDelegation,
+  reuseFrom: ['create', 'transfer'],
   needsOwnerQuestion: true,
   presetKinds: ['contacts', 'nameservers'],
 });
@@ -90,8 +90,8 @@ export const transferForm = orderForm({
     ...DELEGATION,
   }),
   secretField: AUTH,
-  recalls: recallDelegation,
-  recallsFrom: ['transfer', 'create'],
+  reuseValues: reuseDelegation,
+  reuseFrom: ['transfer', 'create'],
   needsOwnerQuestion: true,
   presetKinds: ['contacts', 'nameservers'],
 });
@@ -125,7 +125,7 @@ export const renewForm = orderForm({
 const nameserversForm = orderForm({
   task: 'nameservers',
   fields: z.object({ ...NAMED, nameServers }),
-  recalls: (last) => pick(last, 'nameServers'),
+  reuseValues: (last) => pick(last, 'nameServers'),
   presetKinds: ['nameservers'],
 });
 
@@ -157,7 +157,7 @@ function oneName({ name: task, words, formNote }: OrderTask): DomainTask {
       const names = splitNames(call.words);
       const [name] = names;
       // More than one name is probably a mistake, so the form shows the parsed input.
-      if (names.length === 1) await orderFromLine(call, task, { name });
+      if (names.length === 1) await requestFromCommand(call, task, { name });
       else await openFromLine(call, form, name === undefined ? {} : { name }, { words: names, used: 1 });
     },
   };
@@ -180,14 +180,14 @@ async function runRenew(call: CommandCall): Promise<void> {
   if (names.length === 0) return openFromLine(call, renewForm, { period });
   if (!hasPeriod && names.length > 1 && last !== undefined && /^[\p{L}\d-]+$/u.test(last)) {
     // An account without the task is reported first, because no other input would help.
-    return call.respond((await refusalOfAccount(call, 'renew')) ?? UNREADABLE_LAST_WORD);
+    return call.respond((await checkAccount(call, 'renew')) ?? UNREADABLE_LAST_WORD);
   }
   const years = hasPeriod ? undefined : names.find(isNumber);
   if (years !== undefined) {
     const line = `/domain renew ${[...names.filter((name) => name !== years), years].join(' ')}`;
     return call.respond(yearsLastText(line));
   }
-  await orderFromLine(call, 'renew', { names, period });
+  await requestFromCommand(call, 'renew', { names, period });
 }
 
 function openForName(call: CommandCall, form: FormFeature): Promise<void> {
@@ -206,7 +206,7 @@ function openTransfer(call: CommandCall): Promise<void> {
 async function runNameservers(call: CommandCall): Promise<void> {
   const [name, ...nameServers] = splitNames(call.words);
   if (name !== undefined && nameServers.length > 0)
-    await orderFromLine(call, 'nameservers', { name, nameServers });
+    await requestFromCommand(call, 'nameservers', { name, nameServers });
   else await openFromLine(call, nameserversForm, name === undefined ? {} : { name });
 }
 

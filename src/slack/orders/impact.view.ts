@@ -27,19 +27,19 @@ const WORST_LENGTH = 400;
 interface Wording {
   readonly list: (texts: readonly string[]) => string;
   readonly facts: (facts: readonly FactName[]) => string;
-  readonly most: number;
+  readonly maxNames: number;
 }
 
 const WHOLE: Wording = {
   list: formatList,
   facts: (facts) => facts.map((fact) => FACT_LABELS[fact]).join(', '),
-  most: 5,
+  maxNames: 5,
 };
 
 const BRIEF: Wording = {
   list: formatShortList,
   facts: (facts) => joinFirst([...new Set(facts.map((fact) => BRIEF_LABELS[fact] ?? FACT_LABELS[fact]))], 2),
-  most: 2,
+  maxNames: 2,
 };
 
 const BRIEF_LABELS: Partial<Readonly<Record<FactName, string>>> = {
@@ -78,12 +78,12 @@ function clearLines({ items, isInUse, areNewNameserversReady }: Impact): string[
 
 /**
  * Facts before a decision, one line each, worst first. Expected facts are behind *Details*.
- * @param since changes since the request
+ * @param changes changes since the request
  */
-export function impactWarnings(impact: Impact | 'unseen', since?: ImpactDifference): string[] {
+export function impactWarnings(impact: Impact | 'unseen', changes?: ImpactDifference): string[] {
   if (impact === 'unseen') return [':warning: Impact couldn’t be checked'];
-  const { appeared = [], changed = [], gone = [] } = since ?? {};
-  const news = (item: ImpactItem) => {
+  const { appeared = [], changed = [], gone = [] } = changes ?? {};
+  const changeLabel = (item: ImpactItem) => {
     if (appeared.includes(item)) return '*New:* ';
     return changed.some(({ after }) => after === item) ? '*Now:* ' : '';
   };
@@ -91,8 +91,8 @@ export function impactWarnings(impact: Impact | 'unseen', since?: ImpactDifferen
     `${item.severity === 'stops' ? ':x:' : ':warning:'} ${before}${formatItem(item, BRIEF)}`;
   return dropMissing([
     appeared.length + changed.length + gone.length > 0 && CHANGED,
-    ...impact.items.filter(decides).map((item) => line(item, news(item))),
-    ...gone.filter(decides).map((item) => `:warning: *Gone:* ${formatItem(item, BRIEF)}`),
+    ...impact.items.filter(isUnusual).map((item) => line(item, changeLabel(item))),
+    ...gone.filter(isUnusual).map((item) => `:warning: *Gone:* ${formatItem(item, BRIEF)}`),
     ...clearLines(impact),
   ]);
 }
@@ -100,7 +100,7 @@ export function impactWarnings(impact: Impact | 'unseen', since?: ImpactDifferen
 const CHANGED = ':bell: *Changed since it was requested*';
 
 /** An auth code allows its holder to transfer a name without a lock. Other notes are usual. */
-function decides({ severity, code: item }: ImpactItem): boolean {
+function isUnusual({ severity, code: item }: ImpactItem): boolean {
   return severity !== 'note' || item === 'no_transfer_lock';
 }
 
@@ -128,7 +128,7 @@ function itemLine(item: ImpactItem): string {
 }
 
 function formatItem(item: ImpactItem, wording = WHOLE): string {
-  const { list, facts, most } = wording;
+  const { list, facts, maxNames } = wording;
   switch (item.code) {
     case 'new_nameservers_not_authoritative':
       return `${list(item.hosts)} ${verb(item.hosts, 'doesn’t', 'don’t')} answer for this name: it would stop working`;
@@ -156,7 +156,7 @@ function formatItem(item: ImpactItem, wording = WHOLE): string {
     case 'website':
       return `${item.severity === 'stops' ? 'The website will stop working' : 'A website uses this name'} (${list(item.addresses)})`;
     case 'dependents':
-      return dependentsText(item, most);
+      return dependentsText(item, maxNames);
     case 'dependents_unseen':
       return 'Couldn’t check whether other watched names depend on it';
     case 'signed':
@@ -178,13 +178,13 @@ const DEPENDENTS: Readonly<Record<Dependency, readonly [one: string, several: st
 };
 
 /** Everyone can read this, so it doesn't name targets of private orders. */
-function dependentsText(item: DependentsItem, most: number): string {
+function dependentsText(item: DependentsItem, maxNames: number): string {
   const { count: all, privateCount: hidden, severity } = item;
   const shown = { ...item, count: all - hidden };
   const order = hidden === 1 ? 'a private order' : 'private orders';
   const stops = severity === 'stops' ? 'will lead nowhere' : hidden === 1 ? 'leads to it' : 'lead to it';
   return dropMissing([
-    shown.count > 0 && `${dependentNames(shown, most)} ${dependency(shown)}`,
+    shown.count > 0 && `${dependentNames(shown, maxNames)} ${dependency(shown)}`,
     hidden > 0 && `${count(hidden, 'redirect')} of ${order} ${stops}`,
   ]).join('; ');
 }
@@ -199,10 +199,10 @@ function dependency({ by, count: all, severity }: DependentsItem): string {
 
 export function dependentNames(
   found: { readonly names: readonly string[]; readonly count: number },
-  most: number,
+  maxNames: number,
 ): string {
   const names = found.names.map((name) => escapeText(displayName(name)));
-  return joinFirst(names, most, found.count);
+  return joinFirst(names, maxNames, found.count);
 }
 
 function verb(hosts: readonly string[], one: string, several: string): string {

@@ -1,7 +1,7 @@
 import type { InputIssue, PlainIssueCode } from '../../orders/input-issue.ts';
 import { capitalized } from '../kit/mrkdwn.ts';
 import { zoneIssueText } from '../names/zone-issue.view.ts';
-import { TIES } from './interface.view.ts';
+import { CONSTRAINT_TEXTS } from './interface.view.ts';
 
 /* Input errors with what to enter instead. */
 
@@ -43,7 +43,7 @@ const PLAIN: Readonly<Record<PlainIssueCode, string>> = {
   user_name_with_colon: 'A user name can’t contain a colon: it couldn’t sign in.',
 };
 
-const OUT_OF_REACH = {
+const UNAVAILABLE_INTERFACES = {
   json: 'needs the JSON interface, which doesn’t accept two-factor accounts.',
   xml: 'needs the service’s XML interface, and its address isn’t set. Ask your operator to set SERVICE_XML_URL.',
 };
@@ -60,9 +60,9 @@ export function issueText(issue: InputIssue): string {
     case 'too_many_names':
       return `Enter at most ${issue.max} names per order, so approvers can review them.`;
     case 'interfaces_conflict':
-      return `${capitalized(TIES[issue.overJson])} needs the JSON interface, and ${TIES[issue.overXml]} needs XML. Leave one of them out.`;
+      return `${capitalized(CONSTRAINT_TEXTS[issue.overJson])} needs the JSON interface, and ${CONSTRAINT_TEXTS[issue.overXml]} needs XML. Leave one of them out.`;
     case 'interface_out_of_reach':
-      return `${capitalized(TIES[issue.because])} ${OUT_OF_REACH[issue.needs]}`;
+      return `${capitalized(CONSTRAINT_TEXTS[issue.because])} ${UNAVAILABLE_INTERFACES[issue.needs]}`;
     default:
       return PLAIN[issue.code];
   }
@@ -80,7 +80,7 @@ function ordinal(place: number): string {
 }
 
 /** Extra words of a command, by position. */
-export function unusedWords(first: number, last: number): string {
+export function unusedWordsText(first: number, last: number): string {
   const places =
     first === last
       ? `${ordinal(first)} word`

@@ -5,7 +5,7 @@ import type { AvailableInterfaces } from '../../service/interfaces.ts';
 /* Which service interface a form uses, and why. Optional reading. */
 
 /** Features that only one interface documents, to follow "because of". */
-export const TIES: Readonly<Record<InterfaceConstraint['what'], string>> = {
+export const CONSTRAINT_TEXTS: Readonly<Record<InterfaceConstraint['what'], string>> = {
   backup: 'a backup target',
   choice_json: 'the choice of JSON',
   choice_xml: 'the choice of XML',
@@ -24,21 +24,21 @@ export const TIES: Readonly<Record<InterfaceConstraint['what'], string>> = {
 
 /**
  * @param because requested feature that only XML documents, to follow "because of"
- * @param xmlHas the form's features that only XML has, such as `Titles and backup targets`
+ * @param xmlFeatures the form's features that only XML has, such as `Titles and backup targets`
  */
 export function interfaceNote(
   account: Account | undefined,
-  reach: AvailableInterfaces,
+  available: AvailableInterfaces,
   because: string | undefined,
-  xmlHas: string | undefined,
+  xmlFeatures: string | undefined,
 ): string {
   if (account?.method === 'two_factor') {
     return 'Uses the service’s XML interface, the only one that accepts two-factor accounts.';
   }
   if (because !== undefined) return `Uses the service’s XML interface, because of ${because}.`;
   const json = 'Uses the service’s JSON interface';
-  if (xmlHas === undefined) return `${json}, which has all of these fields.`;
-  return reach.xml
-    ? `${json}. ${xmlHas} use XML automatically.`
-    : `${json}. ${xmlHas} need the XML interface, and its address isn’t set (SERVICE_XML_URL).`;
+  if (xmlFeatures === undefined) return `${json}, which has all of these fields.`;
+  return available.xml
+    ? `${json}. ${xmlFeatures} use XML automatically.`
+    : `${json}. ${xmlFeatures} need the XML interface, and its address isn’t set (SERVICE_XML_URL).`;
 }

@@ -47,22 +47,22 @@ import {
   type Form,
   type FormOrigin,
   type FormValues,
-  fieldsOf,
   noticeView,
   readForm,
   reasonField,
   requiredReason,
+  toFields,
   typedField,
 } from '../kit/form.ts';
 import { openForm } from '../open-form.ts';
 import { updateOpenView } from '../refresh-form.ts';
 import { sendFile } from '../send-file.ts';
-import { answersFile, answersText, answersView, fitsView, NOTHING_MORE_SAID } from './answer.view.ts';
+import { answersFile, answersText, answersView, fitsView, NO_FULL_RESPONSE } from './answer.view.ts';
 import { otherAccountText, retriedMessage } from './asking.view.ts';
 import { cardTitle } from './card.view.ts';
 import { transferForm } from './domains.ts';
 import { impactLines } from './impact.view.ts';
-import { orderTitle, seenInRecords } from './order.view.ts';
+import { orderTitle, recordLines } from './order.view.ts';
 import {
   approvedText,
   BREAK_GLASS_INTRO,
@@ -81,7 +81,7 @@ import {
 import { detailsActions, requireFullView } from './order-details.ts';
 import { valuesFromInput } from './order-form.ts';
 import { waitForCard } from './order-posts.ts';
-import { notPlacedMessage, outcomeMessage } from './order-reply.ts';
+import { buildOutcomeReply, buildRejection } from './order-reply.ts';
 import { refusalText } from './refusal.view.ts';
 import { briefText } from './statement.view.ts';
 import { userForm } from './users.ts';
@@ -96,7 +96,7 @@ import { userForm } from './users.ts';
  * show the change.
  * @param changed reply if the click was acknowledged before the outcome
  */
-export function changing(
+export function createChangeAction(
   change: (orders: OrdersContext, orderId: string, userId: string) => Promise<ChangeOutcome>,
   changed: (title: string, order: Order) => string,
 ) {
@@ -105,14 +105,14 @@ export function changing(
     // Current rules may require more than the card showed.
     if (!outcome.ok && outcome.refusal.code === 'signature_needed')
       return offerSignature(call, outcome.order);
-    const said = outcome.ok
+    const reply = outcome.ok
       ? changed(titleWithId(outcome.order), outcome.order)
       : refusalText(outcome.refusal);
     // A modal hides the card and other messages.
     if (call.view !== undefined) {
       call.acknowledge();
-      await updateOpenView(call.context.web, call.view.id, noticeView('Order', [section(said)]));
-    } else await (outcome.ok ? call.respondIfLate(said) : call.respond(said));
+      await updateOpenView(call.context.web, call.view.id, noticeView('Order', [section(reply)]));
+    } else await (outcome.ok ? call.respondIfLate(reply) : call.respond(reply));
     if (!outcome.ok) await recordNotified(call.context.orders, call.value, call.person.id, outcome.refusal);
   };
 }
@@ -131,14 +131,14 @@ async function undo(call: ActionCall): Promise<void> {
     deliveryId: call.deliveryId,
     formerNameServers: call.context.names.impacts.former,
   });
-  const said = await outcomeMessage(call, outcome);
-  await (said === undefined ? call.respondIfLate(UNDO_REQUESTED) : call.respond(said));
+  const reply = await buildOutcomeReply(call, outcome);
+  await (reply === undefined ? call.respondIfLate(UNDO_REQUESTED) : call.respond(reply));
 }
 
 async function confirm(call: ActionCall): Promise<void> {
   const { orders } = call.context;
   const order = await loadVisible(orders, toViewer(call), call.value);
-  if (order?.state === 'DRAFT' && (await mustTypeName(call, order))) {
+  if (order?.state === 'DRAFT' && (await requiresTypedName(call, order))) {
     // The form shows the current impact.
     await call.context.names.impacts.assessAtRequest(order);
     return openForm(call, confirmForm, formOrigin(call, order.id));
@@ -147,24 +147,24 @@ async function confirm(call: ActionCall): Promise<void> {
 }
 
 /** With many deletions, no one would notice a mistake in the file later. */
-function isManyLost(order: Order): boolean {
+function isBulkDeletion(order: Order): boolean {
   return order.bulk !== undefined && findTask(order.task).risk === 'loses_name';
 }
 
 async function confirmedMessage(call: Interaction, outcome: ConfirmOutcome): Promise<Message> {
-  if (outcome.kind !== 'confirmed') return notPlacedMessage(call, outcome);
+  if (outcome.kind !== 'confirmed') return buildRejection(call, outcome);
   return (await waitForCard(call, outcome.order)) ?? textMessage(confirmedText(outcome.order));
 }
 
 /** Typing the name is required for tasks that can lose it, and if the impact is unknown. */
-async function mustTypeName({ context }: Interaction, order: Order): Promise<boolean> {
-  if (isManyLost(order)) return true;
+async function requiresTypedName({ context }: Interaction, order: Order): Promise<boolean> {
+  if (isBulkDeletion(order)) return true;
   if (order.items.length !== 1 || toImpactTask(order.task) === undefined) return false;
   const impact = await context.names.impacts.asked(order);
   return impact === undefined || needsTypedName(impact);
 }
 
-const retyped = z.object({
+const confirmFields = z.object({
   name: typedField(
     'Type the name again',
     { hint: 'The full name, for example cafe.rest.' },
@@ -172,7 +172,7 @@ const retyped = z.object({
   ),
 });
 
-const retypedOfMany = z.object({
+const bulkConfirmFields = z.object({
   count: typedField(
     'How many names?',
     { kind: 'number', range: { min: 1, max: MAX_ROWS } },
@@ -191,15 +191,15 @@ const confirmForm: FormFeature<'confirm'> = {
     name: 'confirm',
     title: 'Confirm',
     submit: 'Confirm',
-    fields: fieldsOf(retyped),
+    fields: toFields(confirmFields),
   },
   async render(call, origin) {
     const order = await loadVisible(call.context.orders, toViewer(call), origin.subject ?? '');
     if (order === undefined) return {};
     const title = section(`*${escapeText(orderTitle(order))}?*`);
-    if (isManyLost(order))
+    if (isBulkDeletion(order))
       return {
-        form: { ...confirmForm.form, fields: fieldsOf(retypedOfMany) },
+        form: { ...confirmForm.form, fields: toFields(bulkConfirmFields) },
         intro: [title, ...lines(findingLines(order.bulk ?? { findings: [] }))],
       };
     const impact = await call.context.names.impacts.found(order);
@@ -216,8 +216,8 @@ const confirmForm: FormFeature<'confirm'> = {
 };
 
 function retypeErrors(order: Order | undefined, values: FormValues): FieldErrors | undefined {
-  const isMany = order !== undefined && isManyLost(order);
-  const read = readForm(isMany ? retypedOfMany : retyped, values);
+  const isMany = order !== undefined && isBulkDeletion(order);
+  const read = readForm(isMany ? bulkConfirmFields : confirmFields, values);
   if ('errors' in read) return read.errors;
   if (order === undefined) return undefined;
   const typed = parseDomainName(read.value.name);
@@ -234,7 +234,7 @@ async function retry(call: ActionCall): Promise<void> {
   const outcome = await retryOrder(call.context.orders, call.value, call.person.id);
   if (outcome.kind === 'needs_secret') return retryWithSecret(call, outcome.order);
   if (outcome.kind === 'needs_plan') return retryRows(call, outcome.order, outcome.rows);
-  const message = await outcomeMessage(call, outcome);
+  const message = await buildOutcomeReply(call, outcome);
   if (message !== undefined) await call.respond(message);
   else if (outcome.kind === 'accepted') await call.respond(retriedMessage(outcome.order));
 }
@@ -256,11 +256,11 @@ async function retryRows(call: ActionCall, order: Order, rows: readonly BulkRow[
   const task = BULK_TASKS.find((each) => each === order.task);
   if (task === undefined) throw new Error(`order ${order.id} has rows, and ${order.task} takes none`);
   const origin = { channelId: order.channelId, threadTs: order.threadTs, retryOf: order.id };
-  const placed = await savePlan(call, origin, {
+  const plan = await savePlan(call, origin, {
     ...{ task, rows, bad: [], reason: order.reason },
     ownership: order.ownership,
   });
-  if ('say' in placed) await call.respond(placed.say);
+  if ('say' in plan) await call.respond(plan.say);
 }
 
 async function reveal(call: ActionCall): Promise<void> {
@@ -281,7 +281,7 @@ async function showAnswers(call: ActionCall): Promise<void> {
   const order = await loadVisible(orders, toViewer(call), call.value);
   if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
   const answers = await orders.store.answers(order.id, 'system');
-  if (answers.length === 0) return call.respond(NOTHING_MORE_SAID);
+  if (answers.length === 0) return call.respond(NO_FULL_RESPONSE);
   const title = orderTitle(order);
   if (fitsView(answers)) return call.open(answersView(order, title, answers));
   await call.respond(
@@ -290,7 +290,7 @@ async function showAnswers(call: ActionCall): Promise<void> {
 }
 
 /** Repeats the order in its form: on a phone, the form hides the card. */
-async function aboutOrder(
+async function renderOrderForm(
   call: Interaction,
   { subject = '' }: FormOrigin,
   more: (call: Interaction, order: Order) => readonly KnownBlock[] = () => [],
@@ -305,7 +305,7 @@ async function aboutOrder(
 }
 
 /** Everything an order sends, for an approval form. File rows were opened before. */
-function sentByOrder({ context }: Interaction, order: Order): readonly KnownBlock[] {
+function statementBlocks({ context }: Interaction, order: Order): readonly KnownBlock[] {
   const statement = order.bulk === undefined ? context.buildStatement(order) : undefined;
   // For a deletion, the name is everything.
   const sent = statement === undefined ? '' : briefText(statement, order);
@@ -324,10 +324,10 @@ function reasonForm<const Name extends string>(
   reason: z.ZodType<string | undefined> = reasonField('Shown in the thread and the audit log.'),
 ): FormFeature<Name> {
   const declared = z.object({ reason });
-  const full: Form<Name> = { ...form, fields: fieldsOf(declared) };
+  const full: Form<Name> = { ...form, fields: toFields(declared) };
   return {
     form: full,
-    render: (call, origin) => aboutOrder(call, origin, intro),
+    render: (call, origin) => renderOrderForm(call, origin, intro),
     async submit(call): Promise<Submitted> {
       const { context, origin, person, values } = call;
       const read = readForm(declared, values);
@@ -347,7 +347,7 @@ const denyForm = reasonForm({ name: 'deny', title: 'Deny this order', submit: 'D
 const approveForm = reasonForm(
   { name: 'approve', title: 'Approve this order', submit: 'Approve' },
   approveOrder,
-  sentByOrder,
+  statementBlocks,
   reasonField('Shown in the thread and the audit log.', 'Comment'),
 );
 
@@ -360,11 +360,11 @@ const EMERGENCY_REASON = requiredReason(
 const breakGlassForm = reasonForm(
   { name: 'break_glass', title: 'Break glass', submit: 'Approve alone' },
   approveInEmergency,
-  (call, order) => [...sentByOrder(call, order), BREAK_GLASS_INTRO],
+  (call, order) => [...statementBlocks(call, order), BREAK_GLASS_INTRO],
   EMERGENCY_REASON,
 );
 
-const asked = z.object({
+const questionFields = z.object({
   question: typedField(
     'Your question',
     { hint: 'Posted in the thread, where the requester answers. The deadline starts over.' },
@@ -378,11 +378,11 @@ const askForm: FormFeature<'ask_back'> = {
     name: 'ask_back',
     title: 'Ask a question',
     submit: 'Ask',
-    fields: fieldsOf(asked),
+    fields: toFields(questionFields),
   },
-  render: (call, origin) => aboutOrder(call, origin),
+  render: (call, origin) => renderOrderForm(call, origin),
   async submit(call): Promise<Submitted> {
-    const read = readForm(asked, call.values);
+    const read = readForm(questionFields, call.values);
     if ('errors' in read) return read;
     const { subject = '' } = call.origin;
     const outcome = await askRequester(call.context.orders, subject, call.person.id, read.value.question);
@@ -397,64 +397,64 @@ const resolveForm = reasonForm(
     const [orderId = '', found] = subject.split(':');
     return resolveOrder(context, orderId, userId, found === 'done' ? 'SUCCEEDED' : 'FAILED', reason);
   },
-  (_call, order) => (LOOKED_UP_TASKS.has(order.task) ? lines(seenInRecords(order)) : []),
+  (_call, order) => (LOOKED_UP_TASKS.has(order.task) ? lines(recordLines(order)) : []),
 );
 
 /**
  * Opens a form about an order, for people who may submit it.
- * @param subjectOf the form's subject
+ * @param buildSubject the form's subject
  */
-function openAbout(
+function createFormAction(
   form: FormFeature,
-  refusalFor: (orders: OrdersContext, order: Order, userId: string) => Promise<Refusal | undefined>,
-  subjectOf = ({ id }: Order) => id,
+  checkRefusal: (orders: OrdersContext, order: Order, userId: string) => Promise<Refusal | undefined>,
+  buildSubject = ({ id }: Order) => id,
 ) {
   return async (call: ActionCall): Promise<void> => {
     const order = await loadVisible(call.context.orders, toViewer(call), call.value);
     if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
-    const refusal = await refusalFor(call.context.orders, order, call.person.id);
+    const refusal = await checkRefusal(call.context.orders, order, call.person.id);
     if (refusal !== undefined) return call.respond(refusalText(refusal));
-    await openForm(call, form, formOrigin(call, subjectOf(order)));
+    await openForm(call, form, formOrigin(call, buildSubject(order)));
   };
 }
 
-function openResolve(found: 'done' | 'failed') {
-  return openAbout(resolveForm, refusalToResolve, ({ id }) => `${id}:${found}`);
+function createResolveAction(found: 'done' | 'failed') {
+  return createFormAction(resolveForm, refusalToResolve, ({ id }) => `${id}:${found}`);
 }
 
 export const orderButtons = {
   forms: [confirmForm, approveForm, breakGlassForm, askForm, denyForm, resolveForm],
   actions: [
     ...detailsActions,
-    { id: 'order_approve', run: requireFullView(changing(approveOrder, approvedText)) },
+    { id: 'order_approve', run: requireFullView(createChangeAction(approveOrder, approvedText)) },
     {
       id: 'order_approve_comment',
-      run: requireFullView(openAbout(approveForm, refusalToApprove)),
+      run: requireFullView(createFormAction(approveForm, refusalToApprove)),
     },
     {
       id: 'order_break_glass',
-      run: requireFullView(openAbout(breakGlassForm, refusalToBreakGlass)),
+      run: requireFullView(createFormAction(breakGlassForm, refusalToBreakGlass)),
     },
     {
       id: 'order_sign_off',
-      run: changing(signOff, signedOffText),
+      run: createChangeAction(signOff, signedOffText),
     },
-    { id: 'order_ask', run: openAbout(askForm, refusalToAsk) },
-    { id: 'order_deny', run: openAbout(denyForm, refusalToDeny) },
+    { id: 'order_ask', run: createFormAction(askForm, refusalToAsk) },
+    { id: 'order_deny', run: createFormAction(denyForm, refusalToDeny) },
     {
       id: 'order_cancel',
-      run: changing(cancelOrder, cancelledText),
+      run: createChangeAction(cancelOrder, cancelledText),
     },
     {
       id: 'order_stop',
-      run: changing(stopOrder, stoppedText),
+      run: createChangeAction(stopOrder, stoppedText),
     },
     { id: 'order_confirm', run: confirm },
     { id: 'order_retry', run: retry },
     { id: 'order_undo', run: undo },
     { id: 'order_reveal', run: reveal },
     { id: 'order_data', run: showAnswers },
-    { id: 'order_resolve_done', run: openResolve('done') },
-    { id: 'order_resolve_failed', run: openResolve('failed') },
+    { id: 'order_resolve_done', run: createResolveAction('done') },
+    { id: 'order_resolve_failed', run: createResolveAction('failed') },
   ],
 } as const satisfies Feature;

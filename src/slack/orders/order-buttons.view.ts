@@ -3,7 +3,7 @@ import { isPaused } from '../../orders/bulk/waves.ts';
 import { isFinal, type Order } from '../../orders/order.ts';
 import { displayName } from '../../zones/names.ts';
 import { code, context, count, escapeText, section } from '../kit/blocks.ts';
-import { noticeView, verbatim } from '../kit/form.ts';
+import { noticeView, preformatted } from '../kit/form.ts';
 import { orderTitle } from './order.view.ts';
 
 /* Replies to an order's buttons that the card doesn't show. */
@@ -46,7 +46,7 @@ export const otherCountText = (names: number) =>
 export function secretView(order: Order, secret: string): ModalView {
   return noticeView(order.task === 'authcode' ? 'Auth code' : 'Generated password', [
     section(escapeText(orderTitle(order))),
-    verbatim(secret),
+    preformatted(secret),
     context('Shown once. Copy it now: it’s gone when you close this.'),
   ]);
 }
@@ -56,5 +56,5 @@ export const BREAK_GLASS_INTRO = section(
 );
 
 /** Why a click opened the full order first. */
-export const ROWS_UNSEEN =
+export const ROWS_NOT_SHOWN =
   'The button you pressed didn’t show all rows, so nothing changed. All rows are here: check them, then press again.';

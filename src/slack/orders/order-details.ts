@@ -5,7 +5,7 @@ import { loadVisible } from '../../orders/visibility.ts';
 import { openedPagesPlace, sawAllRows } from '../bulk/plan-rows.ts';
 import { type Action, type ActionCall, formOrigin, isAdmin, toViewer } from '../feature.ts';
 import { updateOpenView } from '../refresh-form.ts';
-import { ROWS_UNSEEN } from './order-buttons.view.ts';
+import { ROWS_NOT_SHOWN } from './order-buttons.view.ts';
 import { DETAILS_VIEW, orderDetailsView } from './order-details.view.ts';
 import { currentMessages } from './order-messages.ts';
 import { refusalText } from './refusal.view.ts';
@@ -22,9 +22,9 @@ async function showDetails(call: ActionCall, page: number, note?: string): Promi
     order.state === 'PENDING' ? refusalToApprove(context.orders, order, person.id) : undefined,
   ]);
   // An admin may have to agree to exceeding a budget.
-  const mayDecide = refusal === undefined || isAdmin(context, person);
+  const canDecide = refusal === undefined || isAdmin(context, person);
   const origin = view?.origin ?? formOrigin(call);
-  const shown = orderDetailsView({ order, briefing, mayDecide, origin, page, note });
+  const shown = orderDetailsView({ order, briefing, canDecide, origin, page, note });
   if (view?.form === DETAILS_VIEW) return updateOpenView(context.web, view.id, shown);
   await call.open(shown, {
     done: async () => {
@@ -42,7 +42,7 @@ const MAX_FILE_WAITS = 10;
 const FILE_WAIT_MS = 150;
 
 /** Whether the clicking person could see every row. */
-async function sawAll(call: ActionCall): Promise<boolean> {
+async function hasSeenAll(call: ActionCall): Promise<boolean> {
   const { context, person, channelId, view } = call;
   if (view?.form === DETAILS_VIEW) return true;
   // Few orders have rows.
@@ -62,17 +62,17 @@ async function sawAll(call: ActionCall): Promise<boolean> {
 /** Approves or resumes. People who couldn't see everything see it first. */
 export function requireFullView(run: Action['run']): Action['run'] {
   return async (call) => {
-    if (await sawAll(call)) return run(call);
-    await showDetails(call, 1, ROWS_UNSEEN);
+    if (await hasSeenAll(call)) return run(call);
+    await showDetails(call, 1, ROWS_NOT_SHOWN);
   };
 }
 
-function turning(step: 1 | -1): Action['run'] {
+function createPageTurn(step: 1 | -1): Action['run'] {
   return (call) => showDetails(call, (call.view?.origin.page ?? 1) + step);
 }
 
 export const detailsActions = [
   { id: 'order_look', run: (call) => showDetails(call, 1) },
-  { id: 'order_look_next', run: turning(1) },
-  { id: 'order_look_previous', run: turning(-1) },
+  { id: 'order_look_next', run: createPageTurn(1) },
+  { id: 'order_look_previous', run: createPageTurn(-1) },
 ] as const satisfies readonly Action[];

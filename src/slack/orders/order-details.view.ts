@@ -41,7 +41,7 @@ export const DETAILS_VIEW = 'order_look';
 export interface DetailsInput {
   readonly order: Order;
   readonly briefing: Briefing;
-  readonly mayDecide: boolean;
+  readonly canDecide: boolean;
   readonly origin: FormOrigin;
   /** From 1; clamped to the last page. */
   readonly page: number;
@@ -50,31 +50,31 @@ export interface DetailsInput {
 }
 
 /** Shown by the facts and blocks below. */
-const SHOWN: ReadonlySet<UnusualFact> = new Set<UnusualFact>([
+const SHOWN_FACTS: ReadonlySet<UnusualFact> = new Set<UnusualFact>([
   ...(['price', 'account', 'retry', 'zone', 'stand_in', 'budget', 'price_change'] as const),
   ...(['findings', 'term', 'impact'] as const),
 ]);
 
 function warnings(order: Order, briefing: Briefing): SectionBlock[] {
   return [
-    ...lines(unusualLines(order, briefing, SHOWN)),
+    ...lines(unusualLines(order, briefing, SHOWN_FACTS)),
     ...(order.bulk === undefined ? [] : findingBlocks(order.bulk)),
     ...impactBlocks(briefing),
   ];
 }
 
 /** Length of the service's words in a row. */
-const SAID_LENGTH = 80;
+const RESPONSE_LENGTH = 80;
 
 /** Several names: prices while pending, outcomes later. A file's names are in the file. */
-function namesShown(order: Order, { cost }: Briefing): SectionBlock[] {
+function nameLines(order: Order, { cost }: Briefing): SectionBlock[] {
   if (order.bulk !== undefined || order.items.length < 2) return [];
   const isWaiting = order.state === 'PENDING';
   const rows = order.items.map((item) => {
-    const said = [item.result?.code, item.result?.text, item.result?.stid].filter(Boolean).join(' ');
+    const texts = [item.result?.code, item.result?.text, item.result?.stid].filter(Boolean).join(' ');
     const price = isWaiting && cost !== undefined ? quoteCell(cost.names[item.n - 1]?.quote) : '';
     const state = isWaiting ? '' : itemText(order, item);
-    const parts = [price, state, escapeText(truncate(said, SAID_LENGTH))].filter((part) => part !== '');
+    const parts = [price, state, escapeText(truncate(texts, RESPONSE_LENGTH))].filter((part) => part !== '');
     return `• ${[escapeText(itemName(order, item.name)), ...parts].join(' · ')}`;
   });
   return lines(rows);
@@ -83,10 +83,10 @@ function namesShown(order: Order, { cost }: Briefing): SectionBlock[] {
 const SHOWN_NAMES = 5;
 
 /** Outcome: the service's full answer for one name, and send times. */
-function outcomeShown(order: Order): SectionBlock[] {
+function outcomeLines(order: Order): SectionBlock[] {
   const [item, ...others] = order.items;
   const isOne = item !== undefined && others.length === 0;
-  const said = [
+  const texts = [
     ...sentLines(order),
     ...(isOne ? resultText(item) : []),
     // Outcomes of file rows are in a file.
@@ -94,14 +94,14 @@ function outcomeShown(order: Order): SectionBlock[] {
       ? answerSections(order, (name) => itemName(order, name))
       : groupLines(order, SHOWN_NAMES)),
   ];
-  return said.length === 0 ? [] : lines(['*Result*', ...said]);
+  return texts.length === 0 ? [] : lines(['*Result*', ...texts]);
 }
 
 /** Explanations are on the first page, history on the last. */
 export function orderDetailsView({
   order,
   briefing,
-  mayDecide,
+  canDecide,
   origin,
   page,
   note,
@@ -115,8 +115,8 @@ export function orderDetailsView({
     ...noticeView('What will be sent', [
       ...(note === undefined ? [] : [section(note)]),
       section(`*${escapeText(orderTitle(order))}*`),
-      ...(shown === 1 ? [...facts(explainingFacts(order, briefing)), ...namesShown(order, briefing)] : []),
-      ...(shown === 1 ? outcomeShown(order) : []),
+      ...(shown === 1 ? [...facts(explainingFacts(order, briefing)), ...nameLines(order, briefing)] : []),
+      ...(shown === 1 ? outcomeLines(order) : []),
       ...(shown === 1 && order.state === 'PENDING' ? warnings(order, briefing) : []),
       ...(shown === 1 && preview !== undefined
         ? wholeLines(previewLines(preview, preview.names.length))
@@ -128,7 +128,7 @@ export function orderDetailsView({
       ]),
       ...(shown === pages.length ? orderHistory(order, briefing.history) : []),
       ...actions(`look_paused_${order.id}`, pauseButtons(order)),
-      ...(order.state === 'PENDING' && mayDecide
+      ...(order.state === 'PENDING' && canDecide
         ? actions(`look_${order.id}`, [
             ...decisionButtons(order, true),
             clickButton(order),

@@ -15,12 +15,12 @@ import {
   type FormOrigin,
   type FormValues,
   type FormView,
-  fieldsOf,
   formView,
-  linesIn,
   readForm,
   reasonField,
   sendAtField,
+  splitLines,
+  toFields,
   UNCHECKED_TEXT,
 } from '../kit/form.ts';
 import { noteField, ownerField } from '../names/owner-fields.ts';
@@ -28,23 +28,23 @@ import { findOwnerIssue } from '../names/owners.ts';
 import { ownersIssueText } from '../names/portfolio.view.ts';
 import { accountChangedText, retriedMessage } from './asking.view.ts';
 import { type FieldProblem, fieldProblems, issueText, notOfferedText } from './input-issue.view.ts';
-import { interfaceNote, TIES } from './interface.view.ts';
-import { outcomeMessage, timeErrors } from './order-reply.ts';
-import { refusalOfAccount, refusalOfPolicy, requestFromForm } from './ordering.ts';
+import { CONSTRAINT_TEXTS, interfaceNote } from './interface.view.ts';
+import { buildOutcomeReply, timeErrors } from './order-reply.ts';
+import { checkAccount, checkPolicy, requestFromForm } from './ordering.ts';
 
 /* The form of a task's order. Filled from the command and the person's last order, with field errors on submission. */
 
-const BOTH: AvailableInterfaces = { json: true, xml: true };
+const BOTH_INTERFACES: AvailableInterfaces = { json: true, xml: true };
 
 export interface OrderFormDeclaration {
   readonly task: OrderTaskName;
   /**
    * Fields for an account's interfaces; `reason` and `send_at` are added. They accept any input: the task validates it.
    */
-  readonly fields: z.ZodObject | ((reach: AvailableInterfaces) => z.ZodObject);
+  readonly fields: z.ZodObject | ((available: AvailableInterfaces) => z.ZodObject);
   readonly interfaces?: {
     /** XML-only features, as the start of a sentence. */
-    readonly xmlHas?: string;
+    readonly xmlFeatures?: string;
     /** Hint for choosing an interface, if no field decides. */
     readonly choice?: string;
   };
@@ -53,8 +53,8 @@ export interface OrderFormDeclaration {
   /** Defaults for fields that the command doesn't set. */
   readonly presets?: (account: Account | undefined) => FormValues;
   /** Values reused from the person's last order of the task. */
-  readonly recalls?: (last: FormValues, given: FormValues) => FormValues;
-  readonly recallsFrom?: readonly OrderTaskName[];
+  readonly reuseValues?: (last: FormValues, given: FormValues) => FormValues;
+  readonly reuseFrom?: readonly OrderTaskName[];
   readonly secretField?: SecretField;
   readonly presetKinds?: readonly PresetKind[];
   /** Asks who owns the name and why the team has it. */
@@ -91,9 +91,9 @@ export const OWNERSHIP = z.object({
 
 /** Never part of a task's input. */
 const REASON_FIELD = z.object({ reason: reasonField('Shown to the approvers.') });
-const TIMED = REASON_FIELD.extend({ send_at: sendAtField });
+const TIMED_FIELDS = REASON_FIELD.extend({ send_at: sendAtField });
 
-const extraFields = (task: OrderTaskName) => (isSchedulable(task) ? TIMED : REASON_FIELD);
+const buildExtraFields = (task: OrderTaskName) => (isSchedulable(task) ? TIMED_FIELDS : REASON_FIELD);
 
 /** Shown if the account supports both interfaces and no other field decides. */
 function interfaceField(hint: string) {
@@ -104,7 +104,7 @@ function interfaceField(hint: string) {
 }
 
 /** The team's presets, if any. The choice fills fields and isn't part of the order. */
-async function presetField({ context }: Interaction, kinds: readonly PresetKind[]): Promise<Field[]> {
+async function buildPresetField({ context }: Interaction, kinds: readonly PresetKind[]): Promise<Field[]> {
   if (kinds.length === 0) return [];
   const presets = (await context.presets.list()).filter(({ kind }) => kinds.includes(kind));
   if (presets.length === 0) return [];
@@ -122,8 +122,11 @@ async function presetField({ context }: Interaction, kinds: readonly PresetKind[
 }
 
 /** The chosen interface, or all that the account supports. */
-function chosenReach(reach: AvailableInterfaces, { interface: chosen }: FormValues): AvailableInterfaces {
-  if (!reach.json || !reach.xml || (chosen !== 'json' && chosen !== 'xml')) return reach;
+function selectInterfaces(
+  available: AvailableInterfaces,
+  { interface: chosen }: FormValues,
+): AvailableInterfaces {
+  if (!available.json || !available.xml || (chosen !== 'json' && chosen !== 'xml')) return available;
   return { json: chosen === 'json', xml: chosen === 'xml' };
 }
 
@@ -131,40 +134,40 @@ export function orderForm<const Task extends OrderTaskName>(
   options: OrderFormDeclaration & { readonly task: Task },
 ): FormFeature<Task> {
   const { words } = findTask(options.task);
-  const fields = buildFields(options, BOTH, {});
+  const fields = buildFields(options, BOTH_INTERFACES, {});
   return {
     form: { name: options.task, title: words.title, submit: words.submit, fields },
     refusal: async (call, values = {}) =>
-      (await refusalOfAccount(call, options.task)) ??
-      (await refusalOfPolicy(call, options.task, taskInput(options, values))),
+      (await checkAccount(call, options.task)) ??
+      (await checkPolicy(call, options.task, readTaskInput(options, values))),
     render: (call, origin, values) => render(options, call, origin, values),
     issuesOf: (given) => issuesOf(options, given),
     submit: (call) => submit(options, call),
   };
 }
 
-function declareFields(options: OrderFormDeclaration, reach: AvailableInterfaces, values: FormValues) {
+function declareFields(options: OrderFormDeclaration, available: AvailableInterfaces, values: FormValues) {
   const { fields, interfaces } = options;
-  const declared = typeof fields === 'function' ? fields(chosenReach(reach, values)) : fields;
-  return interfaces?.choice === undefined || !reach.json || !reach.xml
+  const declared = typeof fields === 'function' ? fields(selectInterfaces(available, values)) : fields;
+  return interfaces?.choice === undefined || !available.json || !available.xml
     ? declared
     : declared.extend({ interface: interfaceField(interfaces.choice) });
 }
 
 function buildFields(
   options: OrderFormDeclaration,
-  reach: AvailableInterfaces,
+  available: AvailableInterfaces,
   values: FormValues,
 ): readonly Field[] {
   return [
-    ...fieldsOf(declareFields(options, reach, values)),
-    ...(options.needsOwnerQuestion ? fieldsOf(OWNERSHIP) : []),
-    ...fieldsOf(extraFields(options.task)),
+    ...toFields(declareFields(options, available, values)),
+    ...(options.needsOwnerQuestion ? toFields(OWNERSHIP) : []),
+    ...toFields(buildExtraFields(options.task)),
   ];
 }
 
 /** The requester owns the name, unless they choose another person. */
-function presetValues(
+function buildPresetValues(
   options: OrderFormDeclaration,
   { person }: Interaction,
   account: Account | undefined,
@@ -172,8 +175,8 @@ function presetValues(
   return { ...options.presets?.(account), ...(options.needsOwnerQuestion && { owner: person.id }) };
 }
 
-function taskInput(options: OrderFormDeclaration, values: FormValues): unknown {
-  const read = readForm(declareFields(options, BOTH, {}), values);
+function readTaskInput(options: OrderFormDeclaration, values: FormValues): unknown {
+  const read = readForm(declareFields(options, BOTH_INTERFACES, {}), values);
   const typed = 'errors' in read ? {} : read.value;
   const input = Object.fromEntries(
     Object.entries(typed).filter(
@@ -183,13 +186,13 @@ function taskInput(options: OrderFormDeclaration, values: FormValues): unknown {
   return options.input?.(input) ?? input;
 }
 
-function accountReach(
+function findAvailableInterfaces(
   { task }: OrderFormDeclaration,
   { context }: Interaction,
   account: Account | undefined,
 ): AvailableInterfaces {
   return account === undefined
-    ? BOTH
+    ? BOTH_INTERFACES
     : findTask(task).availableInterfaces(context.orders.interfacesOf(account));
 }
 
@@ -202,28 +205,30 @@ async function render(
   const { task, interfaces } = options;
   const { words, constraints } = findTask(task);
   const account = await call.orderAccount();
-  const reach = accountReach(options, call, account);
-  const presets = presetValues(options, call, account);
-  const shown = { ...presets, ...(await recall(call, account, options, values)), ...values };
-  const offered = await presetField(call, options.presetKinds ?? []);
-  const [tied] = constraints(taskInput(options, shown)).xml;
-  const because = tied && TIES[tied.what];
-  const fields = [...offered, ...buildFields(options, reach, shown)];
+  const available = findAvailableInterfaces(options, call, account);
+  const presets = buildPresetValues(options, call, account);
+  const shown = { ...presets, ...(await loadReusedValues(call, account, options, values)), ...values };
+  const offered = await buildPresetField(call, options.presetKinds ?? []);
+  const [constraint] = constraints(readTaskInput(options, shown)).xml;
+  const because = constraint && CONSTRAINT_TEXTS[constraint.what];
+  const fields = [...offered, ...buildFields(options, available, shown)];
   return {
     form: { name: task, title: words.title, submit: words.submit, fields },
     origin: account === undefined ? origin : { ...origin, accountId: account.id },
     values: shown,
     ...(interfaces === undefined
       ? {}
-      : { intro: [contextBlock(interfaceNote(account, reach, because, interfaces.xmlHas))] }),
+      : { intro: [contextBlock(interfaceNote(account, available, because, interfaces.xmlFeatures))] }),
   };
 }
 
 /** Issues of fields that the command fills. The form asks for the others. */
 function issuesOf(options: OrderFormDeclaration, given: FormValues): Record<string, string> {
-  const checked = findTask(options.task).check(taskInput(options, given));
+  const checked = findTask(options.task).check(readTaskInput(options, given));
   if (checked.ok) return {};
-  return errorsByField(fieldProblems(checked.issues).filter(({ field }) => linesIn(given[field]).length > 0));
+  return errorsByField(
+    fieldProblems(checked.issues).filter(({ field }) => splitLines(given[field]).length > 0),
+  );
 }
 
 async function submit(options: OrderFormDeclaration, call: SubmissionCall): Promise<Submitted> {
@@ -234,11 +239,11 @@ async function submit(options: OrderFormDeclaration, call: SubmissionCall): Prom
     const again = await render(options, call, call.origin, call.values);
     return { view: formView({ ...again, problems: [accountChangedText(account)] }) };
   }
-  const refusal = await refusalOfAccount(call, options.task, account);
+  const refusal = await checkAccount(call, options.task, account);
   if (refusal !== undefined) return { say: refusal };
-  const fields = buildFields(options, accountReach(options, call, account), call.values);
+  const fields = buildFields(options, findAvailableInterfaces(options, call, account), call.values);
   // An absent field wasn't touched.
-  const typed = { ...presetValues(options, call, account), ...call.values };
+  const typed = { ...buildPresetValues(options, call, account), ...call.values };
   return requestTyped(options, call, fields, pick(typed, ...fields.map(({ name }) => name)));
 }
 
@@ -249,38 +254,38 @@ async function requestTyped(
   values: FormValues,
 ): Promise<Submitted> {
   const { secret, problems: secretProblems } = readSecretField(values, options.secretField);
-  const problems = [...fields.flatMap((field) => choiceProblems(field, values)), ...secretProblems];
+  const problems = [...fields.flatMap((field) => findChoiceProblems(field, values)), ...secretProblems];
   if (problems.length > 0) {
-    return { errors: errorsByField([...problems, ...otherProblems(options, values, problems)]) };
+    return { errors: errorsByField([...problems, ...findOtherProblems(options, values, problems)]) };
   }
-  const reasoned = readForm(TIMED, values);
-  if ('errors' in reasoned) return reasoned;
-  const owned = await readOwnership(options.needsOwnerQuestion === true, call, values);
-  if ('errors' in owned) return owned;
+  const extra = readForm(TIMED_FIELDS, values);
+  if ('errors' in extra) return extra;
+  const ownership = await readOwnership(options.needsOwnerQuestion === true, call, values);
+  if ('errors' in ownership) return ownership;
   const outcome = await requestFromForm(call, call.origin, {
     task: options.task,
-    input: taskInput(options, values),
-    reason: reasoned.value.reason,
-    sendAt: reasoned.value.send_at,
-    ...owned,
+    input: readTaskInput(options, values),
+    reason: extra.value.reason,
+    sendAt: extra.value.send_at,
+    ...ownership,
     ...(secret === undefined ? {} : { secret }),
   });
   if (outcome.kind === 'invalid') return { errors: errorsByField(fieldProblems(outcome.issues)) };
-  const untimely = timeErrors(outcome);
-  if (untimely !== undefined) return untimely;
+  const timeProblem = timeErrors(outcome);
+  if (timeProblem !== undefined) return timeProblem;
   const isRetry = call.origin.retryOf !== undefined && outcome.kind === 'accepted';
   const message =
-    (await outcomeMessage(call, outcome)) ?? (isRetry ? retriedMessage(outcome.order) : undefined);
+    (await buildOutcomeReply(call, outcome)) ?? (isRetry ? retriedMessage(outcome.order) : undefined);
   return { say: message };
 }
 
 /** The fields of {@link OWNERSHIP}, if the task has them. */
 export async function readOwnership(
-  isAsked: boolean,
+  hasOwnerQuestion: boolean,
   { context }: Interaction,
   values: FormValues,
 ): Promise<{ readonly ownership?: Ownership } | { readonly errors: FieldErrors }> {
-  if (!isAsked) return {};
+  if (!hasOwnerQuestion) return {};
   const read = readForm(OWNERSHIP, values);
   if ('errors' in read) return read;
   const { owner, note } = read.value;
@@ -291,12 +296,12 @@ export async function readOwnership(
 }
 
 /** Issues of fields without an error so far. */
-function otherProblems(
+function findOtherProblems(
   options: OrderFormDeclaration,
   values: FormValues,
   found: readonly FieldProblem[],
 ): readonly FieldProblem[] {
-  const checked = findTask(options.task).check(taskInput(options, values));
+  const checked = findTask(options.task).check(readTaskInput(options, values));
   const fields = new Set(found.map(({ field }) => field));
   return checked.ok ? [] : fieldProblems(checked.issues).filter(({ field }) => !fields.has(field));
 }
@@ -317,7 +322,7 @@ export function errorsByField(problems: readonly FieldProblem[]): Record<string,
 }
 
 /** Rejects values that a menu doesn't offer for the account's interface. */
-function choiceProblems(field: Field, values: FormValues): FieldProblem[] {
+function findChoiceProblems(field: Field, values: FormValues): FieldProblem[] {
   if (field.kind !== 'choice') return [];
   const chosen = values[field.name];
   const offered = (field.options ?? []).some(({ value }) => value === chosen);
@@ -338,22 +343,22 @@ function readSecretField(
     : { secret: read.secret, problems: [] };
 }
 
-async function recall(
+async function loadReusedValues(
   call: Interaction,
   account: Account | undefined,
   options: OrderFormDeclaration,
   given: FormValues,
 ): Promise<FormValues> {
-  const { recalls } = options;
-  if (recalls === undefined || account === undefined) return {};
-  const tasks = options.recallsFrom ?? [options.task];
+  const { reuseValues } = options;
+  if (reuseValues === undefined || account === undefined) return {};
+  const tasks = options.reuseFrom ?? [options.task];
   const orders = await Promise.all(
     tasks.map((task) => call.context.orders.store.latest(task, call.person.id, account.context)),
   );
   const [latest] = orders
     .filter((order) => order !== undefined)
     .sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime());
-  return latest === undefined ? {} : recalls(valuesFromInput(latest.input), given);
+  return latest === undefined ? {} : reuseValues(valuesFromInput(latest.input), given);
 }
 
 /** An order's input as form values: lists by line, `parent_user` for a nested field. */

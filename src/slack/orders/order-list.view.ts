@@ -3,26 +3,26 @@ import { code, context, count, lines, type Message, message, plain, section } fr
 import { type Page, pageControls } from '../kit/pages.ts';
 import { ordersTable, ownOrderLine } from './order.view.ts';
 
-interface ListWords {
+interface ListTexts {
   readonly title: string;
-  readonly none: string;
+  readonly empty: string;
 }
 
 export const LISTS = {
   latest: {
     title: 'Latest orders',
-    none: 'No orders yet. Try `/domain renew cafe.rest`.',
+    empty: 'No orders yet. Try `/domain renew cafe.rest`.',
   },
-  pending: { title: 'Orders waiting for approval', none: 'Nothing is waiting for approval.' },
+  pending: { title: 'Orders waiting for approval', empty: 'Nothing is waiting for approval.' },
   review: {
     title: 'Emergency approvals waiting for sign-off',
-    none: 'Nothing is waiting for sign-off.',
+    empty: 'Nothing is waiting for sign-off.',
   },
-  mine: { title: 'Your orders', none: 'You haven’t requested anything yet.' },
-} satisfies Readonly<Record<string, ListWords>>;
+  mine: { title: 'Your orders', empty: 'You haven’t requested anything yet.' },
+} satisfies Readonly<Record<string, ListTexts>>;
 
-export function listOfName(name: string): ListWords {
-  return { title: `Orders for ${code(name)}`, none: `No orders for ${code(name)}.` };
+export function buildNameList(name: string): ListTexts {
+  return { title: `Orders for ${code(name)}`, empty: `No orders for ${code(name)}.` };
 }
 
 export const ORDERS_SHOWN = 20;

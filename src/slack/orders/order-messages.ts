@@ -11,15 +11,15 @@ import type { OrderLogEntry } from '../../orders/order-events.ts';
 import type { OrderStore } from '../../orders/ports.ts';
 import type { ClaimedSubject, NotificationStore, PostedMessage } from '../../outbox/notifications.ts';
 import { notifiedIds, type RequirementPeople } from '../../policy/policy.ts';
-import { isRuled } from '../approvals/decision.view.ts';
+import { hasPolicyRule } from '../approvals/decision.view.ts';
 import { emergencyNotice, emergencyRecipients } from '../approvals/emergency.view.ts';
 import { findSigningDifferences, notSignedNotice } from '../approvals/not-signed.view.ts';
 import {
   copyCard,
   copyPurpose,
   type NotifiedPerson,
-  notifiedPeople,
   remindPeople,
+  toNotifiedPeople,
 } from '../approvals/reach-approvers.ts';
 import { sendFiles, sendProgress } from '../bulk/bulk-messages.ts';
 import type { ShownCard, SlackContext } from '../context.ts';
@@ -42,26 +42,26 @@ import { logDiffersNotice } from './log-differs.view.ts';
 import { type NotifiedPeople, notifiedText } from './order.view.ts';
 import { buildMetadata, CARD, type PlannedOrder, type PlannedThread, type Thread } from './order-posts.ts';
 import { findChangedStatement, statementChangedNotice } from './statement-changed.view.ts';
-import { named, orderReply } from './thread.view.ts';
+import { orderReply, startWithTitle } from './thread.view.ts';
 
 export function createOrderPlanner(context: SlackContext): NotificationPlanner {
   const { now } = context;
   return async (claim, send) => {
-    const repeatAt = pauseEnd(claim.id, now());
+    const repeatAt = findPauseEnd(claim.id, now());
     if (repeatAt !== undefined) return { repeatAt, isDeferred: true };
     const found = await context.orders.store.loadWithHistory(claim.id, 'system');
     if (found === undefined || !wasRequested(found.history)) return undefined;
     if (waitsForDayMessage(found.order))
       return { repeatAt: new Date(now().getTime() + DAY_WAIT_MS), isDeferred: true };
-    noteShown(found.order, now());
+    recordUpdate(found.order, now());
     const posted = currentMessages(claim);
-    const noted: SendNotification = async (wanted) => {
+    const sendAndRecord: SendNotification = async (wanted) => {
       const sent = await send(wanted);
       if (sent.at !== undefined) posted.set(wanted.purpose, sent.at);
       else if (sent.state === 'refused') posted.delete(wanted.purpose);
       return sent;
     };
-    await planOrder(context, { ...found, version: claim.version, posted, send: noted });
+    await planOrder(context, { ...found, version: claim.version, posted, send: sendAndRecord });
     return undefined;
   };
 }
@@ -81,18 +81,18 @@ export function currentMessages({ notifications }: ClaimedSubject): Map<string, 
 const BULK_UPDATE_MS = 3_000;
 
 /** Last update of bulk orders' messages by this process. */
-const shownAt = new Map<string, number>();
+const lastUpdates = new Map<string, number>();
 
 /** End of the pause before an order's next update; undefined: now. Checked before reading thousands of items. */
-function pauseEnd(orderId: string, now: Date): Date | undefined {
-  const since = now.getTime() - (shownAt.get(orderId) ?? Number.NEGATIVE_INFINITY);
+function findPauseEnd(orderId: string, now: Date): Date | undefined {
+  const since = now.getTime() - (lastUpdates.get(orderId) ?? Number.NEGATIVE_INFINITY);
   // A clock set back doesn't delay updates.
   return since >= 0 && since < BULK_UPDATE_MS ? new Date(now.getTime() + BULK_UPDATE_MS - since) : undefined;
 }
 
-function noteShown({ id, bulk, state }: Order, now: Date): void {
-  if (bulk !== undefined && !isFinal(state)) shownAt.set(id, now.getTime());
-  else shownAt.delete(id);
+function recordUpdate({ id, bulk, state }: Order, now: Date): void {
+  if (bulk !== undefined && !isFinal(state)) lastUpdates.set(id, now.getTime());
+  else lastUpdates.delete(id);
 }
 
 /**
@@ -127,23 +127,23 @@ const COPY = `${CARD}:`;
 async function planOrder(context: SlackContext, found: PlannedOrder): Promise<void> {
   const { order, history, posted } = found;
   const briefing = await loadBriefing(context, order, history);
-  const planned = { ...found, send: await withoutMentions(context, found, briefing) };
+  const planned = { ...found, send: await dropSilentMentions(context, found, briefing) };
   const { send } = planned;
   const { approvers, otherAdmins, isForAdmins, approvalChannel } = await readAudience(
     context,
     order,
     briefing,
   );
-  const shown = { ...briefing, approvers, undo: await undoOffer(context, order, briefing.now) };
+  const shown = { ...briefing, approvers, undo: await findUndoOffer(context, order, briefing.now) };
   const wanted = {
     version: String(planned.version),
-    essence: cardEssence(order, briefing.budgets),
-    since: lastChangeAt(order, history),
+    essence: buildRepostKey(order, briefing.budgets),
+    since: findLastChange(order, history),
     metadata: buildMetadata(order),
     message: () => orderCard(order, shown),
   };
   const copies = [...posted.keys()].filter((purpose) => purpose.startsWith(COPY));
-  const first = await send(firstCard(context, planned, shown, wanted));
+  const first = await send(planFirstCard(context, planned, shown, wanted));
   const cards = [first];
   for (const purpose of copies) cards.push(await send({ ...wanted, purpose, places: [] }));
   const { at: card } = first;
@@ -153,10 +153,10 @@ async function planOrder(context: SlackContext, found: PlannedOrder): Promise<vo
   const waiting = { ...planned, card };
   const isOverBudget = exceedsBudget(briefing);
   await copyCard(context, waiting, { ...wanted, approvalChannel, isOverBudget });
-  const inThread = { ...planned, thread: threadOf(order, card), since: wanted.since };
+  const inThread = { ...planned, thread: toThread(order, card), since: wanted.since };
   await sendProgress(context, inThread);
   // The replies name the people who were reached.
-  const called = new Map([
+  const notified = new Map([
     ...(await remindPeople(context, waiting, { approvers, isForAdmins })),
     ...(await notifyEmergency(context, planned)),
   ]);
@@ -165,22 +165,22 @@ async function planOrder(context: SlackContext, found: PlannedOrder): Promise<vo
     mandateReply(order, entry) ??
     (isAnnouncedInForce(order, entry)
       ? undefined
-      : orderReply(order, entry, approvers, briefing.now, called.get(entry.version))) ??
+      : orderReply(order, entry, approvers, briefing.now, notified.get(entry.version))) ??
     repricedReply(entry, history);
   if (await sendReplies(context, inThread, replyTo)) await sendFiles(context, inThread);
   await notifyChangedStatement(context, inThread);
 }
 
 /** Sends messages that name silent approvers without a mention. */
-async function withoutMentions(
+async function dropSilentMentions(
   { directory, savedSettings }: SlackContext,
   { order, send }: PlannedOrder,
   { decision }: Briefing,
 ): Promise<SendNotification> {
   const settings = await savedSettings();
-  const asked = deciders(requestedRequirements(order, settings), settings, order);
-  const asking = [...asked, ...(decision?.demand.requirements ?? [])];
-  const silent = new Set(await silentPeople(directory, asking));
+  const requested = deciders(requestedRequirements(order, settings), settings, order);
+  const requirements = [...requested, ...(decision?.demand.requirements ?? [])];
+  const silent = new Set(await silentPeople(directory, requirements));
   for (const requester of requestersOf(order)) silent.delete(requester);
   return (wanted) => send(dropMentions(directory, wanted, silent));
 }
@@ -204,28 +204,30 @@ async function notifyEmergency(
 /** Notifies admins that an order wasn't sent: it differs from the request, or lacks valid signatures. */
 async function notifyChangedStatement(context: SlackContext, planned: PlannedThread): Promise<void> {
   const { order, send, since, thread } = planned;
-  const tell = async (about: string, message: () => Message) => {
-    const called = await sendOnce(context, planned, new Set(await context.adminsToNotify()), {
+  const notifyAdmins = async (about: string, message: () => Message) => {
+    const notified = await sendOnce(context, planned, new Set(await context.adminsToNotify()), {
       about,
       since,
       message,
     });
-    if (called.waiting.length > 0) return;
+    if (notified.waiting.length > 0) return;
     await send({
       purpose: `reply:told:${about}`,
       version: ONCE,
       since,
       places: [async () => thread],
-      message: () => named(order, textMessage(notifiedText(called))),
+      message: () => startWithTitle(order, textMessage(notifiedText(notified))),
       metadata: buildMetadata(order),
     });
   };
   const changed = findChangedStatement(order);
-  if (changed !== undefined) await tell('statement_changed', () => statementChangedNotice(order, changed));
+  if (changed !== undefined)
+    await notifyAdmins('statement_changed', () => statementChangedNotice(order, changed));
   const unsigned = findSigningDifferences(order);
-  if (unsigned !== undefined) await tell('not_signed', () => notSignedNotice(order, unsigned));
+  if (unsigned !== undefined) await notifyAdmins('not_signed', () => notSignedNotice(order, unsigned));
   const contradicted = planned.history.find(({ kind }) => kind === 'contradicted');
-  if (contradicted !== undefined) await tell('contradicted', () => logDiffersNotice(order, contradicted));
+  if (contradicted !== undefined)
+    await notifyAdmins('contradicted', () => logDiffersNotice(order, contradicted));
 }
 
 async function sendOnce(
@@ -250,11 +252,11 @@ async function sendOnce(
     });
     results.push({ userId, state });
   }
-  return notifiedPeople(results);
+  return toNotifiedPeople(results);
 }
 
 /** Posted where it was requested; if the bot can't post there, sent to the requester. */
-function firstCard(
+function planFirstCard(
   { directory }: SlackContext,
   { order, posted }: PlannedOrder,
   briefing: CardBriefing,
@@ -275,7 +277,7 @@ function firstCard(
 }
 
 /** A card's buttons, and the budget excess that a click accepts. */
-function cardEssence(order: Order, budgets: BudgetComparison | undefined): string {
+function buildRepostKey(order: Order, budgets: BudgetComparison | undefined): string {
   const { state } = order;
   const over = budgets?.over.map(({ tag, period, currency, leftMinor, takesMinor }) =>
     [tag, period, currency, leftMinor, takesMinor].join(' '),
@@ -285,7 +287,7 @@ function cardEssence(order: Order, budgets: BudgetComparison | undefined): strin
 }
 
 /** An order requested on a message uses that message's thread, not the card's. */
-function threadOf({ channelId, threadTs }: Order, card: PostedMessage): Thread {
+function toThread({ channelId, threadTs }: Order, card: PostedMessage): Thread {
   return {
     channelId: card.channelId,
     threadTs: threadTs !== undefined && card.channelId === channelId ? threadTs : card.ts,
@@ -309,7 +311,7 @@ async function readAudience(context: SlackContext, order: Order, briefing: Brief
   const otherAdmins = admins.filter((userId) => !isRequester(order, userId));
   const isForAdmins = exceedsBudget(briefing) && otherAdmins.length > 0 && waitsForAdminAlone(history);
   const isNamed = decision !== undefined && decision.demand.requirements.length > 0;
-  const awaited = isNamed ? briefing.approvers : formerApprovers(order, defaultRequirement(settings, []));
+  const awaited = isNamed ? briefing.approvers : listFormerApprovers(order, defaultRequirement(settings, []));
   const approvers = isForAdmins ? otherAdmins : awaited;
   return { approvers, otherAdmins, isForAdmins, approvalChannel: settings.approvalChannel };
 }
@@ -318,11 +320,11 @@ function exceedsBudget({ budgets }: Briefing): boolean {
   return budgets !== undefined && budgets.over.length > 0;
 }
 
-function lastChangeAt({ createdAt }: Order, history: readonly OrderLogEntry[]): Date {
+function findLastChange({ createdAt }: Order, history: readonly OrderLogEntry[]): Date {
   return history.at(-1)?.at ?? createdAt;
 }
 
-function replyPurpose({ version, kind }: OrderLogEntry): string {
+function buildReplyPurpose({ version, kind }: OrderLogEntry): string {
   return `reply:${version}:${kind}`;
 }
 
@@ -338,7 +340,7 @@ async function sendReplies(
 ): Promise<boolean> {
   const directMessagePlaces = (userId: string) => directMessagePlace(directory, userId);
   for (const entry of history) {
-    const purpose = replyPurpose(entry);
+    const purpose = buildReplyPurpose(entry);
     const reply = posted.has(purpose) ? undefined : replyTo(entry);
     if (reply === undefined) continue;
     // The account's owner can't see a reply in a direct message to the person who retried.
@@ -351,7 +353,7 @@ async function sendReplies(
         isForOwner ? directMessagePlaces(accountOwner(order)) : async () => thread,
         directMessagePlaces(order.requesterId),
       ],
-      message: () => named(order, reply),
+      message: () => startWithTitle(order, reply),
       metadata: buildMetadata({ ...order, state: entry.state }),
     });
     if (state === 'pending') return false;
@@ -360,12 +362,16 @@ async function sendReplies(
 }
 
 /** Approvers of a closed order: by its rules, or by the settings. */
-function formerApprovers({ demand }: Order, general: RequirementPeople): readonly string[] {
-  return notifiedIds(isRuled(demand) ? demand.requirements : [general]);
+function listFormerApprovers({ demand }: Order, general: RequirementPeople): readonly string[] {
+  return notifiedIds(hasPolicyRule(demand) ? demand.requirements : [general]);
 }
 
 /** Nameservers can be restored for a while, if the old ones are known. */
-async function undoOffer({ names }: SlackContext, order: Order, now: Date): Promise<UndoOffer | undefined> {
+async function findUndoOffer(
+  { names }: SlackContext,
+  order: Order,
+  now: Date,
+): Promise<UndoOffer | undefined> {
   const [item, ...others] = order.items;
   const until = item && undoableUntil(order, item);
   if (until === undefined || until <= now || others.length > 0) return undefined;

@@ -57,7 +57,7 @@ export function buildMetadata(order: Order) {
     event_payload: {
       order_id: order.id,
       task: order.task,
-      names: namesInMetadata(order),
+      names: listMetadataNames(order),
       state: order.state,
       ...(order.mandated === undefined ? {} : { mandate: order.mandated.id }),
     },
@@ -68,7 +68,7 @@ export function buildMetadata(order: Order) {
 const MAX_METADATA_NAMES = 6_000;
 
 /** As many names as fit, then `…`. */
-function namesInMetadata({ items }: Order): string {
+function listMetadataNames({ items }: Order): string {
   let room = MAX_METADATA_NAMES;
   const fitting = items.filter(({ name }) => {
     room -= name.length + 1;

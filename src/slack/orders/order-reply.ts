@@ -4,7 +4,7 @@ import { canSee } from '../../orders/visibility.ts';
 import { type Interaction, toViewer } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
 import type { FieldErrors } from '../kit/form.ts';
-import { notRequestedMessage } from './asking.view.ts';
+import { rejectionMessage } from './asking.view.ts';
 import { confirmMessage } from './confirm.view.ts';
 import { waitForCard } from './order-posts.ts';
 import { refusalText } from './refusal.view.ts';
@@ -12,8 +12,11 @@ import { refusalText } from './refusal.view.ts';
 /* Answers a person who requested an order. */
 
 /** The immediate answer; undefined when the card is enough. */
-export async function outcomeMessage(call: Interaction, outcome: RetryOutcome): Promise<Message | undefined> {
-  if (outcome.kind !== 'accepted') return notPlacedMessage(call, outcome);
+export async function buildOutcomeReply(
+  call: Interaction,
+  outcome: RetryOutcome,
+): Promise<Message | undefined> {
+  if (outcome.kind !== 'accepted') return buildRejection(call, outcome);
   if (outcome.order.state !== 'DRAFT') return waitForCard(call, outcome.order);
   const [impact, briefing] = await Promise.all([
     call.context.names.impacts.assessAtRequest(outcome.order),
@@ -31,11 +34,11 @@ export function timeErrors(outcome: RetryOutcome): { readonly errors: FieldError
 }
 
 /** Why no order was created. */
-export async function notPlacedMessage(
+export async function buildRejection(
   call: Interaction,
   outcome: Exclude<RetryOutcome, { readonly kind: 'accepted' }>,
 ): Promise<Message> {
-  const isSeen =
+  const canSeeOrder =
     outcome.kind === 'open_already' && (await canSee(call.context.orders, outcome.order, toViewer(call)));
-  return notRequestedMessage(outcome, isSeen);
+  return rejectionMessage(outcome, canSeeOrder);
 }

@@ -115,7 +115,7 @@ export function nextSteps(order: Order, item: OrderItem): string[] {
 }
 
 /** A renewed name's new expiry, by the service. */
-export function paidUntilText({ task, items }: Order): string[] {
+export function findNewExpiry({ task, items }: Order): string[] {
   const [item, ...others] = items;
   const until = task !== 'renew' || others.length > 0 ? undefined : findExpiry(item?.result?.data);
   return until === undefined ? [] : [day(until)];
@@ -144,7 +144,7 @@ export function orderTitle(order: Order, tense: 'to do' | 'done' = 'to do'): str
 }
 
 /** The XML interface has no field for a client transaction id. */
-export function goesOverXml({ task, account, input }: Order): boolean {
+export function usesXml({ task, account, input }: Order): boolean {
   return account.method === 'two_factor' || findTask(task).constraints(input).xml.length > 0;
 }
 
@@ -171,7 +171,7 @@ export type HistoryEventOf<Kind extends OrderLogEntry['kind']> = Extract<
 >;
 
 /** Whether it is still pending after an approval; a paused order waits to resume. */
-export function isNotEnough(event: HistoryEvent): boolean {
+export function needsMoreApprovals(event: HistoryEvent): boolean {
   return event.state === 'PENDING' || (event.kind === 'approved' && event.waiting !== undefined);
 }
 
@@ -189,7 +189,7 @@ export interface NotifiedPeople {
   readonly waiting: readonly string[];
 }
 
-export const NOBODY_CALLED: NotifiedPeople = { reached: [], waiting: [] };
+export const NOBODY_NOTIFIED: NotifiedPeople = { reached: [], waiting: [] };
 
 /** `I messaged @Ada and @Bo.` */
 export function notifiedText({ reached, waiting }: NotifiedPeople): string {
@@ -201,7 +201,7 @@ export function notifiedText({ reached, waiting }: NotifiedPeople): string {
   return sentences.length === 0 ? 'No admin could be reached.' : sentences.join(' ');
 }
 
-export function lapsedApprovals(history: readonly HistoryEvent[]): LapsedApprovals {
+export function findLapsedApprovals(history: readonly HistoryEvent[]): LapsedApprovals {
   const { lapsed = [], unreadableGroups = [] } = history.findLast((event) => event.kind === 'approved') ?? {};
   return { userIds: lapsed, isUncertain: unreadableGroups.length > 0 };
 }
@@ -215,12 +215,12 @@ export function formatLapsed({ userIds, isUncertain }: LapsedApprovals): string 
 }
 
 /** The reason after a colon, for the end of a clause. Empty without one. */
-export function reasonSuffix({ reason, seen }: Decided): string {
-  const said = reason ?? (seen && recordFindingText(seen)) ?? '';
-  return said === '' ? '' : `: “${quote(said, 1_000)}”`;
+export function reasonSuffix({ reason, seen }: EventReason): string {
+  const response = reason ?? (seen && recordFindingText(seen)) ?? '';
+  return response === '' ? '' : `: “${quote(response, 1_000)}”`;
 }
 
-interface Decided {
+interface EventReason {
   readonly reason?: string | null | undefined;
   readonly seen?: RecordFinding | undefined;
 }
@@ -247,9 +247,9 @@ export function formatPart({ state, items }: Order): string {
 }
 
 /** "Done" and "refused" add nothing to the state and the service's words. */
-function isCompleteSummary(state: OrderItem['state'], result: ItemResult, said: string): boolean {
+function isCompleteSummary(state: OrderItem['state'], result: ItemResult, response: string): boolean {
   if (result.resolvedBy !== undefined) return false;
-  return state === 'SUCCEEDED' || (state === 'FAILED' && result.errorKind === 'refused' && said !== '');
+  return state === 'SUCCEEDED' || (state === 'FAILED' && result.errorKind === 'refused' && response !== '');
 }
 
 /** An answer that arrived after the end. */
@@ -281,30 +281,30 @@ export function resultText({ state, attempts, result }: OrderItem): string[] {
     result.text !== undefined && result.text !== '' && quote(result.text, 500),
   ]).join(' ');
   const stid = result.stid === undefined ? undefined : code(result.stid);
-  const said = [words, formatKind(result.type), stid].filter(Boolean).join(' · ');
+  const response = [words, formatKind(result.type), stid].filter(Boolean).join(' · ');
   const messages = result.messages ?? [];
   return dropMissing([
-    !isCompleteSummary(state, result, said) && formatSummary({ state, attempts, result }),
+    !isCompleteSummary(state, result, response) && formatSummary({ state, attempts, result }),
     result.late !== undefined && formatLate(result.late === state, result.late),
-    said !== '' && `The service says: ${said}`,
+    response !== '' && `The service says: ${response}`,
     ...messages.slice(0, MAX_MESSAGES).map((each) => `• ${messageLine(each)}`),
     messages.length > MAX_MESSAGES && `• and ${count(messages.length - MAX_MESSAGES, 'message')} more`,
   ]);
 }
 
 /** Length of the service's words when several results share a few lines. */
-const SAID_LENGTH = 80;
+const RESPONSE_LENGTH = 80;
 
 /** One short line, in the service's words or the bot's, for one or several items. */
 export function briefResult(item: OrderItem): string {
   const { code: statusCode, text } = item.result ?? {};
-  const said = dropMissing([
+  const response = dropMissing([
     statusCode !== undefined && code(statusCode),
-    text !== undefined && text !== '' && `“${quote(text, SAID_LENGTH)}”`,
+    text !== undefined && text !== '' && `“${quote(text, RESPONSE_LENGTH)}”`,
   ]).join(' ');
-  return said === '' || item.state === 'UNKNOWN'
-    ? truncateMarkup(resultText(item)[0] ?? '', SAID_LENGTH)
-    : said;
+  return response === '' || item.state === 'UNKNOWN'
+    ? truncateMarkup(resultText(item)[0] ?? '', RESPONSE_LENGTH)
+    : response;
 }
 
 /** Screen readers also read the order's title. The label starts with the visible text, for voice control. */
@@ -353,8 +353,8 @@ export function clickButton(order: Order): Button | undefined {
 
 /** Shown while something waits to be sent or retried. */
 export function stopButtons(order: Order): Button[] {
-  const isUnderWay = order.state === 'APPROVED' || order.state === 'EXECUTING';
-  if (!isUnderWay || pendingItems(order).length === 0) return [];
+  const isRunning = order.state === 'APPROVED' || order.state === 'EXECUTING';
+  if (!isRunning || pendingItems(order).length === 0) return [];
   return [orderButton(order, 'order_stop', 'Stop', 'danger')];
 }
 
@@ -376,15 +376,15 @@ export function resolveButtons(order: Order): Button[] {
 }
 
 /** More unknown outcomes aren't shown. */
-const SHOWN_SENT = 20;
+const MAX_SENT_LINES = 20;
 
 /** Send times of requests with unknown outcome, and ids for the service. */
 export function sentLines(order: Order): string[] {
-  const overXml = goesOverXml(order);
+  const overXml = usesXml(order);
   const unknown = order.items.filter(({ state }) => state === 'UNKNOWN');
-  const left = unknown.length - SHOWN_SENT;
+  const left = unknown.length - MAX_SENT_LINES;
   return dropMissing([
-    ...unknown.slice(0, SHOWN_SENT).map(({ name, ctid, sentAt }) => {
+    ...unknown.slice(0, MAX_SENT_LINES).map(({ name, ctid, sentAt }) => {
       const how = overXml
         ? 'sent over XML, which has no client transaction id'
         : `client transaction ${code(ctid)}`;
@@ -396,7 +396,7 @@ export function sentLines(order: Order): string[] {
 }
 
 /** More names than a usual order has. */
-const SHOWN_HINTS = 50;
+const MAX_HINTS = 50;
 
 /** Public records about unknown outcomes, for the person who settles them. */
 export function hintLines(order: Order): string[] {
@@ -409,16 +409,16 @@ export function hintLines(order: Order): string[] {
     ];
   });
   if (hints.length === 0) return [];
-  const left = hints.length - SHOWN_HINTS;
+  const left = hints.length - MAX_HINTS;
   return dropMissing([
     '*Public records: a hint, not proof*',
-    ...hints.slice(0, SHOWN_HINTS),
+    ...hints.slice(0, MAX_HINTS),
     left > 0 && `${left} more in the audit log.`,
   ]);
 }
 
 /** Public records, even without findings. */
-export function seenInRecords(order: Order): string[] {
+export function recordLines(order: Order): string[] {
   const hints = hintLines(order);
   return hints.length > 0 ? hints : ['Public records: nothing conclusive found.'];
 }

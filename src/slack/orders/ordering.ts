@@ -10,8 +10,8 @@ import type { CommandCall, Interaction } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import type { FormOrigin } from '../kit/form.ts';
 import { isDirectMessage } from '../kit/mrkdwn.ts';
-import { incapableText, requestedMessage } from './asking.view.ts';
-import { outcomeMessage } from './order-reply.ts';
+import { requestedMessage, unsupportedText } from './asking.view.ts';
+import { buildOutcomeReply } from './order-reply.ts';
 import { refusalText } from './refusal.view.ts';
 
 /* Requests orders, or refuses what the account can't do or the policy refuses. */
@@ -29,42 +29,42 @@ export interface OrderInput {
 }
 
 /** Requests an order for the person of an interaction, with their current account. */
-export async function requestOrderFor(
+export async function requestFromInteraction(
   call: Interaction,
   { channelId, threadTs }: FormOrigin,
-  { secret, sendAt, ...wish }: OrderInput,
+  { secret, sendAt, ...request }: OrderInput,
 ): Promise<RequestOutcome> {
   return requestOrder(call.context.orders, {
-    ...{ ...wish, secret, channelId, threadTs, requesterId: call.person.id, deliveryId: call.deliveryId },
+    ...{ ...request, secret, channelId, threadTs, requesterId: call.person.id, deliveryId: call.deliveryId },
     account: await call.orderAccount(),
-    sendAt: await wantedTime(call, sendAt),
+    sendAt: await readSendTime(call, sendAt),
     // Slack's ids of direct messages begin with a D.
     isPrivate: isDirectMessage(channelId),
   });
 }
 
-async function wantedTime({ context, person }: Interaction, text: string | undefined) {
-  return text === undefined ? undefined : { text, timeZone: await context.directory.timeZoneOf(person.id) };
+async function readSendTime({ context, person }: Interaction, text: string | undefined) {
+  return text === undefined ? undefined : { text, timeZone: await context.directory.findTimeZone(person.id) };
 }
 
 /** Requests the order of a form, which may retry an earlier one. */
 export async function requestFromForm(
   call: Interaction,
   origin: FormOrigin,
-  wish: OrderInput,
+  request: OrderInput,
 ): Promise<RetryOutcome> {
-  if (origin.retryOf === undefined) return requestOrderFor(call, origin, wish);
-  const { task: _, secret, sendAt, ...given } = wish;
+  if (origin.retryOf === undefined) return requestFromInteraction(call, origin, request);
+  const { task: _, secret, sendAt, ...given } = request;
   const { deliveryId } = call;
   const account = await call.orderAccount();
   return retryOrder(call.context.orders, origin.retryOf, call.person.id, {
     ...given,
-    ...{ secret, account, deliveryId, sendAt: await wantedTime(call, sendAt) },
+    ...{ secret, account, deliveryId, sendAt: await readSendTime(call, sendAt) },
   });
 }
 
 /** Why the active account can't do a task, and the alternative; undefined if it can. */
-export async function refusalOfAccount(
+export async function checkAccount(
   call: Interaction,
   task: OrderTaskName,
   account?: Account,
@@ -72,7 +72,7 @@ export async function refusalOfAccount(
   const active = account ?? (await call.orderAccount());
   if (active === undefined) return undefined;
   const issue = findTask(task).unsupported(call.context.orders.interfacesOf(active));
-  return issue && textMessage(incapableText(active, findTask(task), issue));
+  return issue && textMessage(unsupportedText(active, findTask(task), issue));
 }
 
 /**
@@ -80,7 +80,7 @@ export async function refusalOfAccount(
  * may be allowed, so the form opens and its submission is decided.
  * @param input as typed; form fields may be missing
  */
-export async function refusalOfPolicy(
+export async function checkPolicy(
   call: Interaction,
   task: OrderTaskName,
   input: unknown,
@@ -98,12 +98,16 @@ export async function refusalOfPolicy(
   return rules.length === 0 ? undefined : textMessage(refusalText({ code: 'policy_refuses', rules }));
 }
 
-export async function orderFromLine(call: CommandCall, task: OrderTaskName, input: unknown): Promise<void> {
-  const refusal = await refusalOfAccount(call, task);
+export async function requestFromCommand(
+  call: CommandCall,
+  task: OrderTaskName,
+  input: unknown,
+): Promise<void> {
+  const refusal = await checkAccount(call, task);
   if (refusal !== undefined) return call.respond(refusal);
   const { channelId, reason, sendAt } = call;
-  const outcome = await requestOrderFor(call, { channelId }, { task, input, reason, sendAt });
-  const message = await outcomeMessage(call, outcome);
+  const outcome = await requestFromInteraction(call, { channelId }, { task, input, reason, sendAt });
+  const message = await buildOutcomeReply(call, outcome);
   if (message !== undefined) await call.respond(message);
   else if (outcome.kind === 'accepted') await call.respondIfLate(requestedMessage(outcome.order));
 }

@@ -14,14 +14,14 @@ import {
   isAdmin,
   toViewer,
 } from '../feature.ts';
-import { actions, facts, lines, type Message, message, offers } from '../kit/blocks.ts';
-import { pageActions, pageOf, type Turn } from '../kit/pages.ts';
+import { actions, facts, hasAction, lines, type Message, message } from '../kit/blocks.ts';
+import { type PageRequest, pageActions, slicePage } from '../kit/pages.ts';
 import { answerButtons, answerSections } from './answer.view.ts';
-import { explainingFacts, orderCard, orderOfCardBlock } from './card.view.ts';
+import { explainingFacts, orderCard, parseCardBlockId } from './card.view.ts';
 import { itemName, receiptButton } from './order.view.ts';
 import {
+  buildNameList,
   LISTS,
-  listOfName,
   noSuchOrderText,
   ORDERS_SHOWN,
   ordersMessage,
@@ -38,13 +38,13 @@ async function runOrders(call: CommandCall): Promise<void> {
   await call.respond(await ordersPage(call, { of: word, offset: 0 }));
 }
 
-async function ordersPage(call: Interaction, { of, offset }: Turn): Promise<Message | string> {
-  const { filter, title, none } = orderFilter(of === '' ? undefined : of, call.person.id);
+async function ordersPage(call: Interaction, { of, offset }: PageRequest): Promise<Message | string> {
+  const { filter, title, empty } = orderFilter(of === '' ? undefined : of, call.person.id);
   const wanted = { ...filter, limit: MAX_LISTED };
   const found = await visibleOrders(call.context.orders, toViewer(call), wanted);
   return found.length === 0
-    ? none
-    : ordersMessage(title, pageOf(scheduledFirst(found), offset, ORDERS_SHOWN), of);
+    ? empty
+    : ordersMessage(title, slicePage(scheduledFirst(found), offset, ORDERS_SHOWN), of);
 }
 
 /** More than anyone pages through. */
@@ -53,7 +53,11 @@ const MAX_LISTED = 1_000;
 function orderFilter(
   word: string | undefined,
   userId: string,
-): { readonly filter: Omit<OrderFilter, 'limit' | 'viewer'>; readonly title: string; readonly none: string } {
+): {
+  readonly filter: Omit<OrderFilter, 'limit' | 'viewer'>;
+  readonly title: string;
+  readonly empty: string;
+} {
   if (word === undefined) return { filter: {}, ...LISTS.latest };
   switch (word.toLowerCase()) {
     case 'pending':
@@ -65,7 +69,7 @@ function orderFilter(
     default: {
       const parsed = parseDomainName(word);
       const name = parsed.ok ? parsed.value.ascii : word;
-      return { filter: { name }, ...listOfName(name) };
+      return { filter: { name }, ...buildNameList(name) };
     }
   }
 }
@@ -88,7 +92,7 @@ async function runOrder(call: CommandCall): Promise<void> {
   const card = orderCard(order, briefing);
   // The bot finds cards by their row's id; this reply isn't one.
   const shown = card.blocks.map((block) =>
-    orderOfCardBlock(block.block_id ?? '') === undefined
+    parseCardBlockId(block.block_id ?? '') === undefined
       ? block
       : { ...block, block_id: `shown_${order.id}` },
   );
@@ -104,7 +108,7 @@ async function runOrder(call: CommandCall): Promise<void> {
           ...emergencyButtons(call, order, briefing.decision),
           ...answerButtons(order),
           receiptButton(order),
-        ]).filter(({ action_id = '' }) => !offers(card.blocks, action_id)),
+        ]).filter(({ action_id = '' }) => !hasAction(card.blocks, action_id)),
       ),
       ...orderHistory(order, briefing.history),
     ]),

@@ -6,16 +6,16 @@ import { day, joinFirst } from '../kit/mrkdwn.ts';
 /** Not escaped yet. */
 export function recordFindingText(finding: RecordFinding): string {
   const isOverHttp = 'overHttp' in finding && finding.overHttp === true;
-  return `${textOf(finding)}${isOverHttp ? ' The record came over plain HTTP.' : ''}`;
+  return `${findingText(finding)}${isOverHttp ? ' The record came over plain HTTP.' : ''}`;
 }
 
-function textOf(finding: RecordFinding): string {
+function findingText(finding: RecordFinding): string {
   switch (finding.code) {
     case 'not_registered':
       return 'No registration of the name was found.';
     case 'registration_seen': {
       const { registeredAt } = finding;
-      const when = registeredAt === undefined ? 'without a date' : `of ${dayOf(registeredAt)}`;
+      const when = registeredAt === undefined ? 'without a date' : `of ${formatDay(registeredAt)}`;
       return `The registry shows a registration ${when} with ${nameServersText(finding)}.`;
     }
     case 'nameservers_seen':
@@ -28,21 +28,21 @@ function textOf(finding: RecordFinding): string {
       const transfer =
         transferredAt === undefined
           ? 'No transfer found since this was sent.'
-          : `It shows a transfer on ${dayOf(transferredAt)}.`;
+          : `It shows a transfer on ${formatDay(transferredAt)}.`;
       return `The registry shows ${whose}, with ${statusesText(finding)}. ${transfer}`;
     }
     case 'expiry_seen':
-      return `The registry shows the expiry ${dayOf(finding.expiresAt)}. The previous date is unknown.`;
+      return `The registry shows the expiry ${formatDay(finding.expiresAt)}. The previous date is unknown.`;
     case 'expiry_unmoved':
-      return `No renewal found: the registry still shows the expiry ${dayOf(finding.expiresAt)}.`;
+      return `No renewal found: the registry still shows the expiry ${formatDay(finding.expiresAt)}.`;
     case 'expiry_moved': {
-      const moved = `The registry shows the expiry ${dayOf(finding.expiresAt)}. Before this was sent it was ${dayOf(finding.before)}.`;
+      const moved = `The registry shows the expiry ${formatDay(finding.expiresAt)}. Before this was sent it was ${formatDay(finding.before)}.`;
       return finding.otherCause === undefined ? moved : `${moved} ${OTHER_CAUSES[finding.otherCause]}`;
     }
     case 'registered':
       return 'The registry shows the name registered when this was sent, with the requested nameservers.';
     case 'renewed':
-      return `The registry’s expiry date moved by the requested years, from ${dayOf(finding.before)} to ${dayOf(finding.expiresAt)}.`;
+      return `The registry’s expiry date moved by the requested years, from ${formatDay(finding.before)} to ${formatDay(finding.expiresAt)}.`;
     case 'nameservers_set':
       return 'The registry shows the requested nameservers. It showed others before this was sent, and no other order requested them.';
     case 'transferred':
@@ -60,7 +60,7 @@ const OTHER_CAUSES = {
 } as const;
 
 /** UTC day of a registry's time. */
-function dayOf(moment: string): string {
+function formatDay(moment: string): string {
   return day(new Date(moment));
 }
 

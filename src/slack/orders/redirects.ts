@@ -71,7 +71,7 @@ function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
 }
 
 /** Title and backup belong to one redirect; targets are often reused. */
-function recallRedirect(last: FormValues, given: FormValues): FormValues {
+function reuseRedirect(last: FormValues, given: FormValues): FormValues {
   const same = given['source'] === undefined || given['source'] === last['source'];
   return pick(last, ...(same ? ['source', 'title', 'backup'] : []), 'target', 'type', 'mode');
 }
@@ -79,10 +79,10 @@ function recallRedirect(last: FormValues, given: FormValues): FormValues {
 const redirectForm = orderForm({
   task: 'redirect',
   fields: buildFields,
-  interfaces: { xmlHas: 'Email redirects, the modes frame and single, titles and backup targets' },
+  interfaces: { xmlFeatures: 'Email redirects, the modes frame and single, titles and backup targets' },
   presets: (account) =>
     account?.method === 'two_factor' ? { type: 'domain' } : { type: 'DOMAIN', mode: 'HTTP' },
-  recalls: recallRedirect,
+  reuseValues: reuseRedirect,
 });
 
 export const redirects = {

@@ -45,7 +45,7 @@ const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
   mandate_ended: 'ended',
 };
 
-const NEXT: Readonly<Record<OrderState, string>> = {
+const NEXT_STEPS: Readonly<Record<OrderState, string>> = {
   DRAFT: 'The requester has to confirm it first.',
   PENDING: 'It needs an approver’s decision.',
   APPROVED: 'The result appears in its thread.',
@@ -158,7 +158,7 @@ const SCHEDULE_ISSUES: Readonly<Record<ScheduleIssue, string>> = {
 export function refusalText(refusal: Refusal): string {
   switch (refusal.code) {
     case 'wrong_state':
-      return `It can’t be ${PARTICIPLES[refusal.wanted]}: the order is ${STATES[refusal.state].words}. ${NEXT[refusal.state]}`;
+      return `It can’t be ${PARTICIPLES[refusal.wanted]}: the order is ${STATES[refusal.state].words}. ${NEXT_STEPS[refusal.state]}`;
     case 'open_already':
       return `Another order for this is already open: \`${refusal.orderId}\`. See it with \`/domain order ${refusal.orderId}\`.`;
     case 'own_order':

@@ -7,17 +7,17 @@ import {
   type FormOrigin,
   type FormValues,
   field,
-  fieldsOf,
   formView,
-  linesIn,
   PICKED,
   readForm,
+  splitLines,
+  toFields,
 } from '../kit/form.ts';
 import { renderForm } from '../open-form.ts';
 
 /* Shortcuts: the task forms for the names of any message, with the card in its thread; and forms without a message. */
 
-const chosen = z.object({
+const menuFields = z.object({
   task: field({ label: 'Task', kind: 'choice' }, z.string('Choose a task.')),
   names: field(
     {
@@ -47,7 +47,7 @@ function buildMenu(
     task: forms.map(({ form }) => ({ value: form.name, text: form.title })),
     names: names.map((name) => ({ value: name, text: displayName(name) })),
   };
-  const shown = fieldsOf(chosen).filter(({ name }) =>
+  const shown = toFields(menuFields).filter(({ name }) =>
     name === 'names' ? names.length > 0 : name !== 'channel' || origin.channelId === '',
   );
   const fields = shown.map((each) => ({
@@ -63,10 +63,10 @@ export function createTaskMenu(forms: readonly FormFeature[]): FormFeature<'task
     async render(call, origin, values) {
       const refusals = await Promise.all(forms.map((each) => each.refusal?.(call)));
       const possible = forms.filter((_, index) => refusals[index] === undefined);
-      return { form: buildMenu(possible, linesIn(values['names']), origin) };
+      return { form: buildMenu(possible, splitLines(values['names']), origin) };
     },
     async submit(call): Promise<Submitted> {
-      const read = readForm(chosen, call.values);
+      const read = readForm(menuFields, call.values);
       if ('errors' in read) return read;
       const { task, names, channel } = read.value;
       const feature = forms.find(({ form }) => form.name === task);
@@ -77,7 +77,9 @@ export function createTaskMenu(forms: readonly FormFeature[]): FormFeature<'task
       if (values === undefined) {
         return { errors: { names: 'This task takes one name. Tick only one.' } };
       }
-      return { view: formView(await renderForm(feature, call, await formOriginFor(call, channel), values)) };
+      return {
+        view: formView(await renderForm(feature, call, await buildFormOrigin(call, channel), values)),
+      };
     },
   };
 }
@@ -96,7 +98,7 @@ function nameValues({ form }: FormFeature, names: readonly string[]): FormValues
   return names.length > 1 ? undefined : { [field]: name };
 }
 
-async function formOriginFor(
+async function buildFormOrigin(
   { origin, context, person }: SubmissionCall,
   channel: string | undefined,
 ): Promise<FormOrigin> {

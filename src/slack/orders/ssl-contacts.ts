@@ -39,7 +39,7 @@ function buildFields({ json }: AvailableInterfaces): z.ZodObject {
 }
 
 /** Reuses the last values only for the same contact; another id is another person. */
-function recallContact(last: FormValues, given: FormValues): FormValues {
+function reuseContact(last: FormValues, given: FormValues): FormValues {
   return given['id'] === undefined || given['id'] === last['id'] ? last : {};
 }
 
@@ -49,7 +49,7 @@ export const sslContactForm = orderForm({
   interfaces: {
     choice: 'Default: JSON. XML takes the address as one text and has no first and last name.',
   },
-  recalls: recallContact,
+  reuseValues: reuseContact,
 });
 
 export const sslContacts = {

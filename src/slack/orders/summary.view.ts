@@ -59,7 +59,7 @@ const PLAIN: Readonly<Record<PlainCode, string>> = {
 };
 
 /** One line about an unknown outcome; undefined if it needs more. */
-export function doubtText({ code }: ItemSummary): string | undefined {
+export function unknownOutcomeText({ code }: ItemSummary): string | undefined {
   switch (code) {
     case 'no_answer_known':
     case 'no_readable_answer':

@@ -7,15 +7,16 @@ import { findTask } from '../../orders/tasks.ts';
 import { isGenericZone } from '../../zones/rules.ts';
 import {
   approverName,
-  countedApprovers,
-  isRuled,
-  lastProgress,
+  findLastProgress,
+  findValidApprovers,
+  hasPolicyRule,
   missingLines,
 } from '../approvals/decision.view.ts';
 import { emergencyReply, signedOffReply } from '../approvals/emergency.view.ts';
 import { pausedReply, tallyText } from '../bulk/bulk.view.ts';
 import {
   actions,
+  addMenu,
   button,
   capitalized,
   code,
@@ -34,39 +35,38 @@ import {
   section,
   textMessage,
   truncateMarkup,
-  withMenu,
 } from '../kit/blocks.ts';
-import { cutToLines, fitLines, MOST_LINES, phoneLines, ROW_OF_BUTTONS } from '../kit/phone.ts';
+import { cutToLines, fitLines, MAX_LINES, phoneLines, ROW_OF_BUTTONS } from '../kit/phone.ts';
 import { isAnnouncedInForce } from '../mandates/mandate.view.ts';
 import { formatList } from '../names/facts.view.ts';
 import { answerButtons, otherObjectLines } from './answer.view.ts';
 import {
   approverList,
   briefResult,
+  findLapsedApprovals,
+  findNewExpiry,
   formatLapsed,
   formatPart,
-  goesOverXml,
   type HistoryEvent,
   type HistoryEventOf,
-  isNotEnough,
   isOnlyAccepted,
   itemName,
   itemText,
-  lapsedApprovals,
-  NOBODY_CALLED,
+  NOBODY_NOTIFIED,
   type NotifiedPeople,
+  needsMoreApprovals,
   nextSteps,
   notifiedText,
   orderTitle,
-  paidUntilText,
   reasonSuffix,
   resolveButtons,
   resultText,
   retryButtons,
   STATES,
+  usesXml,
 } from './order.view.ts';
 import { recordFindingText } from './record-finding.view.ts';
-import { doubtText, reopenReasonText, retryReasonText, summaryText } from './summary.view.ts';
+import { reopenReasonText, retryReasonText, summaryText, unknownOutcomeText } from './summary.view.ts';
 
 /* Replies in an order's thread, and its history. */
 
@@ -76,15 +76,15 @@ export function orderReply(
   event: HistoryEvent,
   approvers: readonly string[],
   now?: Date,
-  called: NotifiedPeople = NOBODY_CALLED,
+  notified: NotifiedPeople = NOBODY_NOTIFIED,
 ): Message | undefined {
   switch (event.kind) {
     case 'requested':
       return retriedReply(order, event);
     case 'approved':
-      return isNotEnough(event) ? approvedReply(order, event) : lastApprovalReply(event);
+      return needsMoreApprovals(event) ? approvedReply(order, event) : lastApprovalReply(event);
     case 'emergency_approved':
-      return emergencyReply(order, event, called);
+      return emergencyReply(order, event, notified);
     case 'signed_off':
       return signedOffReply(order, event);
     case 'asked':
@@ -97,7 +97,7 @@ export function orderReply(
         order.requesterId,
       );
     case 'escalated':
-      return escalatedReply(order, event, approvers, called);
+      return escalatedReply(order, event, approvers, notified);
     case 'denied':
     case 'cancelled':
     case 'expired':
@@ -147,7 +147,7 @@ function endedReply(order: Order, event: HistoryEventOf<'denied' | 'cancelled' |
 }
 
 /** Lock screens show a reply without its thread, so its text starts with the order. */
-export function named(order: Order, { text, blocks }: Message): Message {
+export function startWithTitle(order: Order, { text, blocks }: Message): Message {
   const titles = (['to do', 'done'] as const).map((tense) => plain(escapeText(orderTitle(order, tense))));
   const isNamed = [...titles, ...order.items.map(({ name }) => itemName(order, name))].some((name) =>
     text.startsWith(name),
@@ -160,8 +160,8 @@ export function named(order: Order, { text, blocks }: Message): Message {
  * @param to recipient
  */
 function reply(order: Order, icon: string, said: string, to?: string): Message {
-  const called = to === undefined ? '' : `${mention(to)}: `;
-  return textMessage(`${icon} ${called}*${escapeText(orderTitle(order))}*: ${said}`);
+  const notified = to === undefined ? '' : `${mention(to)}: `;
+  return textMessage(`${icon} ${notified}*${escapeText(orderTitle(order))}*: ${said}`);
 }
 
 const SYSTEM = 'system';
@@ -189,16 +189,16 @@ function stoppedReply(order: Order, event: HistoryEventOf<'stopped'>): Message |
   const { names } = event;
   const which = names.length < order.items.length ? ` Not sent: ${formatNames(order, names)}.` : '';
   const by = `${mention(event.actor)} stopped it.`;
-  const told = (said: string) => reply(order, STATES.CANCELLED.icon, said, order.requesterId);
+  const createReply = (said: string) => reply(order, STATES.CANCELLED.icon, said, order.requesterId);
   if (event.state === 'CANCELLED' && event.actor === SYSTEM)
-    return told(ownSentence(summaryText(event.summary)));
+    return createReply(ownSentence(summaryText(event.summary)));
   if (event.state === 'CANCELLED')
-    return told(
+    return createReply(
       order.items.some(({ attempts }) => attempts > 0)
         ? `${by} The service refused the earlier requests, so nothing was carried out.`
         : `${by} Nothing was sent.`,
     );
-  return told(
+  return createReply(
     event.actor === SYSTEM
       ? `${ownSentence(summaryText(event.summary))}${which}`
       : `${by}${which} Requests already sent continue.`,
@@ -227,22 +227,22 @@ function escalatedReply(
   order: Order,
   { to, toAdmins }: HistoryEventOf<'escalated'>,
   approvers: readonly string[],
-  called: NotifiedPeople,
+  notified: NotifiedPeople,
 ): Message {
   const should = to.length === 0 ? '' : ` ${approverList(to)} should know.`;
-  const isOnlyMentioned = !toAdmins && called.reached.length + called.waiting.length === 0;
-  const told = isOnlyMentioned ? '' : `${notifiedText(called)} `;
+  const isOnlyMentioned = !toAdmins && notified.reached.length + notified.waiting.length === 0;
+  const notifiedSentence = isOnlyMentioned ? '' : `${notifiedText(notified)} `;
   const can = approvers.length === 0 ? '' : ` ${approverList(approvers)} can approve.`;
   return reply(
     order,
     ':mega:',
-    `still waiting for approval.${should} ${told}Requested by ${mention(order.requesterId)}.${can}`,
+    `still waiting for approval.${should} ${notifiedSentence}Requested by ${mention(order.requesterId)}.${can}`,
   );
 }
 
 /** The card names approvers, but not their comment or what they couldn't see. */
 function lastApprovalReply(event: HistoryEventOf<'approved'>): Message | undefined {
-  const unseen = unseenAtApproval(event);
+  const unseen = unknownImpactText(event);
   return reasonSuffix(event) === '' && unseen === ''
     ? undefined
     : textMessage(
@@ -250,21 +250,21 @@ function lastApprovalReply(event: HistoryEventOf<'approved'>): Message | undefin
       );
 }
 
-function unseenAtApproval({ isImpactUnknown }: HistoryEventOf<'approved'>): string {
+function unknownImpactText({ isImpactUnknown }: HistoryEventOf<'approved'>): string {
   return isImpactUnknown === true ? ' The impact wasn’t known yet at this approval.' : '';
 }
 
 function approvedReply(order: Order, event: HistoryEventOf<'approved'>): Message {
-  const lapsed = lapsedApprovals([event]);
-  const progress = lastProgress([event]);
-  const given = countedApprovers([event]).length;
+  const lapsed = findLapsedApprovals([event]);
+  const progress = findLastProgress([event]);
+  const given = findValidApprovers([event]).length;
   const missing = Math.max((progress?.requirements[0]?.needed ?? order.approvalsRequired) - given, 1);
   const why = lapsed.isUncertain
     ? 'people who approved can press Approve again in a minute'
     : 'only current approvers count';
   const gone = lapsed.userIds.length === 0 ? '' : ` ${formatLapsed(lapsed)}: ${why}.`;
   const more =
-    progress !== undefined && isRuled(progress)
+    progress !== undefined && hasPolicyRule(progress)
       ? `Still needed: ${missingLines(progress).join('; ')}.`
       : `${count(missing, 'more approval')} ${missing === 1 ? 'is' : 'are'} needed.`;
   const stricter =
@@ -272,7 +272,7 @@ function approvedReply(order: Order, event: HistoryEventOf<'approved'>): Message
       ? ' That’s more than when it was requested; the requirements changed since.'
       : '';
   return textMessage(
-    `:ballot_box_with_check: ${approverName(event.actor, [event])} approved${reasonSuffix(event)}.${gone} ${more}${stricter}${unseenAtApproval(event)}`,
+    `:ballot_box_with_check: ${approverName(event.actor, [event])} approved${reasonSuffix(event)}.${gone} ${more}${stricter}${unknownImpactText(event)}`,
   );
 }
 
@@ -423,7 +423,7 @@ function finishedReply(
 function formatOutcome(order: Order): string {
   const isDone = order.state === 'SUCCEEDED' && !isOnlyAccepted(order, order.state);
   const title = `*${escapeText(orderTitle(order, isDone ? 'done' : 'to do'))}*`;
-  if (isDone) return `${title}${['', ...paidUntilText(order)].join(', until ')}${formatPart(order)}.`;
+  if (isDone) return `${title}${['', ...findNewExpiry(order)].join(', until ')}${formatPart(order)}.`;
   const words = isOnlyAccepted(order, order.state)
     ? 'accepted by the service, not done yet'
     : (OUTCOME_WORDS[order.state] ?? STATES[order.state].line.toLowerCase());
@@ -470,19 +470,19 @@ function outcomeReply(
   ]);
   const said = [`${icon} ${mention(order.requesterId)}: ${about}`, ...keyFacts(order, approvers)];
   const blockId = `result_${order.id}`;
-  if (phoneLines(said.join('\n')) <= MOST_LINES.reply - ROW_OF_BUTTONS) {
+  if (phoneLines(said.join('\n')) <= MAX_LINES.reply - ROW_OF_BUTTONS) {
     const buttons = [...(secret ? [revealButton(order)] : []), ...others];
     return message(lead, [section(...said), ...actions(blockId, buttons)]);
   }
   // A database that lost a request is an alarm.
-  const shown = fitLines(said, order.items.some(isLost) ? MOST_LINES.alarm : MOST_LINES.reply);
+  const shown = fitLines(said, order.items.some(isLost) ? MAX_LINES.alarm : MAX_LINES.reply);
   // The button for a requested secret stays visible.
   const first = secret ? shown.slice(0, 1) : [];
   const rest = shown.slice(first.length);
   return message(lead, [
     ...first.map((line) => ({ ...section(line), accessory: revealButton(order) })),
     ...(rest.length > 0
-      ? [withMenu(section(...rest), blockId, moreMenu('order_more', others))]
+      ? [addMenu(section(...rest), blockId, moreMenu('order_more', others))]
       : actions(blockId, others)),
   ]);
 }
@@ -496,10 +496,10 @@ const REGISTRANT_TASKS: ReadonlySet<Order['task']> = new Set(['create', 'transfe
 
 /** Generic zones verify their registrants (ICANN, Registrar Accreditation Agreement, Whois Accuracy Program). */
 function registrantNote({ task, items }: Order): string | false {
-  const isAsked = ({ name, state }: OrderItem) => state === 'SUCCEEDED' && isGenericZone(name);
+  const mustConfirm = ({ name, state }: OrderItem) => state === 'SUCCEEDED' && isGenericZone(name);
   return (
     REGISTRANT_TASKS.has(task) &&
-    items.some(isAsked) &&
+    items.some(mustConfirm) &&
     'The registrant may get a confirmation email. Many registries suspend a name that isn’t confirmed within 15 days.'
   );
 }
@@ -509,7 +509,7 @@ function keyFacts(order: Order, approvers: readonly string[]): string[] {
   const [item, ...others] = order.items;
   if (item === undefined || others.length > 0) {
     const file = order.bulk === undefined ? [] : [`${tallyText(order)}: see each row in the file`];
-    const most = order.items.some(isLost) ? MOST_LINES.alarm : FOLLOWING_LINES;
+    const most = order.items.some(isLost) ? MAX_LINES.alarm : FOLLOWING_LINES;
     const groups = groupLines(order, SHOWN_NAMES).map((line) => cutToLines(line, most));
     return order.state === 'UNKNOWN'
       ? [settleText(order, approvers), ...groups]
@@ -522,7 +522,7 @@ function keyFacts(order: Order, approvers: readonly string[]): string[] {
     ...nextSteps(order, item).map(capitalized),
     registrantNote(order),
     // The bot's own sentence stays whole, since it says what to do. The card has all facts of an unknown outcome.
-    (isUnknown && item.result && doubtText(item.result.summary)) || first,
+    (isUnknown && item.result && unknownOutcomeText(item.result.summary)) || first,
     ...(isLost(item) ? rest : []),
     isUnknown && settleText(order, approvers),
     ...(isLost(item) ? [] : rest),
@@ -532,7 +532,7 @@ function keyFacts(order: Order, approvers: readonly string[]): string[] {
 /** The people who can settle an unknown outcome, and the request's id at the service. */
 function settleText(order: Order, approvers: readonly string[]): string {
   const [item, ...others] = order.items;
-  const about = item === undefined || others.length > 0 || goesOverXml(order) ? 'It' : code(item.ctid);
+  const about = item === undefined || others.length > 0 || usesXml(order) ? 'It' : code(item.ctid);
   return `${about} won’t be sent again automatically. ${approverList(approvers)}: settle it on the card.`;
 }
 
@@ -545,9 +545,9 @@ function itemLine(order: Order, item: OrderItem): string {
 
 /**
  * Outcomes grouped, most frequent first.
- * @param mostNames per group
+ * @param maxNames per group
  */
-export function groupLines(order: Order, mostNames: number): string[] {
+export function groupLines(order: Order, maxNames: number): string[] {
   // The service may repeat the name in its answer; the reason is otherwise the same.
   const reasonWithoutName = (item: OrderItem) => briefResult(item).replaceAll(item.name, '');
   // A file lists its successful rows.
@@ -560,7 +560,7 @@ export function groupLines(order: Order, mostNames: number): string[] {
         const [first] = same;
         const names = joinFirst(
           same.map(({ name }) => escapeText(itemName(order, name))),
-          mostNames,
+          maxNames,
         );
         if (first === undefined) return [];
         // Successes aren't explained next to failures.
@@ -645,7 +645,7 @@ export function orderHistory(
 }
 
 /** The outcome in a history entry. Accepted tasks aren't shown as done. */
-function endWords(
+function outcomeWords(
   task: Order['task'],
   { kind, state, outcome, through }: AnyOrderLogEntry,
 ): string | undefined {
@@ -660,7 +660,7 @@ function historyLine(task: Order['task'], entry: OrderLogEntry): string {
   const said = reason ?? (seen && recordFindingText(seen)) ?? question ?? (hint && recordFindingText(hint));
   const more = [
     ctid && code(ctid),
-    endWords(task, entry),
+    outcomeWords(task, entry),
     said && `“${quote(said)}”`,
     reasons && `(${reopenReasonText(reasons)})`,
     why && `(${escapeText(retryReasonText(why))})`,

@@ -46,7 +46,7 @@ function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
 
 const PARENT = /^parent_/;
 
-function userInput(typed: Readonly<Record<string, unknown>>) {
+function toUserInput(typed: Readonly<Record<string, unknown>>) {
   const entries = Object.entries(typed);
   const own = entries.filter(([name]) => !PARENT.test(name));
   const parent = entries
@@ -62,10 +62,10 @@ export const userForm = orderForm({
   task: 'user',
   fields: buildFields,
   interfaces: {
-    xmlHas: 'Users with a mail key',
+    xmlFeatures: 'Users with a mail key',
     choice: 'Default: JSON. XML names the parent user as the owner, with name and context only.',
   },
-  input: userInput,
+  input: toUserInput,
   presets: (account) => (account?.context === undefined ? {} : { context: String(account.context) }),
   secretField: { name: 'password', read: readSecret },
 });

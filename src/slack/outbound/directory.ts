@@ -42,10 +42,10 @@ export interface SlackDirectory extends Directory {
   forgetGroup(groupId: string): void;
   /** For display; undefined on timeout. Uses its own share of Slack's limit, so that decisions don't wait for it. */
   lookUp(userId: string): Promise<Profile | undefined>;
-  nameOf(userId: string): Promise<string | undefined>;
+  findName(userId: string): Promise<string | undefined>;
   /** BCP 47 tag for amounts; English if unknown. */
-  localeOf(userId: string): Promise<string>;
-  timeZoneOf(userId: string): Promise<string | undefined>;
+  findLocale(userId: string): Promise<string>;
+  findTimeZone(userId: string): Promise<string | undefined>;
   /**
    * Admins and owners of the bot's own workspace, at most 20. @throws {SlackApiError} when Slack doesn't return them
    */
@@ -122,17 +122,17 @@ export function isFullMember(user: SlackUser, { teamId, orgId }: HomeWorkspace):
     user.is_stranger,
     user.is_bot,
   ];
-  return (isOfOrg || isAtHome(user.team_id, teamId)) && !excluded.includes(true);
+  return (isOfOrg || isHomeTeam(user.team_id, teamId)) && !excluded.includes(true);
 }
 
 /** Admins of other workspaces in the organization have no rights here. */
 function isWorkspaceAdmin(user: SlackUser, home: HomeWorkspace): boolean {
   const isAdmin = user.is_admin === true || user.is_owner === true;
-  return isAdmin && isAtHome(user.team_id, home.teamId) && isFullMember(user, home);
+  return isAdmin && isHomeTeam(user.team_id, home.teamId) && isFullMember(user, home);
 }
 
 /** Slack omits the workspace if it is the bot's own. */
-function isAtHome(userTeamId: string | undefined, teamId: string): boolean {
+function isHomeTeam(userTeamId: string | undefined, teamId: string): boolean {
   return userTeamId === undefined || userTeamId === teamId;
 }
 
@@ -185,7 +185,7 @@ async function openDirectMessage(web: SlackWeb, userId: string): Promise<string>
   return channel.id;
 }
 
-function knownLocale(locale = DEFAULT_LOCALE): string {
+function toSupportedLocale(locale = DEFAULT_LOCALE): string {
   try {
     return Intl.NumberFormat.supportedLocalesOf(locale)[0] ?? DEFAULT_LOCALE;
   } catch (error) {
@@ -231,9 +231,9 @@ export function createDirectory(
     },
     forgetGroup: groups.forget,
     lookUp: (userId) => lookUp(caches, userId),
-    nameOf: async (userId) => (await lookUp(caches, userId))?.name,
-    timeZoneOf: async (userId) => (await lookUp(caches, userId))?.timeZone,
-    localeOf: async (userId) => knownLocale((await lookUp(caches, userId))?.locale),
+    findName: async (userId) => (await lookUp(caches, userId))?.name,
+    findTimeZone: async (userId) => (await lookUp(caches, userId))?.timeZone,
+    findLocale: async (userId) => toSupportedLocale((await lookUp(caches, userId))?.locale),
     directMessage: (userId) => openDirectMessage(web, userId),
   };
 }
@@ -246,7 +246,7 @@ function createCaches(
   clock: Required<Pick<DirectoryOptions, 'now' | 'sleep'>>,
 ) {
   const profileCalls = createLimiter(LOOKUPS_PER_MINUTE, MINUTE_MS, clock.now);
-  const inSlot = createSlots(MAX_CONCURRENT_LOOKUPS);
+  const runInSlot = createSlots(MAX_CONCURRENT_LOOKUPS);
   return {
     people: createCache<Person>({
       ...clock,
@@ -260,7 +260,7 @@ function createCaches(
         const seconds = profileCalls.take('users.info');
         if (seconds !== undefined)
           throw new SlackApiError('rate_limited', 'users.info', { retryAfterMs: seconds * 1_000 });
-        return inSlot(() => readProfile(web, home, userId));
+        return runInSlot(() => readProfile(web, home, userId));
       },
     }),
     admins: createCache<readonly string[]>({

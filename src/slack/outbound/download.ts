@@ -2,7 +2,7 @@ import { Agent } from 'undici';
 import { exchange, HttpExchangeError, type HttpResponse } from '../../http/exchange.ts';
 import type { Secret } from '../../service/secret.ts';
 import { isOnHost } from './response-url.ts';
-import { rateLimited, SlackApiError, waitOutRateLimits } from './web.ts';
+import { rateLimitError, SlackApiError, waitOutRateLimits } from './web.ts';
 
 /** Reads an attached file. @throws {SlackApiError} when it can't be read */
 export type ReadFile = (address: string) => Promise<Uint8Array>;
@@ -44,14 +44,14 @@ export function createFileReader(token: Secret, apiUrl: string | undefined, maxB
       throw new SlackApiError('unreachable', 'file download', { cause });
     });
     const { status, headers, body } = response;
-    if (status === 429) throw rateLimited('file download', headers['retry-after']);
+    if (status === 429) throw rateLimitError('file download', headers['retry-after']);
     if (status === 404 || status === 410)
       throw new SlackApiError('refused', 'file download', { code: 'file_deleted' });
-    if ((status >= 300 && status < 400) || status === 401 || status === 403) throw notGranted();
+    if ((status >= 300 && status < 400) || status === 401 || status === 403) throw missingScopeError();
     if (status !== 200) throw new SlackApiError('unreachable', 'file download', { code: `http_${status}` });
     if (body === undefined)
       throw new SlackApiError('unreachable', 'file download', { code: 'content_coding' });
-    if (isSignInPage(headers, body)) throw notGranted();
+    if (isSignInPage(headers, body)) throw missingScopeError();
     return body;
   }
 }
@@ -64,6 +64,6 @@ function isSignInPage(headers: HttpResponse['headers'], body: Buffer): boolean {
   );
 }
 
-function notGranted(): SlackApiError {
+function missingScopeError(): SlackApiError {
   return new SlackApiError('refused', 'file download', { code: 'missing_scope', needed: 'files:read' });
 }

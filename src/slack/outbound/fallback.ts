@@ -12,13 +12,13 @@ import {
 import { mayBeBlockError, SlackApiError } from './web.ts';
 
 /** Text of blocks, with their buttons: a card without buttons would be useless. */
-function plainWithButtons(blocks: readonly AnyBlock[]): AnyBlock[] {
+function toTextWithButtons(blocks: readonly AnyBlock[]): AnyBlock[] {
   const isButtons = ({ type }: AnyBlock) => type === 'actions';
   return [...lines(blocksToText(blocks.filter((block) => !isButtons(block)))), ...blocks.filter(isButtons)];
 }
 
 /** Replaces refused blocks with text; undefined if Slack didn't name them. */
-function withoutRefused(blocks: readonly AnyBlock[], refusal: unknown): AnyBlock[] | undefined {
+function replaceRefusedBlocks(blocks: readonly AnyBlock[], refusal: unknown): AnyBlock[] | undefined {
   const refused = new Set(refusal instanceof SlackApiError ? refusal.refusedBlocks : []);
   if (refused.size === 0) return undefined;
   return blocks.flatMap((block, index) => (refused.has(index) ? lines(blocksToText([block])) : [block]));
@@ -30,9 +30,9 @@ type Plainer<Shown> = (refusal: unknown) => Shown | undefined;
 /** Plainer versions that keep the buttons. Only the refused block changes. */
 function plainerBlocks(blocks: readonly AnyBlock[]): readonly Plainer<readonly AnyBlock[]>[] {
   return [
-    (refusal) => withoutRefused(blocks, refusal),
+    (refusal) => replaceRefusedBlocks(blocks, refusal),
     () => (hasNewBlocks(blocks) ? dropNewBlocks(blocks) : undefined),
-    () => (blocks.some(({ type }) => type === 'actions') ? plainWithButtons(blocks) : undefined),
+    () => (blocks.some(({ type }) => type === 'actions') ? toTextWithButtons(blocks) : undefined),
   ];
 }
 
@@ -41,9 +41,9 @@ function plainerBlocks(blocks: readonly AnyBlock[]): readonly Plainer<readonly A
  * buttons, text only.
  * @throws {SlackApiError} the first refusal, when Slack refuses all
  */
-export function withPlainFallback<T>(message: Message, send: (shown: Message) => Promise<T>): Promise<T> {
+export function sendWithFallback<T>(message: Message, send: (shown: Message) => Promise<T>): Promise<T> {
   const { text, blocks, textOnlyHint } = message;
-  return tryInTurn(message, send, [
+  return tryVersions(message, send, [
     ...plainerBlocks(blocks).map(
       (plainer): Plainer<Message> =>
         (refusal) => {
@@ -65,17 +65,17 @@ function textOnly(text: string, hint: string | undefined): string {
 }
 
 /** For a view of blocks only. */
-export function toPlainView<T>(
+export function sendViewWithFallback<T>(
   blocks: readonly KnownBlock[],
   send: (blocks: readonly AnyBlock[]) => Promise<T>,
 ): Promise<T> {
-  return tryInTurn<readonly AnyBlock[], T>(blocks, send, [
+  return tryVersions<readonly AnyBlock[], T>(blocks, send, [
     ...plainerBlocks(blocks),
     () => lines(blocksToText(blocks)),
   ]);
 }
 
-async function tryInTurn<Shown, T>(
+async function tryVersions<Shown, T>(
   whole: Shown,
   send: (shown: Shown) => Promise<T>,
   plainer: readonly Plainer<Shown>[],

@@ -14,7 +14,7 @@ const agent = new Agent();
  * @param timeoutMs for the whole exchange
  * @returns a function that throws {@link HttpExchangeError} without a complete answer
  */
-export function fetchWithin(timeoutMs: number): FetchFunction {
+export function createFetch(timeoutMs: number): FetchFunction {
   return async (url, { method, headers: sent = {}, body } = {}) => {
     if (method !== 'POST' || typeof body !== 'string') throw new TypeError('only texts are posted');
     const { origin, pathname, search } = new URL(url);

@@ -1,34 +1,34 @@
 import type { Log } from '../../lib/log.ts';
-import { isTransient, retryDelayOf, SlackApiError } from './web.ts';
+import { computeRetryDelay, isTransient, SlackApiError } from './web.ts';
 
 /** Slack calls where only the latest per key matters. */
 export interface Latest {
   /**
    * Makes a call after the pending one of its key. Retries limits and outages later, unless a newer one arrived. Logs
    * errors.
-   * @param askedAt sortable text; calls older than the key's latest are dropped
+   * @param requestedAt sortable text; calls older than the key's latest are dropped
    * @returns after the first attempt
    */
-  run(key: string, call: () => Promise<void>, askedAt?: string): Promise<void>;
+  run(key: string, call: () => Promise<void>, requestedAt?: string): Promise<void>;
 }
 
-/** Over 10 minutes with the delays of {@link retryDelayOf}. */
+/** Over 10 minutes with the delays of {@link computeRetryDelay}. */
 const MAX_ATTEMPTS = 10;
 
 /** Above this, the oldest keys are forgotten. */
-const MAX_HELD_NAMES = 1_000;
+const MAX_KEYS = 1_000;
 
 /** @param activity for the log */
 export function createLatest(activity: string, log: Log): Latest {
   const latest = new Map<string, { attempt: Promise<void> }>();
   /** The latest request per key, kept after it ends. */
-  const asked = new Map<string, string>();
+  const latestRequests = new Map<string, string>();
   return {
-    run(key, call, askedAt = '') {
-      if (askedAt < (asked.get(key) ?? '')) return Promise.resolve();
-      if (askedAt !== '') {
-        if (asked.size >= MAX_HELD_NAMES) asked.clear();
-        asked.set(key, askedAt);
+    run(key, call, requestedAt = '') {
+      if (requestedAt < (latestRequests.get(key) ?? '')) return Promise.resolve();
+      if (requestedAt !== '') {
+        if (latestRequests.size >= MAX_KEYS) latestRequests.clear();
+        latestRequests.set(key, requestedAt);
       }
       const before = latest.get(key)?.attempt;
       const attempt = async (failures: number): Promise<void> => {
@@ -45,7 +45,7 @@ export function createLatest(activity: string, log: Log): Latest {
               mine.attempt = attempt(failures + 1);
             };
             // Doesn't delay a shutdown.
-            setTimeout(again, retryDelayOf(err, failures)).unref();
+            setTimeout(again, computeRetryDelay(err, failures)).unref();
             return;
           }
         }

@@ -16,7 +16,7 @@ import {
 import type { Message } from '../kit/blocks.ts';
 import type { SlackDirectory } from './directory.ts';
 import { type MessageMetadata, postMessage, updateMessage } from './post-message.ts';
-import { isTokenError, isTransient, retryDelayOf, SlackApiError, type SlackWeb } from './web.ts';
+import { computeRetryDelay, isTokenError, isTransient, SlackApiError, type SlackWeb } from './web.ts';
 
 /*
  * The only sender of unsolicited messages. A planner lists each subject's messages; those that don't show their version
@@ -31,7 +31,7 @@ export interface WantedNotification {
    * The part of the version that people must see. If Slack no longer allows edits, a change of it reposts the message;
    * undefined: every version.
    */
-  readonly essence?: string;
+  readonly repostKey?: string;
   /** Time of the reported event. */
   readonly since: Date;
   /** Posted in the first place that accepts it. Without places it is only updated, and dropped if that fails. */
@@ -41,7 +41,7 @@ export interface WantedNotification {
   readonly metadata?: MessageMetadata;
   readonly post?: (at: MessagePlace) => Promise<PostedMessage>;
   /** Delay of the first post. Called only until posted. */
-  readonly waitsUntil?: () => Promise<Date | undefined>;
+  readonly findDelayEnd?: () => Promise<Date | undefined>;
   /** Retried while no place accepts it. */
   readonly mustArrive?: true;
   /** Alerts admins if its first place refuses it. */
@@ -108,15 +108,18 @@ export async function notify(context: NotifierDeps, subject: Subject, isClaimed 
     const pass = startPass(context, claim);
     let outcome: PlanOutcome | undefined;
     try {
-      outcome = await keepingLease(context, claim, () =>
-        context.planners[pass.claim.kind](pass.claim, (wanted) => bringUpToDate(pass, wanted)),
+      outcome = await runWithLease(context, claim, () =>
+        context.planners[pass.claim.kind](pass.claim, (wanted) => syncMessage(pass, wanted)),
       );
     } catch (error) {
-      const repeatAt = new Date(now().getTime() + retryDelayOf(error, claim.attempts));
-      context.log.warn({ err: error, ...about(subject), repeatAt }, 'notifying people failed, will retry');
+      const repeatAt = new Date(now().getTime() + computeRetryDelay(error, claim.attempts));
+      context.log.warn(
+        { err: error, ...subjectField(subject), repeatAt },
+        'notifying people failed, will retry',
+      );
       return notifications.postpone(subject, repeatAt);
     }
-    if (await notifications.release(claim, outcomeOf(pass, outcome))) return;
+    if (await notifications.release(claim, toPassOutcome(pass, outcome))) return;
     claim = await notifications.read(subject);
   }
 }
@@ -136,23 +139,23 @@ function startPass(context: NotifierDeps, claim: ClaimedSubject): Pass {
   return { ...context, claim, known, updated: [], repeatAt: undefined, isComplete: true };
 }
 
-function outcomeOf(pass: Pass, planned: PlanOutcome | undefined): PassOutcome {
-  waitUntil(pass, planned?.repeatAt);
+function toPassOutcome(pass: Pass, planned: PlanOutcome | undefined): PassOutcome {
+  scheduleRepeat(pass, planned?.repeatAt);
   const { updated, repeatAt, isComplete } = pass;
   return { updated, repeatAt, isComplete: isComplete && planned?.isDeferred === undefined };
 }
 
-async function bringUpToDate(pass: Pass, wanted: WantedNotification): Promise<SentNotification> {
+async function syncMessage(pass: Pass, wanted: WantedNotification): Promise<SentNotification> {
   const posted = pass.known.get(wanted.purpose);
   const at = posted?.message;
   if (posted?.shows === storedVersion(wanted))
     return posted.refused === undefined ? { state: 'current', at } : { state: 'refused' };
   if (posted?.dueAt !== undefined && !isOver(posted.dueAt, pass.now()))
-    return pending(pass, posted.dueAt, at);
+    return reportPending(pass, posted.dueAt, at);
   if (posted !== undefined && at !== undefined) return update(pass, wanted, at, posted);
-  const waitsUntil = await wanted.waitsUntil?.();
-  if (waitsUntil === undefined) return post(pass, wanted);
-  waitUntil(pass, waitsUntil);
+  const delayEnd = await wanted.findDelayEnd?.();
+  if (delayEnd === undefined) return post(pass, wanted);
+  scheduleRepeat(pass, delayEnd);
   return { state: 'pending' };
 }
 
@@ -175,11 +178,11 @@ async function update(
     if (!(error instanceof SlackApiError)) throw error;
     // A limit slows all updates, but must not delay this message after a person's action.
     if (error.kind === 'rate_limited')
-      return pending(pass, new Date(now().getTime() + retryDelayOf(error, 0)), at);
-    if (!cannotUpdate(error, since, now())) return putOff(pass, purpose, error, at);
-    log.warn({ err: error, ...about(claim), purpose }, 'a message can no longer be updated');
+      return reportPending(pass, new Date(now().getTime() + computeRetryDelay(error, 0)), at);
+    if (!cannotUpdate(error, since, now())) return postponeMessage(pass, purpose, error, at);
+    log.warn({ err: error, ...subjectField(claim), purpose }, 'a message can no longer be updated');
     const isMessageGone = error.code !== undefined && GONE.has(error.code);
-    if (isMessageGone || wanted.essence === undefined || storedEssence(shows) !== wanted.essence) {
+    if (isMessageGone || wanted.repostKey === undefined || parseRepostKey(shows) !== wanted.repostKey) {
       await notifications.retire(claim, purpose);
       pass.known.delete(purpose);
       return post(pass, wanted);
@@ -205,14 +208,15 @@ async function post(pass: Pass, wanted: WantedNotification): Promise<SentNotific
       return { state: 'current', at: await deliver(pass, wanted, to, number) };
     } catch (error) {
       if (!(error instanceof SlackApiError)) throw error;
-      if (!cannotPost(error, since, now())) return putOff(pass, purpose, error, undefined);
-      log.warn({ err: error, ...about(claim), purpose, channelId }, 'a message can’t be posted here');
+      if (!cannotPost(error, since, now())) return postponeMessage(pass, purpose, error, undefined);
+      log.warn({ err: error, ...subjectField(claim), purpose, channelId }, 'a message can’t be posted here');
       if (wanted.alertsAdmins && channelId !== undefined)
         await notifications.recordRefusal({ kind: 'place', id: channelId }, error.code ?? error.kind, now());
       refusal = error;
     }
   }
-  if (wanted.mustArrive) return putOff(pass, purpose, refusal ?? new Error('no place is known'), undefined);
+  if (wanted.mustArrive)
+    return postponeMessage(pass, purpose, refusal ?? new Error('no place is known'), undefined);
   if (refusal !== undefined) {
     const code = refusal.code ?? refusal.kind;
     await notifications.refuse(claim, { purpose, shows: storedVersion(wanted), code });
@@ -241,37 +245,40 @@ async function record(
   return at;
 }
 
-async function putOff(
+async function postponeMessage(
   pass: Pass,
   purpose: string,
   error: unknown,
   at: PostedMessage | undefined,
 ): Promise<SentNotification> {
   const { claim, known, notifications, now, log } = pass;
-  const until = new Date(now().getTime() + retryDelayOf(error, known.get(purpose)?.attempts ?? 0));
-  log.warn({ err: error, ...about(claim), purpose, repeatAt: until }, 'notifying people failed, will retry');
+  const until = new Date(now().getTime() + computeRetryDelay(error, known.get(purpose)?.attempts ?? 0));
+  log.warn(
+    { err: error, ...subjectField(claim), purpose, repeatAt: until },
+    'notifying people failed, will retry',
+  );
   await notifications.putOff(claim, purpose, until);
-  return pending(pass, until, at);
+  return reportPending(pass, until, at);
 }
 
-function pending(pass: Pass, until: Date, at: PostedMessage | undefined): SentNotification {
+function reportPending(pass: Pass, until: Date, at: PostedMessage | undefined): SentNotification {
   pass.isComplete = false;
-  waitUntil(pass, until);
+  scheduleRepeat(pass, until);
   return { state: 'pending', at };
 }
 
 /** Repeats the pass at the earliest of these times. */
-function waitUntil(pass: Pass, moment: Date | undefined): void {
+function scheduleRepeat(pass: Pass, moment: Date | undefined): void {
   if (moment !== undefined && (pass.repeatAt === undefined || moment < pass.repeatAt)) pass.repeatAt = moment;
 }
 
-async function keepingLease<T>(context: NotifierDeps, subject: Subject, work: () => Promise<T>): Promise<T> {
+async function runWithLease<T>(context: NotifierDeps, subject: Subject, work: () => Promise<T>): Promise<T> {
   const { notifications, leaseMs, log } = context;
   let renewal: Promise<void> | undefined;
   const heartbeat = setInterval(() => {
     renewal = notifications
       .extend(subject, leaseMs)
-      .catch((err: unknown) => log.warn({ err, ...about(subject) }, 'saving notifications failed'));
+      .catch((err: unknown) => log.warn({ err, ...subjectField(subject) }, 'saving notifications failed'));
   }, leaseMs / HEARTBEATS);
   try {
     return await work();
@@ -282,13 +289,13 @@ async function keepingLease<T>(context: NotifierDeps, subject: Subject, work: ()
   }
 }
 
-function about(subject: Subject) {
+function subjectField(subject: Subject) {
   return { subject: subjectKey(subject) };
 }
 
 /** Stored version: essence on the first line. */
-function storedVersion({ essence, version }: WantedNotification): string {
-  return essence === undefined ? version : `${essence}\n${version}`;
+function storedVersion({ repostKey, version }: WantedNotification): string {
+  return repostKey === undefined ? version : `${repostKey}\n${version}`;
 }
 
 function hashContent({ text, blocks }: Message, metadata: MessageMetadata | undefined): string {
@@ -297,7 +304,7 @@ function hashContent({ text, blocks }: Message, metadata: MessageMetadata | unde
     .digest('base64');
 }
 
-function storedEssence(shows: string | undefined): string | undefined {
+function parseRepostKey(shows: string | undefined): string | undefined {
   return shows?.split('\n', 1)[0];
 }
 

@@ -1,7 +1,7 @@
 import { isInvalidTokenCode } from './web.ts';
 
 export interface OutageWatch {
-  note(outcome: string): void;
+  record(outcome: string): void;
   /** Start of the outage and last outcome; undefined while Slack answers. */
   current(): { readonly since: Date; readonly code: string } | undefined;
 }
@@ -14,7 +14,7 @@ function isOutage(outcome: string): boolean {
 export function createOutageWatch(now: () => Date): OutageWatch {
   let outage: { readonly since: Date; readonly code: string } | undefined;
   return {
-    note(outcome) {
+    record(outcome) {
       outage = isOutage(outcome) ? { since: outage?.since ?? now(), code: outcome } : undefined;
     },
     current: () => outage,

@@ -9,9 +9,9 @@ export type Urgency = 'urgent' | 'background';
 /** Keeps calls within Slack's rate limits. One per workspace and process. */
 export interface Pacer {
   /** Starts a call if allowed now. @returns 0, or milliseconds to wait */
-  enter(method: string, channel: string | undefined, urgency: Urgency): number;
-  refused(method: string, channel: string | undefined, retryAfterMs: number): void;
-  hasRoom(method: string): boolean;
+  tryStart(method: string, channel: string | undefined, urgency: Urgency): number;
+  recordRefusal(method: string, channel: string | undefined, retryAfterMs: number): void;
+  hasCapacity(method: string): boolean;
 }
 
 interface Tier {
@@ -60,7 +60,7 @@ export function createPacer(clock: () => number = () => performance.now()): Pace
     return at;
   };
 
-  function stateOf(method: string, channel: string | undefined): State | undefined {
+  function findState(method: string, channel: string | undefined): State | undefined {
     const tier = Object.hasOwn(TIERS, method) ? TIERS[method] : undefined;
     if (tier === undefined) return undefined;
     const key = tier.isPerChannel ? `${method} ${channel}` : method;
@@ -74,27 +74,27 @@ export function createPacer(clock: () => number = () => performance.now()): Pace
   }
 
   return {
-    enter(method, channel, urgency) {
+    tryStart(method, channel, urgency) {
       const at = now();
-      const state = stateOf(method, channel);
+      const state = findState(method, channel);
       if (state === undefined) return 0;
       const waitMs = callDelay(state, at, urgency);
       if (waitMs > 0) return waitMs;
       state.sent = [...state.sent.filter((sentAt) => sentAt > at - state.tier.perMs), at];
       return 0;
     },
-    refused(method, channel, retryAfterMs) {
+    recordRefusal(method, channel, retryAfterMs) {
       const at = now();
-      const state = stateOf(method, channel);
+      const state = findState(method, channel);
       if (state === undefined) return;
       // Concurrent refusals are one.
       if (at >= state.blockedUntil) state.refusals = at < state.recoveredAt ? state.refusals + 1 : 1;
       state.blockedUntil = Math.max(state.blockedUntil, at + retryAfterMs);
       state.recoveredAt = state.blockedUntil + Math.max(state.tier.perMs, MIN_RECOVERY_MS);
     },
-    hasRoom(method) {
+    hasCapacity(method) {
       const at = now();
-      const state = stateOf(method, undefined);
+      const state = findState(method, undefined);
       return state === undefined || callDelay(state, at, 'background') <= 0;
     },
   };

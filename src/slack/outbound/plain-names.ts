@@ -11,7 +11,7 @@ const MENTION = /<(?:@([UW][A-Z0-9]+)|!subteam\^(S[A-Z0-9]+))(?:\|[^>]*)?>/g;
  */
 export async function replaceMentions(directory: NamingDirectory, text: string): Promise<string> {
   const ids = new Set([...text.matchAll(MENTION)].flatMap(([, userId]) => userId ?? []));
-  const names = await namesOf(directory, [...ids]);
+  const names = await findNames(directory, [...ids]);
   return text.replace(MENTION, (_all, userId?: string, groupId?: string) =>
     userId === undefined ? (groupId ?? '') : `@${names.get(userId) ?? userId}`,
   );
@@ -34,7 +34,7 @@ async function unmention(
 ): Promise<Message> {
   const json = JSON.stringify(message);
   const mentioned = [...people].filter((id) => json.includes(`<@${id}`));
-  const names = await namesOf(directory, mentioned);
+  const names = await findNames(directory, mentioned);
   return JSON.parse(
     json.replace(MENTION, (mention, userId?: string) => {
       const name = userId === undefined ? undefined : names.get(userId);
@@ -44,19 +44,19 @@ async function unmention(
 }
 
 interface NamingDirectory {
-  nameOf(userId: string): Promise<string | undefined>;
+  findName(userId: string): Promise<string | undefined>;
 }
 
-async function namesOf(
+async function findNames(
   directory: NamingDirectory,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  return new Map(await Promise.all(ids.map(async (id) => [id, await nameOf(directory, id)] as const)));
+  return new Map(await Promise.all(ids.map(async (id) => [id, await findNameOrId(directory, id)] as const)));
 }
 
-async function nameOf(directory: NamingDirectory, userId: string): Promise<string> {
+async function findNameOrId(directory: NamingDirectory, userId: string): Promise<string> {
   try {
-    return (await directory.nameOf(userId)) ?? userId;
+    return (await directory.findName(userId)) ?? userId;
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
     return userId;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { MessagePlace, PostedMessage } from '../../outbox/notifications.ts';
 import type { Message } from '../kit/blocks.ts';
-import { withPlainFallback } from './fallback.ts';
+import { sendWithFallback } from './fallback.ts';
 import type { Urgency } from './pacer.ts';
 import { TRIAL_TEXT } from './slack-error.view.ts';
 import { okResponse, postedResponse, SlackApiError, type SlackWeb } from './web.ts';
@@ -22,7 +22,7 @@ export async function postMessage(
   message: Message,
   metadata?: MessageMetadata,
 ): Promise<PostedMessage> {
-  const { channel, ts } = await withPlainFallback(message, ({ text, blocks }) =>
+  const { channel, ts } = await sendWithFallback(message, ({ text, blocks }) =>
     web.call(
       'chat.postMessage',
       {
@@ -87,7 +87,7 @@ export async function updateMessage(
   metadata?: MessageMetadata,
   urgency?: Urgency,
 ): Promise<void> {
-  await withPlainFallback(message, ({ text, blocks }) =>
+  await sendWithFallback(message, ({ text, blocks }) =>
     web.call('chat.update', { channel: channelId, ts, text, blocks, metadata }, okResponse, urgency),
   );
 }

@@ -3,7 +3,7 @@ import type { Message } from '../kit/blocks.ts';
 /** Times of progress messages after the start. A response URL takes five answers; one is reserved for the outcome. */
 const PROGRESS_AT_MS: readonly number[] = [2_000, 20_000, 120_000];
 
-export async function withProgress<T>(
+export async function runWithProgress<T>(
   respond: (message: Message) => Promise<void>,
   progress: () => Message,
   run: () => Promise<T>,

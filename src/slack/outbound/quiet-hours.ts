@@ -12,7 +12,7 @@ const STEP_MS = 15 * MINUTE_MS;
  * @param firstExpiry earliest expiry of its names; if by tomorrow, the message doesn't wait
  * @returns undefined if it doesn't wait, or the time zone is unknown
  */
-export function quietUntil(now: Date, timeZone: string | undefined, firstExpiry?: Date): Date | undefined {
+export function findQuietEnd(now: Date, timeZone: string | undefined, firstExpiry?: Date): Date | undefined {
   const clock = timeZone === undefined ? undefined : localClock(timeZone);
   if (clock === undefined || !isNight(clock(now).hour)) return undefined;
   if (firstExpiry !== undefined && clock(firstExpiry).day <= clock(new Date(now.getTime() + DAY_MS)).day)

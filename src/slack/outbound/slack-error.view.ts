@@ -12,55 +12,55 @@ const UNKNOWN_ID: ReadonlySet<string> = new Set([
 
 /** Slack's error and its remedy. Plain text, because form fields show it too. */
 export function formatSlackError(
-  problem: Pick<SlackApiError, 'kind' | 'code' | 'isOfInvalidToken'> &
+  problem: Pick<SlackApiError, 'kind' | 'code' | 'hasInvalidToken'> &
     Partial<Pick<SlackApiError, 'needed' | 'retryAfterMs'>>,
-): { readonly said: string; readonly todo: string } {
+): { readonly cause: string; readonly remedy: string } {
   const { kind, code = '', needed, retryAfterMs } = problem;
   if (kind === 'rate_limited') {
     const seconds = Math.ceil((retryAfterMs ?? 30_000) / 1_000);
     return {
-      said: 'Slack is rate-limiting me.',
-      todo: `Try again in ${count(seconds, 'second')}.`,
+      cause: 'Slack is rate-limiting me.',
+      remedy: `Try again in ${count(seconds, 'second')}.`,
     };
   }
   if (kind === 'unreachable') {
-    return { said: 'Slack didn’t respond as expected.', todo: 'Try again in a minute.' };
+    return { cause: 'Slack didn’t respond as expected.', remedy: 'Try again in a minute.' };
   }
   if (code === 'missing_scope') {
     return {
-      said: `My app lacks a required permission${needed === undefined ? '' : `, the scope ${needed}`}.`,
-      todo: 'Your operator has to reinstall the app with its manifest; then try again.',
+      cause: `My app lacks a required permission${needed === undefined ? '' : `, the scope ${needed}`}.`,
+      remedy: 'Your operator has to reinstall the app with its manifest; then try again.',
     };
   }
-  if (problem.isOfInvalidToken) {
-    return { said: `Slack no longer accepts my token (${code}).`, todo: 'Tell your operator.' };
+  if (problem.hasInvalidToken) {
+    return { cause: `Slack no longer accepts my token (${code}).`, remedy: 'Tell your operator.' };
   }
-  return { said: `Slack refused this (${code}).`, todo: 'If it persists, tell your operator.' };
+  return { cause: `Slack refused this (${code}).`, remedy: 'If it persists, tell your operator.' };
 }
 
 /** Why a listed approver can't be looked up; plain text. */
 export function approverError(id: string, problem: SlackApiError): string {
   if (UNKNOWN_ID.has(problem.code ?? '')) return `Slack doesn’t know ${id}. Copy the id again.`;
-  const { said, todo } = formatSlackError(problem);
-  return `I can’t look up ${id}. ${said} ${todo}`;
+  const { cause, remedy } = formatSlackError(problem);
+  return `I can’t look up ${id}. ${cause} ${remedy}`;
 }
 
 /** Reason, to follow "cannot be posted:", and remedy, for channels where the bot can't post. */
-function channelRefusal(code: string): { readonly why: string; readonly todo: string } | undefined {
+function channelRefusal(code: string): { readonly why: string; readonly remedy: string } | undefined {
   if (code === 'not_in_channel') {
-    return { why: 'I’m not in this channel', todo: 'Invite me with /invite @Domain Steward' };
+    return { why: 'I’m not in this channel', remedy: 'Invite me with /invite @Domain Steward' };
   }
   if (code === 'channel_not_found') {
     return {
       why: 'no channel has this id',
-      todo: 'Copy the id again; if the channel is private, invite me with /invite @Domain Steward',
+      remedy: 'Copy the id again; if the channel is private, invite me with /invite @Domain Steward',
     };
   }
-  if (code === 'is_archived') return { why: 'the channel is archived', todo: 'Choose another one' };
+  if (code === 'is_archived') return { why: 'the channel is archived', remedy: 'Choose another one' };
   return code.startsWith('restricted_action')
     ? {
         why: 'only some people may post',
-        todo: 'Ask a workspace admin to allow me, or choose another channel',
+        remedy: 'Ask a workspace admin to allow me, or choose another channel',
       }
     : undefined;
 }
@@ -68,9 +68,9 @@ function channelRefusal(code: string): { readonly why: string; readonly todo: st
 /** Reason and remedy by Slack's code; plain text. */
 export function reminderProblem(code: string): string {
   const refusal = channelRefusal(code);
-  if (refusal !== undefined) return `${refusal.why}. ${refusal.todo}.`;
-  const { said, todo } = formatSlackError({ kind: 'refused', code, isOfInvalidToken: false });
-  return `${said} ${todo}`;
+  if (refusal !== undefined) return `${refusal.why}. ${refusal.remedy}.`;
+  const { cause, remedy } = formatSlackError({ kind: 'refused', code, hasInvalidToken: false });
+  return `${cause} ${remedy}`;
 }
 
 /** Why the bot can't post in a chosen channel; plain text. */
@@ -79,12 +79,12 @@ export function channelError(problem: SlackApiError): string {
   const refusal = channelRefusal(code);
   if (refusal !== undefined) {
     const again = code === 'not_in_channel' ? ', then save again' : '';
-    return `I can’t post there: ${refusal.why}. ${refusal.todo}${again}.`;
+    return `I can’t post there: ${refusal.why}. ${refusal.remedy}${again}.`;
   }
-  const { said, todo } = formatSlackError(problem);
+  const { cause, remedy } = formatSlackError(problem);
   return problem.kind === 'unreachable'
-    ? `I don’t know whether I can post there. ${said} ${todo}`
-    : `I can’t post there. ${said} ${todo}`;
+    ? `I don’t know whether I can post there. ${cause} ${remedy}`
+    : `I can’t post there. ${cause} ${remedy}`;
 }
 
 /** Scheduled and deleted, to check posting. */

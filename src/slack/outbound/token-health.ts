@@ -3,7 +3,7 @@ import type { Log } from '../../lib/log.ts';
 import { isInvalidTokenCode } from './web.ts';
 
 export interface TokenHealth {
-  note(outcome: string): void;
+  recordOutcome(outcome: string): void;
   /** @returns Slack's error code for the token; undefined if accepted */
   check(): Promise<string | undefined>;
 }
@@ -11,13 +11,13 @@ export interface TokenHealth {
 /** Longest wait of a check; then the latest call decides. */
 const MAX_CHECK_MS = 1_000;
 
-/** @param ask any call with the token; its outcome is recorded like all others */
-export function createTokenHealth(ask: () => Promise<unknown>, log: Log): TokenHealth {
+/** @param callSlack any call with the token; its outcome is recorded like all others */
+export function createTokenHealth(callSlack: () => Promise<unknown>, log: Log): TokenHealth {
   let refusal: string | undefined;
   /** Pending check, shared by concurrent callers. */
-  let asked: Promise<unknown> | undefined;
+  let pendingCall: Promise<unknown> | undefined;
   return {
-    note(outcome) {
+    recordOutcome(outcome) {
       if (isInvalidTokenCode(outcome)) {
         if (refusal === undefined)
           log.error(
@@ -31,12 +31,12 @@ export function createTokenHealth(ask: () => Promise<unknown>, log: Log): TokenH
       }
     },
     async check() {
-      asked ??= ask()
+      pendingCall ??= callSlack()
         .catch(() => undefined)
         .finally(() => {
-          asked = undefined;
+          pendingCall = undefined;
         });
-      await Promise.race([asked, sleep(MAX_CHECK_MS, undefined, { ref: false })]);
+      await Promise.race([pendingCall, sleep(MAX_CHECK_MS, undefined, { ref: false })]);
       return refusal;
     },
   };

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { Agent } from 'undici';
 import { z } from 'zod';
 import { exchange } from '../../http/exchange.ts';
-import { okResponse, rateLimited, SlackApiError, type SlackWeb, waitOutRateLimits } from './web.ts';
+import { okResponse, rateLimitError, SlackApiError, type SlackWeb, waitOutRateLimits } from './web.ts';
 
 const uploadPlace = okResponse.extend({ upload_url: z.url(), file_id: z.string() });
 const UPLOAD_MS = 120_000;
@@ -49,11 +49,11 @@ export async function uploadText(
   web: SlackWeb,
   { text, ...upload }: Omit<Upload, 'path'> & { readonly text: string },
 ): Promise<void> {
-  await withFile([text], (path) => uploadFile(web, { ...upload, path }));
+  await useTemporaryFile([text], (path) => uploadFile(web, { ...upload, path }));
 }
 
 /** Writes a temporary file: Slack needs an upload's length first. */
-export async function withFile<Result>(
+export async function useTemporaryFile<Result>(
   pieces: Iterable<string> | AsyncIterable<string>,
   use: (path: string) => Promise<Result>,
 ): Promise<Result> {
@@ -83,6 +83,6 @@ async function sendBytes(url: string, path: string, size: number): Promise<void>
   ).catch((cause: unknown) => {
     throw new SlackApiError('unreachable', 'file upload', { cause });
   });
-  if (status === 429) throw rateLimited('file upload', headers['retry-after']);
+  if (status === 429) throw rateLimitError('file upload', headers['retry-after']);
   if (status !== 200) throw new SlackApiError('refused', 'file upload', { code: `http_${status}` });
 }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { parseRetryAfter } from '../../http/retry-after.ts';
 import { MINUTE_MS } from '../../lib/duration.ts';
 import type { Secret } from '../../service/secret.ts';
-import { fetchWithin } from './fetch.ts';
+import { createFetch } from './fetch.ts';
 import { createPacer, type Pacer, type Urgency } from './pacer.ts';
 
 /**
@@ -44,7 +44,7 @@ export class SlackApiError extends Error {
     this.refusedBlocks = details.refusedBlocks ?? [];
   }
 
-  get isOfInvalidToken(): boolean {
+  get hasInvalidToken(): boolean {
     return this.code !== undefined && isInvalidTokenCode(this.code);
   }
 }
@@ -79,13 +79,13 @@ export function isTokenError(problem: SlackApiError): boolean {
 const MAX_WAIT_MS = 10 * MINUTE_MS;
 
 /** Slack's requested delay, capped; undefined if none. */
-export function retryAfterOf(error: unknown): number | undefined {
+export function findRetryAfter(error: unknown): number | undefined {
   if (!(error instanceof SlackApiError) || error.retryAfterMs === undefined) return undefined;
   return Math.min(Math.max(error.retryAfterMs, 1_000), MAX_WAIT_MS);
 }
 
 /** A 429 from a URL that isn't a method. */
-export function rateLimited(method: string, retryAfter: string | string[] | undefined): SlackApiError {
+export function rateLimitError(method: string, retryAfter: string | string[] | undefined): SlackApiError {
   return new SlackApiError('rate_limited', method, {
     retryAfterMs: parseRetryAfter(retryAfter, Date.now()) ?? 1_000,
   });
@@ -99,15 +99,15 @@ export async function waitOutRateLimits<T>(call: () => Promise<T>, attempts = 3)
   try {
     return await call();
   } catch (error) {
-    const waitMs = retryAfterOf(error) ?? Number.POSITIVE_INFINITY;
+    const waitMs = findRetryAfter(error) ?? Number.POSITIVE_INFINITY;
     if (attempts === 1 || waitMs > MAX_WAITED_MS) throw error;
     await sleep(waitMs);
     return waitOutRateLimits(call, attempts - 1);
   }
 }
 
-export function retryDelayOf(error: unknown, failedAttempts: number): number {
-  return retryAfterOf(error) ?? Math.min(1_000 * 2 ** failedAttempts, MAX_WAIT_MS);
+export function computeRetryDelay(error: unknown, failedAttempts: number): number {
+  return findRetryAfter(error) ?? Math.min(1_000 * 2 ** failedAttempts, MAX_WAIT_MS);
 }
 
 /** Slack's codes for its own failures: a retry may work. */
@@ -174,7 +174,7 @@ const SILENT: Logger = {
 export function webClientOptions(apiUrl: string | undefined) {
   return {
     ...(apiUrl === undefined ? {} : { slackApiUrl: apiUrl }),
-    fetch: jsonOnly(fetchWithin(TIMEOUT_MS)),
+    fetch: jsonOnly(createFetch(TIMEOUT_MS)),
     retryConfig: { retries: 0 },
     // The caller reports failures; Slack's client would also log them to the console.
     logger: SILENT,
@@ -198,7 +198,7 @@ function jsonOnly(fetch: FetchFunction): FetchFunction {
   };
 }
 
-/** @param observe called with the method and outcome: `ok`, `unreadable`, or an {@link outcomeOf} */
+/** @param observe called with the method and outcome: `ok`, `unreadable`, or an {@link toOutcome} */
 export function createSlackWeb(
   token: Secret,
   apiUrl: string | undefined,
@@ -209,7 +209,7 @@ export function createSlackWeb(
   return {
     async call(method, args, answer, urgency = 'urgent') {
       const channel = typeof args['channel'] === 'string' ? args['channel'] : undefined;
-      const waitMs = pacer.enter(method, channel, urgency);
+      const waitMs = pacer.tryStart(method, channel, urgency);
       if (waitMs > 0) throw new SlackApiError('rate_limited', method, { retryAfterMs: waitMs });
       let result: unknown;
       try {
@@ -217,8 +217,8 @@ export function createSlackWeb(
       } catch (cause) {
         const problem = slackApiError(method, cause);
         if (problem.kind === 'rate_limited')
-          pacer.refused(method, channel, retryAfterOf(problem) ?? DEFAULT_RETRY_AFTER_MS);
-        observe(method, outcomeOf(problem));
+          pacer.recordRefusal(method, channel, findRetryAfter(problem) ?? DEFAULT_RETRY_AFTER_MS);
+        observe(method, toOutcome(problem));
         throw problem;
       }
       const parsed = answer.safeParse(result);
@@ -231,7 +231,7 @@ export function createSlackWeb(
 }
 
 /** A failure as one of a few words: unknown Slack codes would create unlimited metric labels. */
-function outcomeOf({ kind, code }: SlackApiError): string {
+function toOutcome({ kind, code }: SlackApiError): string {
   return code !== undefined && CODES_UNRELATED_TO_BLOCKS.has(code) ? code : kind;
 }
 

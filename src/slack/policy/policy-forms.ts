@@ -15,7 +15,7 @@ import { policyFromYaml, policyToYaml } from '../../policy/yaml.ts';
 import { attachedFields, attachedText } from '../attached-text.ts';
 import type { FormFeature, Interaction, SubmissionCall, Submitted } from '../feature.ts';
 import { context as contextBlock, LIMITS, section, truncate } from '../kit/blocks.ts';
-import { formOfList } from '../kit/edited-list.ts';
+import { createListForm } from '../kit/edited-list.ts';
 import {
   choiceField,
   type FieldErrors,
@@ -23,10 +23,10 @@ import {
   type FormOrigin,
   type FormValues,
   field,
-  fieldsOf,
   fingerprint,
   joinErrors,
   readForm,
+  toFields,
   typedField,
   UNCHECKED_TEXT,
 } from '../kit/form.ts';
@@ -108,7 +108,7 @@ const declared = z.object({
   ),
 });
 
-const FIELDS = fieldsOf(declared);
+const FIELDS = toFields(declared);
 const FORM: Form<'policy_rule'> = {
   name: 'policy_rule',
   title: 'Rule',
@@ -167,7 +167,7 @@ function readRule(
   };
 }
 
-export const ruleForm = formOfList({
+export const ruleForm = createListForm({
   form: FORM,
   fields: () => declared,
   shown: (fields, values, { context }) => withGroups(context, fields, values),
@@ -176,7 +176,7 @@ export const ruleForm = formOfList({
   values: (edited, { context }) =>
     edited === undefined ? { break_glass: 'false', signed: 'false' } : valuesOfRule(edited, context.currency),
   async intro(edited, { context, person }) {
-    const sentence = edited && ruleSentence(edited, await context.directory.localeOf(person.id));
+    const sentence = edited && ruleSentence(edited, await context.directory.findLocale(person.id));
     return [
       ...(sentence === undefined ? [] : [section(sentence)]),
       contextBlock(DRAFT.ruleIntro(context.currency)),
@@ -258,7 +258,7 @@ export const yamlForm: FormFeature<'policy_import'> = {
     name: 'policy_import',
     title: 'Policy from YAML',
     submit: 'Use as draft',
-    fields: fieldsOf(pastedPolicy),
+    fields: toFields(pastedPolicy),
   },
 
   async render(call, origin, values) {
@@ -304,7 +304,7 @@ const START_FORM: Form<'policy_start'> = {
   name: 'policy_start',
   title: 'Start from',
   submit: 'Use as draft',
-  fields: removeGroups(fieldsOf(rolesForm(ROLES))),
+  fields: removeGroups(toFields(rolesForm(ROLES))),
 };
 
 function startOf({ subject }: FormOrigin): StartingPoint {
@@ -332,7 +332,7 @@ export const startForm: FormFeature<'policy_start'> = {
     const start = startOf(origin);
     const [{ revision, rules }, fields] = await Promise.all([
       editedRules(call),
-      withGroups(call.context, fieldsOf(rolesForm(start.roles)), values),
+      withGroups(call.context, toFields(rolesForm(start.roles)), values),
     ]);
     return {
       form: { ...START_FORM, fields },

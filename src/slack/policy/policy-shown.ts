@@ -23,7 +23,7 @@ export async function shownPolicy(
     context.policies.draft(),
     context.savedSettings(),
     context.orders.policy.current(),
-    context.directory.localeOf(person.id),
+    context.directory.findLocale(person.id),
   ]);
   const reader = { userId: person.id, isAdmin: isAdmin(context, person), locale };
   return policyMessage({

@@ -14,10 +14,10 @@ import type { SlackContext } from '../context.ts';
 import { type CommandCall, isAdmin } from '../feature.ts';
 import { count, escapeText, textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
-import { nearest } from '../kit/parse.ts';
+import { findNearest } from '../kit/parse.ts';
 import { zoneIssueText } from '../names/zone-issue.view.ts';
 import { orderTitle } from '../orders/order.view.ts';
-import { withProgress } from '../outbound/progress.ts';
+import { runWithProgress } from '../outbound/progress.ts';
 import { sendFile } from '../send-file.ts';
 import {
   needsFile,
@@ -48,7 +48,7 @@ function readTrialLine(words: readonly string[], asker: string): ReadLine {
   const [first = '', ...rest] = words[0] === '/domain' ? words.slice(1) : words;
   const task = ORDER_TASK_NAMES.find((name) => name === first.toLowerCase());
   if (task === undefined) {
-    return { problem: TRIAL.noTask(first, nearest(first.toLowerCase(), ORDER_TASK_NAMES)) };
+    return { problem: TRIAL.noTask(first, findNearest(first.toLowerCase(), ORDER_TASK_NAMES)) };
   }
   const at = rest.findIndex((word) => word.toLowerCase() === 'by');
   const [, person] = at === -1 ? [] : (PERSON.exec(rest[at + 1] ?? '') ?? []);
@@ -128,7 +128,7 @@ export async function runReplay(call: CommandCall, words: readonly string[]): Pr
   if (days < 1 || days > MAX_DAYS) return call.respond(REPLAY.noDays(words.join(' '), MAX_DAYS));
   const draft = await context.policies.draft();
   if (draft === undefined) return call.respond(REPLAY.noDraft);
-  const shown = await withProgress(
+  const shown = await runWithProgress(
     call.respond,
     () => textMessage(REPLAY.going),
     () => replayed(context, days, draft.rules),

@@ -105,7 +105,7 @@ async function publish(call: ActionCall): Promise<void> {
       return call.respond(
         publishedMessage(
           outcome.proposal.payload,
-          await context.directory.localeOf(person.id),
+          await context.directory.findLocale(person.id),
           await otherAdmins(context, person.id),
         ),
       );

@@ -30,8 +30,8 @@ import {
   truncateMarkup,
 } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
-import { pageControls, pageOf } from '../kit/pages.ts';
-import { requestedText } from '../proposals/admin-proposal.view.ts';
+import { pageControls, slicePage } from '../kit/pages.ts';
+import { confirmersText } from '../proposals/admin-proposal.view.ts';
 import { type ProposalView, proposalActions } from '../proposals/proposal.view.ts';
 import { changeLine, implicitSentences, ruleSentence } from './policy-rule.view.ts';
 
@@ -124,7 +124,7 @@ function numbered(rules: readonly PolicyRule[], locale: string): AnyBlock[] {
 }
 
 function ruleRows(rules: readonly PolicyRule[], shown: ShownPolicy): AnyBlock[] {
-  const page = pageOf(rules, shown.offset, RULES_ON_PAGE);
+  const page = slicePage(rules, shown.offset, RULES_ON_PAGE);
   return page.shown.flatMap((rule, index): AnyBlock[] => {
     const position = page.offset + index + 1;
     const value = ruleValue(position, rule.name);
@@ -161,7 +161,7 @@ function adminButtons(shown: ShownPolicy): AnyBlock[] {
   const proposal = draft?.proposal;
   const edited = draft?.rules ?? published?.rules ?? [];
   return [
-    ...pageControls('policy', pageOf(edited, offset, RULES_ON_PAGE), RULES_ON_PAGE),
+    ...pageControls('policy', slicePage(edited, offset, RULES_ON_PAGE), RULES_ON_PAGE),
     ...(draft === undefined
       ? []
       : proposal === undefined || proposal.proposer === reader.userId
@@ -240,7 +240,7 @@ export function policyProposalView(proposal: ProposalOf<'policy'>): ProposalView
       ]);
       return { ...shown, textOnlyHint: buttonsHint('/domain policy') };
     },
-    ended({ locale }) {
+    outcome({ locale }) {
       if (state !== 'confirmed')
         return message('No longer open: nothing changed', [
           section(':wastebasket: *No longer open*: someone changed or discarded it. It doesn’t take effect.'),
@@ -264,7 +264,7 @@ export function publishedMessage(
   return message('Published: another admin has to confirm', [
     section(':outbox_tray: *Published.* It takes effect when another admin confirms this draft. Changes:'),
     ...differenceLines(before, rules, locale),
-    section(requestedText(asked, '/domain policy')),
+    section(confirmersText(asked, '/domain policy')),
   ]);
 }
 

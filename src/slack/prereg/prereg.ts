@@ -19,11 +19,11 @@ import {
   type FieldErrors,
   type FormValues,
   field,
-  fieldsOf,
   noticeView,
   PICKED,
   readForm,
   TYPED_LINES,
+  toFields,
   typedField,
   UNCHECKED_TEXT,
 } from '../kit/form.ts';
@@ -31,9 +31,10 @@ import { openFromLine } from '../open-form.ts';
 import { interfaceNote } from '../orders/interface.view.ts';
 import { refreshing } from '../refresh-form.ts';
 import {
+  constraintText,
+  ENTER_ONE_NAME,
   equalAndXmlText,
   fieldLabel,
-  GIVE_ONE_NAME,
   LIST_EXPIRED,
   NO_OFFSET,
   NO_WILDCARDS,
@@ -43,11 +44,10 @@ import {
   preregGoneText,
   preregPage,
   preregRecords,
-  type SearchTie,
-  searchFailed,
-  tieText,
+  type SearchConstraint,
+  searchErrorMessage,
   XML_HAS,
-  XML_OUT_OF_REACH,
+  XML_UNAVAILABLE,
 } from './prereg.view.ts';
 
 /* Preregistrations: people search with their own account, and only they see the result. */
@@ -60,7 +60,7 @@ const SEARCH_MS = 20_000;
 /** A view must open within 3 seconds of the click. */
 const OPEN_MS = 2_300;
 
-const BOTH: AvailableInterfaces = { json: true, xml: true };
+const BOTH_INTERFACES: AvailableInterfaces = { json: true, xml: true };
 
 /** Record fields that only XML returns, on request, with XML names. */
 const XML_KEYS = ['ownerc', 'zonec'] as const;
@@ -75,7 +75,7 @@ const keyName = z.string().regex(/^[A-Za-z][\w.]{0,59}$/);
 const filterValue = z.string().min(1).max(253);
 
 /** Paging button value: the search with another offset. Read-only. */
-const query = z.object({
+const querySchema = z.object({
   filters: z.partialRecord(z.enum(PREREG_FILTERS), filterValue),
   operator: z.enum(['EQUAL', 'like']).optional(),
   order: keyName.optional(),
@@ -86,16 +86,16 @@ const query = z.object({
 });
 
 /** A search feature that only one interface documents, and its field. */
-const tie = (field: string, what: SearchTie) => ({ field, what });
+const constraint = (field: string, what: SearchConstraint) => ({ field, what });
 
-function tiesOf({ operator, order, keys }: PreregQuery) {
-  const further = keys.find((key) => !PREREG_KEYS.some((known) => known === key));
+function listConstraints({ operator, order, keys }: PreregQuery) {
+  const otherKey = keys.find((key) => !PREREG_KEYS.some((known) => known === key));
   return {
-    json: operator === 'EQUAL' ? [tie('operator', { code: 'equal' })] : [],
+    json: operator === 'EQUAL' ? [constraint('operator', { code: 'equal' })] : [],
     xml: [
-      ...(operator === 'like' ? [tie('operator', { code: 'like' })] : []),
-      ...(order === undefined ? [] : [tie('order', { code: 'order' })]),
-      ...(further === undefined ? [] : [tie('key', { code: 'key', key: further })]),
+      ...(operator === 'like' ? [constraint('operator', { code: 'like' })] : []),
+      ...(order === undefined ? [] : [constraint('order', { code: 'order' })]),
+      ...(otherKey === undefined ? [] : [constraint('key', { code: 'key', key: otherKey })]),
     ],
   };
 }
@@ -138,24 +138,24 @@ function filterSchema(read: (text: string) => string | undefined, issue: string)
 }
 
 /** XML for its own features, or if the account lacks JSON, unless only JSON documents the search. */
-function selectInterface(wanted: PreregQuery, reach: AvailableInterfaces): Interface {
-  const { json, xml } = tiesOf(wanted);
-  return xml.length > 0 || (!reach.json && json.length === 0) ? 'xml' : 'json';
+function selectInterface(query: PreregQuery, available: AvailableInterfaces): Interface {
+  const { json, xml } = listConstraints(query);
+  return xml.length > 0 || (!available.json && json.length === 0) ? 'xml' : 'json';
 }
 
 type ReadQuery = { readonly query: PreregQuery } | { readonly errors: FieldErrors };
 
 /** Whether one interface supports the whole search. */
-function tieErrors(typed: PreregQuery, reach: AvailableInterfaces): FieldErrors {
+function constraintErrors(typed: PreregQuery, available: AvailableInterfaces): FieldErrors {
   const errors: Record<string, string> = {};
-  const ties = tiesOf(typed);
-  const [xml] = ties.xml;
-  if (xml !== undefined && ties.json.length > 0) {
+  const constraints = listConstraints(typed);
+  const [xml] = constraints.xml;
+  if (xml !== undefined && constraints.json.length > 0) {
     errors['operator'] = equalAndXmlText(xml.what);
-  } else if (xml !== undefined && !reach.xml) {
-    errors[xml.field] = XML_OUT_OF_REACH;
+  } else if (xml !== undefined && !available.xml) {
+    errors[xml.field] = XML_UNAVAILABLE;
   }
-  const via = selectInterface(typed, reach);
+  const via = selectInterface(typed, available);
   for (const key of PREREG_FILTERS) {
     const value = typed.filters[key] ?? '';
     if (via === 'json' && WILDCARD.test(value)) errors[key] = NO_WILDCARDS;
@@ -165,18 +165,21 @@ function tieErrors(typed: PreregQuery, reach: AvailableInterfaces): FieldErrors 
 }
 
 /** `cafe`, `cafe.rest`, `cafe.co.uk` or `.rest`. */
-function queryOfText(text: string, reach: AvailableInterfaces): ReadQuery {
+function parseQuery(text: string, available: AvailableInterfaces): ReadQuery {
   const at = text.indexOf('.');
-  if (at === -1) return readQuery({ sld: text, ...EVERYBODYS }, reach);
+  if (at === -1) return readQuery({ sld: text, ...WITH_SUB_USERS }, available);
   const ending = text.slice(at);
   const isLong = ending.replace(/\.$/, '').lastIndexOf('.') > 0;
-  return readQuery({ sld: text.slice(0, at), [isLong ? 'subtld' : 'tld']: ending, ...EVERYBODYS }, reach);
+  return readQuery(
+    { sld: text.slice(0, at), [isLong ? 'subtld' : 'tld']: ending, ...WITH_SUB_USERS },
+    available,
+  );
 }
 
 interface Searcher {
   readonly accountId: string;
   readonly client: ServiceClient;
-  readonly reach: AvailableInterfaces;
+  readonly available: AvailableInterfaces;
 }
 
 /** Interfaces of the person's active account; undefined if not linked. */
@@ -184,12 +187,12 @@ async function loadSearcher(call: Interaction): Promise<Searcher | undefined> {
   const account = await call.account();
   const client = account === undefined ? undefined : await call.context.accounts.clientFor(account.id);
   if (account === undefined || client === undefined) return undefined;
-  const reach = taskInterfaces(preregSearch, call.context.orders.interfacesOf(account));
-  return { accountId: account.id, client, reach };
+  const available = taskInterfaces(preregSearch, call.context.orders.interfacesOf(account));
+  return { accountId: account.id, client, available };
 }
 
 /** @throws {ServiceError} */
-async function ask(
+async function runSearch(
   call: Interaction,
   { accountId, client }: Searcher,
   { filters, order, children, keys, offset, limit }: PreregQuery,
@@ -222,16 +225,16 @@ function isCount(text: string): boolean {
   return /^\d{1,15}$/.test(text);
 }
 
-async function search(call: Interaction, wanted: PreregQuery): Promise<Message> {
+async function search(call: Interaction, query: PreregQuery): Promise<Message> {
   const searcher = await loadSearcher(call);
   if (searcher === undefined) return NOT_LINKED;
-  const via = selectInterface(wanted, searcher.reach);
+  const via = selectInterface(query, searcher.available);
   try {
-    return preregPage(wanted, await ask(call, searcher, wanted, via), via);
+    return preregPage(query, await runSearch(call, searcher, query, via), via);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     call.context.log.info({ err: error }, 'a search for preregistrations failed');
-    return searchFailed(error);
+    return searchErrorMessage(error);
   }
 }
 
@@ -240,23 +243,23 @@ async function runPrereg(call: CommandCall): Promise<void> {
   if (text === undefined) return openFromLine(call, preregForm, {});
   const searcher = await loadSearcher(call);
   if (searcher === undefined) return call.respond(NOT_LINKED);
-  const read = more.length > 0 ? undefined : queryOfText(text, searcher.reach);
+  const read = more.length > 0 ? undefined : parseQuery(text, searcher.available);
   if (read !== undefined && 'query' in read) return call.respond(await search(call, read.query));
   if (read !== undefined && Object.values(read.errors).includes(NO_WILDCARDS)) {
-    return call.respond(noWildcardsText(searcher.reach.xml));
+    return call.respond(noWildcardsText(searcher.available.xml));
   }
-  await call.respond(GIVE_ONE_NAME);
+  await call.respond(ENTER_ONE_NAME);
 }
 
 async function turnPage(call: ActionCall): Promise<void> {
-  const wanted = readButton(call.value);
-  if (wanted === undefined) return call.respond(LIST_EXPIRED);
-  await call.respond(await search(call, wanted), { replace: true });
+  const query = readButton(call.value);
+  if (query === undefined) return call.respond(LIST_EXPIRED);
+  await call.respond(await search(call, query), { replace: true });
 }
 
 function readButton(value: string): PreregQuery | undefined {
   try {
-    return query.parse(JSON.parse(value));
+    return querySchema.parse(JSON.parse(value));
   } catch {
     return undefined;
   }
@@ -269,8 +272,8 @@ async function openRecord(call: ActionCall): Promise<void> {
   const searcher = await loadSearcher(call);
   if (searcher === undefined) return call.respond(NOT_LINKED);
   const [label = ''] = name.split('.');
-  const via: Interface = searcher.reach.json ? 'json' : 'xml';
-  const wanted: PreregQuery = {
+  const via: Interface = searcher.available.json ? 'json' : 'xml';
+  const query: PreregQuery = {
     filters: { sld: label },
     children: true,
     keys: [...PREREG_KEYS, ...(via === 'xml' ? XML_KEYS : [])],
@@ -279,10 +282,12 @@ async function openRecord(call: ActionCall): Promise<void> {
   };
   let records: readonly Preregistration[];
   try {
-    records = (await ask(call, searcher, wanted, via)).records.filter((record) => record['name'] === name);
+    records = (await runSearch(call, searcher, query, via)).records.filter(
+      (record) => record['name'] === name,
+    );
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    return call.respond(searchFailed(error));
+    return call.respond(searchErrorMessage(error));
   }
   if (records.length === 0) return call.respond(preregGoneText(name));
   const blocks = preregRecords(name, records, call.context.now());
@@ -302,7 +307,7 @@ const moment = (label: string) =>
 const ending = filterSchema(parseEnding, 'Enter only the ending, such as rest.');
 
 /** Search fields, with one interface's options (service API, Preregistration search). */
-const searchFields = ({ json, xml }: AvailableInterfaces) =>
+const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
   z.object({
     sld: field(
       { label: 'Name', kind: 'text', placeholder: 'cafe', hint: 'Without its ending. Empty: all names.' },
@@ -392,18 +397,18 @@ const searchFields = ({ json, xml }: AvailableInterfaces) =>
     ),
   });
 
-const SEARCH = searchFields(BOTH);
+const SEARCH = buildSearchSchema(BOTH_INTERFACES);
 const XML_FIELDS: ReadonlySet<string> = new Set(['order', 'order_mode', 'key']);
 
-const fieldsFor = (reach: AvailableInterfaces) =>
-  fieldsOf(searchFields(reach)).filter(({ name }) => reach.xml || !XML_FIELDS.has(name));
+const buildFields = (available: AvailableInterfaces) =>
+  toFields(buildSearchSchema(available)).filter(({ name }) => available.xml || !XML_FIELDS.has(name));
 
 /** A typed search without unreadable fields, and their errors. */
-function typedQuery(values: FormValues): { readonly typed: PreregQuery; readonly errors: FieldErrors } {
+function readTypedQuery(values: FormValues): { readonly typed: PreregQuery; readonly errors: FieldErrors } {
   const read = readForm(SEARCH, values);
   if ('errors' in read) {
     const readable = Object.entries(values).filter(([name]) => read.errors[name] === undefined);
-    return { ...typedQuery(Object.fromEntries(readable)), errors: read.errors };
+    return { ...readTypedQuery(Object.fromEntries(readable)), errors: read.errors };
   }
   const { operator, order, limit, children, keys, key, ...given } = read.value;
   const typed: PreregQuery = {
@@ -420,33 +425,40 @@ function typedQuery(values: FormValues): { readonly typed: PreregQuery; readonly
   return { typed, errors: {} };
 }
 
-function readQuery(values: FormValues, reach: AvailableInterfaces): ReadQuery {
-  const { typed, errors } = typedQuery(values);
-  const all = { ...errors, ...tieErrors(typed, reach) };
+function readQuery(values: FormValues, available: AvailableInterfaces): ReadQuery {
+  const { typed, errors } = readTypedQuery(values);
+  const all = { ...errors, ...constraintErrors(typed, available) };
   return Object.keys(all).length > 0 ? { errors: all } : { query: typed };
 }
 
-const EVERYBODYS = { children: ['true'] };
+const WITH_SUB_USERS = { children: ['true'] };
 
 const preregForm: FormFeature<'prereg'> = {
-  form: { name: 'prereg', title: 'Find preregistrations', submit: 'Search', fields: fieldsFor(BOTH) },
+  form: {
+    name: 'prereg',
+    title: 'Find preregistrations',
+    submit: 'Search',
+    fields: buildFields(BOTH_INTERFACES),
+  },
   // A search is no order, so it never uses the team's account.
   refusal: async (call) => ((await call.account()) === undefined ? NOT_LINKED : undefined),
 
   async render(call, _origin, values) {
     const account = await call.account();
-    const reach = (await loadSearcher(call))?.reach ?? BOTH;
-    const [because] = tiesOf(typedQuery(values).typed).xml;
+    const available = (await loadSearcher(call))?.available ?? BOTH_INTERFACES;
+    const [because] = listConstraints(readTypedQuery(values).typed).xml;
     return {
-      form: { ...preregForm.form, fields: fieldsFor(reach) },
-      values: { ...EVERYBODYS, ...values },
-      intro: [contextBlock(interfaceNote(account, reach, because && tieText(because.what), XML_HAS))],
+      form: { ...preregForm.form, fields: buildFields(available) },
+      values: { ...WITH_SUB_USERS, ...values },
+      intro: [
+        contextBlock(interfaceNote(account, available, because && constraintText(because.what), XML_HAS)),
+      ],
     };
   },
 
   async submit(call) {
-    const reach = (await loadSearcher(call))?.reach ?? BOTH;
-    const read = readQuery({ ...EVERYBODYS, ...call.values }, reach);
+    const available = (await loadSearcher(call))?.available ?? BOTH_INTERFACES;
+    const read = readQuery({ ...WITH_SUB_USERS, ...call.values }, available);
     return 'errors' in read ? read : { say: await search(call, read.query) };
   },
 };

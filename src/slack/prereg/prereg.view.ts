@@ -99,12 +99,12 @@ const CONTACT_MEMBER = /^(?:id)?$/;
 function toCell(record: Preregistration, column: string): string {
   const value = listSpellings(column)
     .map((name) => record[name])
-    .find(isGiven);
+    .find(hasValue);
   switch (column) {
     case 'name':
       return displayName(formatData(value));
     case 'nserver':
-      return partsOf(record['nameServers'], NAMESERVER_MEMBER).join(', ');
+      return findValues(record['nameServers'], NAMESERVER_MEMBER).join(', ');
     case 'confirmation':
       return formatSpan(record, 'confirmation');
     case 'phase_period':
@@ -113,7 +113,7 @@ function toCell(record: Preregistration, column: string): string {
     case 'adminc':
     case 'techc':
     case 'zonec':
-      return partsOf(value, CONTACT_MEMBER).join(', ');
+      return findValues(value, CONTACT_MEMBER).join(', ');
     case 'created':
     case 'updated':
       return momentCell(formatData(value));
@@ -167,11 +167,11 @@ function stateCell(text: string): string {
 }
 
 /** Values with matching names. Non-objects have no name. */
-function partsOf(data: unknown, wanted: RegExp): string[] {
+function findValues(data: unknown, wanted: RegExp): string[] {
   return listFields(data).flatMap(([name, value]) => (wanted.test(name) ? [value] : []));
 }
 
-function configOf({ preregConfig }: Preregistration, name: string): string | undefined {
+function findConfigValue({ preregConfig }: Preregistration, name: string): string | undefined {
   return listFields(preregConfig).find(([key]) => listSpellings(name).includes(key))?.[1];
 }
 
@@ -179,14 +179,16 @@ type Phase = 'confirmation' | 'period';
 
 /** Start and end of a phase in the service's format; undefined without either. */
 function findPhase(record: Preregistration, phase: Phase) {
-  const start = configOf(record, `${phase}_start`);
-  const end = configOf(record, `${phase}_end`);
+  const start = findConfigValue(record, `${phase}_start`);
+  const end = findConfigValue(record, `${phase}_end`);
   return start === undefined && end === undefined ? undefined : { start, end };
 }
 
 function formatSpan(record: Preregistration, phase: Phase): string {
-  const told = findPhase(record, phase);
-  return told === undefined ? '' : `${momentCell(told.start ?? '?')} – ${momentCell(told.end ?? '?')}`;
+  const formatTime = findPhase(record, phase);
+  return formatTime === undefined
+    ? ''
+    : `${momentCell(formatTime.start ?? '?')} – ${momentCell(formatTime.end ?? '?')}`;
 }
 
 /** One page of results, with buttons for paging and full records. */
@@ -227,22 +229,22 @@ function selectColumns(
   keys: readonly string[],
 ): { readonly columns: readonly string[]; readonly left: readonly string[] } {
   const [name, ...others] = DEFAULT_COLUMNS;
-  const asked = [...new Set([name, ...keys, ...others])].filter(
+  const requested = [...new Set([name, ...keys, ...others])].filter(
     (column) => keys.includes(column) || records.some((record) => toCell(record, column) !== ''),
   );
   let room = LIMITS.tableText - 200;
   const columns: string[] = [];
-  for (const column of asked) {
+  for (const column of requested) {
     const length = records.reduce((sum, record) => sum + toCell(record, column).length + 1, 0);
     if (columns.length > 0 && (length > room || columns.length >= MAX_COLUMNS)) continue;
     room -= length;
     columns.push(column);
   }
-  return { columns, left: asked.filter((column) => !columns.includes(column)) };
+  return { columns, left: requested.filter((column) => !columns.includes(column)) };
 }
 
 /** Other search criteria, inside a sentence. */
-const SEARCHED: Readonly<Record<string, string>> = {
+const FILTER_TEXTS: Readonly<Record<string, string>> = {
   'prereg_config.confirmation_start': 'whose confirmation starts on',
   'prereg_config.confirmation_end': 'whose confirmation ends on',
   'prereg_config.period_start': 'whose phase starts on',
@@ -260,7 +262,7 @@ function formatQuery({ filters: { sld, tld, subtld, ...others } }: PreregQuery):
         ? ` of the name ${sld}`
         : ` of ${sld}.${ending}`;
   const more = Object.entries(others).map(
-    ([key, value]) => `${SEARCHED[key] ?? key} ${momentCell(value ?? '')}`,
+    ([key, value]) => `${FILTER_TEXTS[key] ?? key} ${momentCell(value ?? '')}`,
   );
   return `${name}${more.length === 0 ? '' : `, ${more.join(', ')}`}`;
 }
@@ -361,8 +363,9 @@ function phaseLine(label: string, record: Preregistration, phase: Phase, now: Da
   const phases = findPhase(record, phase);
   if (phases === undefined) return undefined;
   const { start, end } = phases;
-  const told = (at: string | undefined) => (at === undefined ? 'an unknown time' : quote(momentCell(at)));
-  return `*${label}*: from ${told(start)} until ${told(end)}${formatEnd(end, now)}`;
+  const formatTime = (at: string | undefined) =>
+    at === undefined ? 'an unknown time' : quote(momentCell(at));
+  return `*${label}*: from ${formatTime(start)} until ${formatTime(end)}${formatEnd(end, now)}`;
 }
 
 /** Days until an end. No hours, because XML times have no documented zone. */
@@ -377,27 +380,27 @@ function formatEnd(end: string | undefined, now: Date): string {
   return days === 0 ? ': it ends within a day.' : `: it ends in ${count(days, 'day')}.`;
 }
 
-function isGiven(value: unknown): boolean {
+function hasValue(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '';
 }
 
 /** Undocumented data: values with their names. */
 function formatData(value: unknown): string {
-  if (!isGiven(value)) return '';
+  if (!hasValue(value)) return '';
   if (typeof value !== 'object') return String(value);
   return listFields(value)
     .map(([name, inner]) => (/^(?:user|context|id|\d+)?$/.test(name) ? inner : `${name}: ${inner}`))
     .join(', ');
 }
 
-export function searchFailed(error: ServiceError): Message {
+export function searchErrorMessage(error: ServiceError): Message {
   return textMessage(failureText(error));
 }
 
 function failureText(error: ServiceError): string {
-  const said = [error.code, error.text].filter((part) => part !== undefined && part !== '').join(' ');
+  const answer = [error.code, error.text].filter((part) => part !== undefined && part !== '').join(' ');
   const transaction = error.stid === undefined ? '' : ` Transaction ${code(error.stid)}.`;
-  const quoted = `${said === '' ? '' : ` It says: ${quote(said, 500)}`}${transaction}`;
+  const quoted = `${answer === '' ? '' : ` It says: ${quote(answer, 500)}`}${transaction}`;
   switch (error.kind) {
     case 'auth':
       return `The service refused your linked account. Link it again with \`/domain link\`, then search again.${quoted}`;
@@ -413,18 +416,18 @@ function failureText(error: ServiceError): string {
     case 'not_sent':
     case 'unknown_outcome':
     case 'invalid_response':
-      return said === ''
+      return answer === ''
         ? `The service’s response couldn’t be read. Nothing changed; search again in a few minutes.${error.ctid === undefined ? '' : ` Client transaction ${code(error.ctid)}.`}`
         : `The service gave no clear answer. Nothing changed; search again in a few minutes.${quoted}`;
   }
 }
 
 /** Search features only one interface documents. */
-export type SearchTie =
+export type SearchConstraint =
   | { readonly code: 'equal' | 'like' | 'order' }
   | { readonly code: 'key'; readonly key: string };
 
-export function tieText(tie: SearchTie): string {
+export function constraintText(tie: SearchConstraint): string {
   switch (tie.code) {
     case 'equal':
       return 'the operator EQUAL';
@@ -437,9 +440,9 @@ export function tieText(tie: SearchTie): string {
   }
 }
 
-export const equalAndXmlText = (xml: SearchTie) =>
-  `EQUAL needs the JSON interface, and ${tieText(xml)} needs XML. Choose like, or leave the other out.`;
-export const XML_OUT_OF_REACH =
+export const equalAndXmlText = (xml: SearchConstraint) =>
+  `EQUAL needs the JSON interface, and ${constraintText(xml)} needs XML. Choose like, or leave the other out.`;
+export const XML_UNAVAILABLE =
   'This needs the service’s XML interface, and its address isn’t set. Ask your operator to set SERVICE_XML_URL.';
 export const NO_WILDCARDS =
   'EQUAL finds exact matches and doesn’t support the wildcards % and *. Enter the full value, or choose like, which uses XML.';
@@ -448,14 +451,14 @@ export const NO_OFFSET =
   'This search uses XML, where times are documented without a UTC offset: 2027-03-01 12:00:00.';
 
 /** For a name on a line. */
-export function noWildcardsText(reachesXml: boolean): string {
-  const advice = reachesXml
+export function noWildcardsText(hasXml: boolean): string {
+  const advice = hasXml
     ? 'Enter the full name, or open the form with `/domain prereg` and choose like.'
     : 'Enter the full name.';
   return `Nothing was searched. Your account only finds exact matches, so % and * don’t work as wildcards. ${advice}`;
 }
 
-export const GIVE_ONE_NAME =
+export const ENTER_ONE_NAME =
   'Give one name, such as `/domain prereg cafe` or `/domain prereg cafe.rest`. `/domain prereg` alone opens the form.';
 export const LIST_EXPIRED = 'These pages are no longer available. Search again with `/domain prereg`.';
 export const preregGoneText = (name: string) =>

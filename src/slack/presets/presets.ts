@@ -19,7 +19,7 @@ import {
   type Submitted,
 } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
-import { formOfList } from '../kit/edited-list.ts';
+import { createListForm } from '../kit/edited-list.ts';
 import {
   choiceField,
   errorTexts,
@@ -31,7 +31,7 @@ import {
   typedField,
   UNCHECKED_TEXT,
 } from '../kit/form.ts';
-import { pageActions, pageOf } from '../kit/pages.ts';
+import { pageActions, slicePage } from '../kit/pages.ts';
 import { openForm, opening, renderForm } from '../open-form.ts';
 import { FORMS_WITH_PRESETS, NAMESERVERS } from '../orders/domains.ts';
 import { refreshing, updateInOrder } from '../refresh-form.ts';
@@ -81,7 +81,7 @@ const kindOf = (values: FormValues): PresetKind | undefined =>
 
 const presetForm: FormFeature<'preset'> = {
   refusal: async (call) => ((await mayDecide(call)) ? undefined : textMessage(PRESETS_NOT_YOURS)),
-  ...formOfList({
+  ...createListForm({
     form: { name: 'preset', title: 'Preset', submit: 'Save' },
     fields: (edited, values) => declaredFor(kindOf(values) ?? edited?.kind ?? 'contacts'),
     find,
@@ -130,7 +130,7 @@ async function save(
 
 async function presetsPage(call: Interaction, offset: number): Promise<Message> {
   const [presets, mayEdit] = await Promise.all([call.context.presets.list(), mayDecide(call)]);
-  return presetList(pageOf(presets, offset, PRESETS_SHOWN), mayEdit);
+  return presetList(slicePage(presets, offset, PRESETS_SHOWN), mayEdit);
 }
 
 async function openEdit(call: ActionCall): Promise<void> {

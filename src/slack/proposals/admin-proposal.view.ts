@@ -26,7 +26,7 @@ export type AdminProposal = ProposalOf<'settings' | 'prices'>;
 /** The confirming admin must see every price edit. */
 export const MAX_WAITING_PRICES = 100;
 
-const WHY = {
+const REASONS = {
   settings: 'This changes who can approve orders, so *another admin* has to confirm it.',
   prices:
     'These prices are new or lower, so a rule, mandate or budget allows more. *Another admin* has to confirm them.',
@@ -60,7 +60,7 @@ export function proposalBlocks(
   const drop = button('settings_dismiss', 'Discard', id, { style: 'danger' });
   return [
     section(
-      `:hourglass_flowing_sand: *${mention(proposer)} wants to change ${kind === 'settings' ? 'the settings' : 'the price list'}.* ${WHY[kind]}`,
+      `:hourglass_flowing_sand: *${mention(proposer)} wants to change ${kind === 'settings' ? 'the settings' : 'the price list'}.* ${REASONS[kind]}`,
     ),
     ...lines(changeLines(proposal, locale)),
     ...proposalActions(proposal, proposer === userId ? [drop] : [confirm, drop]),
@@ -77,7 +77,7 @@ export function adminProposalView(proposal: AdminProposal): ProposalView {
       const shown = message(`${what} your confirmation`, proposalBlocks(proposal, reader));
       return { ...shown, textOnlyHint: buttonsHint('/domain settings') };
     },
-    ended({ locale }) {
+    outcome({ locale }) {
       const [title, text] = formatEnd(proposal);
       return message(title, [section(text), ...lines(changeLines(proposal, locale))]);
     },
@@ -110,16 +110,16 @@ export const NOT_CONFIRMED = {
 } as const;
 
 /** Why the change waits, for the proposer; mrkdwn. */
-export function waitsText(change: AdminChange & { readonly expiresAt: Date }, locale: string): string[] {
+export function pendingText(change: AdminChange & { readonly expiresAt: Date }, locale: string): string[] {
   return [
-    `:hourglass_flowing_sand: *Waiting for another admin*, until ${moment(change.expiresAt)}. ${WHY[change.kind]} Not applied until then:`,
+    `:hourglass_flowing_sand: *Waiting for another admin*, until ${moment(change.expiresAt)}. ${REASONS[change.kind]} Not applied until then:`,
     ...changeLines(change, locale),
   ];
 }
 
 /** Says who is asked to confirm, and what to do if nobody can be asked. @param command also shows the button */
-export function requestedText(asked: readonly string[], command: string): string {
-  return asked.length === 0
+export function confirmersText(confirmers: readonly string[], command: string): string {
+  return confirmers.length === 0
     ? `:warning: *I know no other admin to ask*, and no one can confirm their own change. A workspace admin or owner can use ${code(command)} and press Confirm. If you’re the only one, make someone an admin of the workspace, or add their id to \`ADMINS\` where I run.`
-    : `Waiting for ${asked.map(mention).join(' or ')} to confirm.`;
+    : `Waiting for ${confirmers.map(mention).join(' or ')} to confirm.`;
 }

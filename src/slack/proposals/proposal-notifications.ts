@@ -28,7 +28,7 @@ const CHANNEL = 'channel';
 
 export function createProposalPlanner(context: SlackContext): NotificationPlanner {
   const { directory, now, proposals } = context;
-  return async ({ id, notifications }, sendAsIs) => {
+  return async ({ id, notifications }, sendUnchanged) => {
     const proposal = await proposals.read(id);
     if (proposal === undefined) return undefined;
     // The button contains the name, so it leads to a newer proposal.
@@ -42,16 +42,19 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
       context.savedSettings(),
     ]);
     const { reminderChannel } = settings;
-    const asked = [defaultRequirement(settings, []), ...progress.map(({ requirement }) => requirement)];
-    const silent = new Set(await silentPeople(directory, asked));
+    const requirements = [
+      defaultRequirement(settings, []),
+      ...progress.map(({ requirement }) => requirement),
+    ];
+    const silent = new Set(await silentPeople(directory, requirements));
     silent.delete(proposer);
-    const send: typeof sendAsIs = (wanted) => sendAsIs(dropMentions(directory, wanted, silent));
+    const send: typeof sendUnchanged = (wanted) => sendUnchanged(dropMentions(directory, wanted, silent));
     const version = isOpen ? `waits ${confirmations.length}` : 'ended';
     const announce = async () => {
-      if (view.announced === undefined || reminderChannel === undefined) return;
+      if (view.announcement === undefined || reminderChannel === undefined) return;
       const places = [async () => ({ channelId: reminderChannel })];
       const shown = isOpen ? 'waits' : 'ended';
-      await send({ purpose: 'notice', version: shown, since, places, message: view.announced });
+      await send({ purpose: 'notice', version: shown, since, places, message: view.announcement });
     };
     const show = (reader: string) => {
       const userId = reader === CHANNEL ? '' : reader;
@@ -60,9 +63,9 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
           ? audience.channels.map((channel) => async () => channel)
           : [directMessagePlace(directory, reader)];
       const message = async () => {
-        const locale = reader === CHANNEL ? 'en-US' : await directory.localeOf(userId);
+        const locale = reader === CHANNEL ? 'en-US' : await directory.findLocale(userId);
         const asReader = { userId, locale, progress };
-        return isOpen ? view.question(asReader) : view.ended(asReader);
+        return isOpen ? view.question(asReader) : view.outcome(asReader);
       };
       return send({ purpose: `${TO}${reader}`, version, since, places, message });
     };
@@ -102,8 +105,8 @@ async function confirmersToNotify(
   const { proposer, origin } = proposal;
   const [progress, settings] = await Promise.all([proposals.loadProgress(proposal), savedSettings()]);
   const named = progress.map(({ requirement }) => requirement);
-  const asked = named.length === 0 ? [defaultRequirement(settings, [])] : named;
-  const { people } = await notifiedPeople(directory, asked, new Map());
+  const requirements = named.length === 0 ? [defaultRequirement(settings, [])] : named;
+  const { people } = await notifiedPeople(directory, requirements, new Map());
   // Others don't see a direct message with the proposer.
   const isSeen = origin !== undefined && /^[CG]/.test(origin.channelId);
   const { approvalChannel } = settings;

@@ -12,16 +12,16 @@ export interface ProposalReader {
   /** Confirmers, and confirmations so far; empty without requirements. */
   readonly progress: readonly RequirementProgress[];
   /** The person has the file with all changes. */
-  readonly isAllSeen?: boolean;
+  readonly hasSeenAll?: boolean;
 }
 
 export interface ProposalView {
   /** The question to people who can confirm it. */
   readonly question: (reader: ProposalReader) => Message;
   /** Its outcome, which replaces the question. */
-  readonly ended: (reader: ProposalReader) => Message;
+  readonly outcome: (reader: ProposalReader) => Message;
   /** The announcement in the reminder channel, if the question is elsewhere. */
-  readonly announced?: () => Message;
+  readonly announcement?: () => Message;
 }
 
 const BLOCK = 'proposal_';

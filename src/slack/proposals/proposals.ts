@@ -1,11 +1,11 @@
 import type { ProposalRefusal } from '../../approvals/proposals/decide-confirmation.ts';
 import type { Proposal, ProposalKind, ProposedChange } from '../../approvals/proposals/proposal.ts';
 import { GUARDED } from '../../names/portfolio.ts';
-import { APPROVER_SETTINGS, approverErrors, withChanges } from '../approvals/approver-errors.ts';
+import { APPROVER_SETTINGS, applyChanges, approverErrors } from '../approvals/approver-errors.ts';
 import { offerCharterLink, offerLink } from '../approvals/signing/offer-link.ts';
 import type { SlackContext } from '../context.ts';
 import type { ActionCall, Interaction } from '../feature.ts';
-import { NOT_CONFIRMED, requestedText, waitsText } from './admin-proposal.view.ts';
+import { confirmersText, NOT_CONFIRMED, pendingText } from './admin-proposal.view.ts';
 import { shownHash } from './proposal.view.ts';
 import { otherAdmins } from './proposal-notifications.ts';
 import { proposalMessage, proposalRefusalText } from './views.ts';
@@ -26,8 +26,11 @@ export async function proposeToAdmins(
   acknowledge();
   context.log.info({ by: person.id, change: change.payload }, 'a change needs an admin’s confirmation');
   context.notifyDue();
-  const asked = requestedText(await otherAdmins(context, person.id), '/domain settings');
-  return [...waitsText({ ...change, expiresAt }, await context.directory.localeOf(person.id)), asked];
+  const confirmers = confirmersText(await otherAdmins(context, person.id), '/domain settings');
+  return [
+    ...pendingText({ ...change, expiresAt }, await context.directory.findLocale(person.id)),
+    confirmers,
+  ];
 }
 
 /** Confirms a proposal, and shows the result. The outbox notifies all others. */
@@ -35,13 +38,13 @@ export async function confirmProposal(call: ActionCall, kinds: Kinds): Promise<v
   const { context, person, value } = call;
   const problem = await findProblem(context, await context.proposals.find(kinds, value));
   if (problem !== undefined) return call.respond(NOT_CONFIRMED.impossible(problem));
-  const given = { userId: person.id, shown: shownHash(call.blockId) };
-  const outcome = await context.proposals.confirm(kinds, value, given);
+  const consent = { userId: person.id, shown: shownHash(call.blockId) };
+  const outcome = await context.proposals.confirm(kinds, value, consent);
   context.notifyDue();
   if (!outcome.ok) return refuse(call, kinds, outcome.refusal);
   call.acknowledge();
   const { proposal, isComplete } = outcome;
-  context.log.info({ ...loggedProposal(proposal, person.id), isComplete }, 'a proposal was confirmed');
+  context.log.info({ ...toLogFields(proposal, person.id), isComplete }, 'a proposal was confirmed');
   await call.respond(await proposalMessage(context, proposal, person.id), { replace: true });
   if (!isComplete) return;
   if (proposal.kind !== 'facts' && proposal.kind !== 'lapse') return context.refreshWaitingCards();
@@ -55,11 +58,11 @@ export async function withdrawProposal(call: ActionCall, kinds: Kinds): Promise<
   context.notifyDue();
   if (!outcome.ok) return refuse(call, kinds, outcome.refusal);
   call.acknowledge();
-  context.log.info(loggedProposal(outcome.proposal, person.id), 'a proposal was withdrawn');
+  context.log.info(toLogFields(outcome.proposal, person.id), 'a proposal was withdrawn');
   await call.respond(await proposalMessage(context, outcome.proposal, person.id), { replace: true });
 }
 
-function loggedProposal({ id, kind, proposer: askedBy, payload }: Proposal, by: string) {
+function toLogFields({ id, kind, proposer: askedBy, payload }: Proposal, by: string) {
   return { by, askedBy, ...(kind === 'settings' || kind === 'prices' ? { change: payload } : {}), id, kind };
 }
 
@@ -82,7 +85,7 @@ async function findProblem(
 ): Promise<string | undefined> {
   if (proposal?.kind !== 'settings' || !proposal.payload.some(({ name }) => APPROVER_SETTINGS.has(name)))
     return undefined;
-  const next = withChanges(await context.savedSettings(), proposal.payload);
+  const next = applyChanges(await context.savedSettings(), proposal.payload);
   const [error] = Object.values(await approverErrors(context, next));
   return error;
 }

@@ -1,7 +1,7 @@
 import type { ProposalRefusal } from '../../approvals/proposals/decide-confirmation.ts';
 import type { Proposal, ProposalKind } from '../../approvals/proposals/proposal.ts';
 import type { Impact } from '../../names/impact.ts';
-import { waitingNow } from '../approvals/waiting.ts';
+import { loadNameWaitingCosts } from '../approvals/waiting.ts';
 import type { SlackContext } from '../context.ts';
 import { type KnownOfLapse, lapseView } from '../expiry/lapse.view.ts';
 import type { Message } from '../kit/blocks.ts';
@@ -34,7 +34,7 @@ export async function buildProposalView(
       const { subject: name = '' } = proposal;
       const { impacts } = context.names;
       const impact = isThorough ? impacts.ofName(name, 'lapse') : impacts.stored(name, 'lapse');
-      return lapseView(proposal, await knownOfLapse(context, name, impact));
+      return lapseView(proposal, await loadLapseFacts(context, name, impact));
     }
   }
 }
@@ -44,16 +44,16 @@ export async function proposalMessage(
   context: SlackContext,
   proposal: Proposal,
   userId: string,
-  isAllSeen = false,
+  hasSeenAll = false,
 ): Promise<Message> {
   const isOpen = proposal.state === 'proposed';
   const [view, locale, progress] = await Promise.all([
     buildProposalView(context, proposal),
-    context.directory.localeOf(userId),
+    context.directory.findLocale(userId),
     isOpen ? context.proposals.loadProgress(proposal) : [],
   ]);
-  const reader = { userId, locale, progress, isAllSeen };
-  return isOpen ? view.question(reader) : view.ended(reader);
+  const reader = { userId, locale, progress, hasSeenAll };
+  return isOpen ? view.question(reader) : view.outcome(reader);
 }
 
 const OWN: Readonly<Record<ProposalKind, string>> = {
@@ -90,13 +90,13 @@ export function proposalRefusalText(kind: ProposalKind, refusal: ProposalRefusal
 }
 
 /** Loads the impact and the cost of letting a name lapse. */
-export async function knownOfLapse(
+export async function loadLapseFacts(
   context: SlackContext,
   name: string,
   lookup: Promise<Impact>,
 ): Promise<KnownOfLapse> {
   const [waiting, impact] = await Promise.all([
-    context.expiry.find(name).then((domain) => waitingNow(context, domain)),
+    context.expiry.find(name).then((domain) => loadNameWaitingCosts(context, domain)),
     lookup.catch((err: unknown) => {
       context.log.error({ err, name }, 'checking the impact on a name');
       return 'unseen' as const;

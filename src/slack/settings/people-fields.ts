@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { isGroup } from '../../policy/policy.ts';
 import type { SlackContext } from '../context.ts';
-import { type Field, type FormValues, linesIn } from '../kit/form.ts';
+import { type Field, type FormValues, splitLines } from '../kit/form.ts';
 import { SlackApiError } from '../outbound/web.ts';
 
 /*
@@ -58,7 +58,9 @@ export async function withGroups(
   fields: readonly Field[],
   values: FormValues,
 ): Promise<Field[]> {
-  const chosen = fields.filter(({ kind }) => kind === 'groups').flatMap(({ name }) => linesIn(values[name]));
+  const chosen = fields
+    .filter(({ kind }) => kind === 'groups')
+    .flatMap(({ name }) => splitLines(values[name]));
   const options = await groupOptions(context, [...new Set(chosen)]);
   return options.length === 0
     ? removeGroups(fields)

@@ -16,9 +16,9 @@ import { type Finding, summaryOf } from '../../ops/doctor/finding.ts';
 import { PROTECTED_SETTINGS, weakenedSettings } from '../../policy/weakening.ts';
 import {
   APPROVER_SETTINGS,
+  applyChanges,
   approverErrors,
   lookUpPeople,
-  withChanges,
 } from '../approvals/approver-errors.ts';
 import { charterNotice } from '../approvals/signing/charter.view.ts';
 import type { SlackContext } from '../context.ts';
@@ -39,11 +39,11 @@ import {
   type Form,
   type FormValues,
   field,
-  fieldsOf,
   fingerprint,
   formView,
   joinErrors,
   readForm,
+  toFields,
 } from '../kit/form.ts';
 import { openForm, renderForm } from '../open-form.ts';
 import { postMessage } from '../outbound/post-message.ts';
@@ -129,7 +129,7 @@ const CARD_SETTINGS: ReadonlySet<string> = new Set([
   'approval_tasks',
 ]);
 
-const FIELDS = fieldsOf(declared);
+const FIELDS = toFields(declared);
 const form: Form<'settings'> = {
   name: 'settings',
   title: 'Settings',
@@ -241,7 +241,7 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
   const addsApprovers = weakened.has('approvers') || weakened.has('silent_approvers');
   if (addsApprovers && changed.has('approvals_required')) {
     // Until the new approvers are confirmed, the old ones must be enough.
-    const [error] = Object.values(await approverErrors(context, withChanges(current, atOnce)));
+    const [error] = Object.values(await approverErrors(context, applyChanges(current, atOnce)));
     if (error !== undefined) return { errors: { approvals_required: `${error} ${SETTINGS.apart}` } };
   }
   if (atOnce.length > 0) await saveAtOnce(call, atOnce);
@@ -286,7 +286,7 @@ const settingsForm: FormFeature<'settings'> = {
     const [current, waiting, locale, inForce] = await Promise.all([
       context.savedSettings(),
       context.proposals.list(['settings', 'prices']),
-      context.directory.localeOf(person.id),
+      context.directory.findLocale(person.id),
       context.orders.policy.current(),
     ]);
     const notice = charterNotice(inForce);

@@ -16,7 +16,7 @@ import {
   mentionApprover,
   section,
 } from '../kit/blocks.ts';
-import { type FieldDisplay, noticeView, optionsOf } from '../kit/form.ts';
+import { type FieldDisplay, noticeView, toOptions } from '../kit/form.ts';
 import { channelMention } from '../names/portfolio.view.ts';
 
 const EMPTY_CHANNELS = {
@@ -62,7 +62,7 @@ export const SETTING_FIELDS: Readonly<Record<SettingName, FieldDisplay>> = {
   allow_self_approval: {
     label: 'May an approver approve their own order?',
     kind: 'choice',
-    options: optionsOf({ false: 'No, someone else has to', true: 'Yes' }),
+    options: toOptions({ false: 'No, someone else has to', true: 'Yes' }),
   },
   approval_channel: {
     label: 'Channel with every pending order',

@@ -6,7 +6,7 @@ import {
   emergencyReply,
   signedOffReply,
 } from '../../../src/slack/approvals/emergency.view.ts';
-import { NOBODY_CALLED } from '../../../src/slack/orders/order.view.ts';
+import { NOBODY_NOTIFIED } from '../../../src/slack/orders/order.view.ts';
 import { refusalText } from '../../../src/slack/orders/refusal.view.ts';
 import { newOrder } from '../../orders/sample.ts';
 import { orderEvent } from '../../support/log.ts';
@@ -23,13 +23,13 @@ test('twenty get a direct message, and the thread mentions the others and unread
   expect(text).toContain('<@U0P21>, <@U0P22>, <@U0P23>, <!subteam^S0LEGAL>: you could have approved it too.');
   expect(text).not.toContain('<@U0P20>');
   expect(text).toContain('I messaged <@U0P1>. <@U0P2> will get a message later.');
-  const { text: alone } = emergencyReply(order, event(), NOBODY_CALLED);
+  const { text: alone } = emergencyReply(order, event(), NOBODY_NOTIFIED);
   expect(alone).not.toContain('could have');
   expect(alone).toContain('No admin could be reached.');
 });
 
 test('the reason is quoted without mentions, and unknown facts are named', () => {
-  const said = emergencyReply(order, event({ isImpactUnknown: true }), NOBODY_CALLED).text;
+  const said = emergencyReply(order, event({ isImpactUnknown: true }), NOBODY_NOTIFIED).text;
   expect(said).toContain('“The &lt;shop&gt; is down”');
   expect(said).toContain('The impact wasn’t known yet');
   expect(emergencyNotice(order, event()).text).toContain('“The &lt;shop&gt; is down”');

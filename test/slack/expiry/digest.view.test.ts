@@ -4,7 +4,7 @@ import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
 import { planReminders } from '../../../src/expiry/plan.ts';
 import type { DigestHead, WatchedDomain } from '../../../src/expiry/ports.ts';
 import { waitingSteps } from '../../../src/money/waiting.ts';
-import { waitingCosts } from '../../../src/slack/approvals/waiting.ts';
+import { loadWaitingCosts } from '../../../src/slack/approvals/waiting.ts';
 import {
   digestHead,
   digestList,
@@ -66,7 +66,7 @@ test('the cost of waiting is next to the name, unless it is unknown', async () =
     source: 'Contract 7',
   });
   const costs = (list: ReturnType<typeof price>[]) =>
-    waitingCosts(
+    loadWaitingCosts(
       slackContextWith({
         savedSettings: async () => newTeamSettings({ reminderTimezone: 'America/New_York' }),
         prices: { list: async () => list },

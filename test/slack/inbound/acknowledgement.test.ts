@@ -13,8 +13,8 @@ test('an acknowledgement is sent once, however often it is requested', async () 
   const ack = vi.fn(async () => undefined);
   const acknowledgement = createAcknowledgement(ack, log);
   expect(ack).not.toHaveBeenCalled();
-  acknowledgement.give();
-  acknowledgement.give();
+  acknowledgement.send();
+  acknowledgement.send();
   await vi.advanceTimersByTimeAsync(10 * ACKNOWLEDGE_WITHIN_MS);
   expect(ack).toHaveBeenCalledTimes(1);
   expect(acknowledgement.isLate).toBe(false);
@@ -27,14 +27,14 @@ test('it is sent by itself at the deadline, and knows that it was late', async (
   expect(ack).not.toHaveBeenCalled();
   await vi.advanceTimersByTimeAsync(1);
   expect(ack).toHaveBeenCalledTimes(1);
-  acknowledgement.give();
+  acknowledgement.send();
   expect(ack).toHaveBeenCalledTimes(1);
   expect(acknowledgement.isLate).toBe(true);
 });
 
 test('one that Slack no longer accepts causes no failure', async () => {
   const warn = vi.spyOn(log, 'warn');
-  createAcknowledgement(() => Promise.reject(new Error('the socket is closed')), log).give();
+  createAcknowledgement(() => Promise.reject(new Error('the socket is closed')), log).send();
   await vi.advanceTimersByTimeAsync(0);
   expect(warn).toHaveBeenCalledWith({ err: new Error('the socket is closed') }, 'acknowledging a delivery');
 });

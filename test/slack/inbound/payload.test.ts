@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseOrigin, valuesOf, viewPayload } from '../../../src/slack/inbound/payload.ts';
+import { parseOrigin, readFormValues, viewPayload } from '../../../src/slack/inbound/payload.ts';
 
 function viewWith(values: unknown, metadata = '{"channelId":"C1"}') {
   const view = { id: 'V1', callback_id: 'renew', private_metadata: metadata, state: { values } };
@@ -18,7 +18,7 @@ describe('the values of a form', () => {
       none: { none: { type: 'static_select', selected_option: null } },
       keys: { keys: { type: 'checkboxes', selected_options: [{ value: 'a' }, { value: 'b' }] } },
     });
-    expect(valuesOf(view)).toEqual({
+    expect(readFormValues(view)).toEqual({
       name: 'cafe.rest',
       empty: '',
       method: 'password',

@@ -59,7 +59,7 @@ const NEED_SERVICE = {
 const delivery = {
   ...{ userId: 'U0ADA', homeTeamId: 'T1', channelId: 'C1', threadTs: undefined, triggerId: 't' },
   ...{ isInModal: false, deliveryId: 'd', responseUrl: undefined },
-  acknowledgement: { give: () => undefined, isLate: false, arrivedAt: 0 },
+  acknowledgement: { send: () => undefined, isLate: false, arrivedAt: 0 },
 };
 
 /** For an admin without an account. */

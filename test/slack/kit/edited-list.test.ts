@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { formOfList } from '../../../src/slack/kit/edited-list.ts';
+import { createListForm } from '../../../src/slack/kit/edited-list.ts';
 import {
   choiceField,
   type FormOrigin,
@@ -19,7 +19,7 @@ interface Tea {
 }
 
 function listOf(teas: Map<string, Tea>) {
-  return formOfList({
+  return createListForm({
     form: { name: 'tea', title: 'Tea', submit: 'Save' },
     fields: (tea: Tea | undefined) =>
       z.object({

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import {
   field,
-  fieldsOf,
   REQUIRED_TEXT,
   readForm,
   reasonField,
   requiredReason,
+  toFields,
 } from '../../../src/slack/kit/form.ts';
 
 /* A form is declared once: its fields, their parsing, and their errors. */
@@ -20,7 +20,7 @@ const declared = z.object({
 });
 
 test('the fields are shown in order, and marked if optional', () => {
-  expect(fieldsOf(declared)).toEqual([
+  expect(toFields(declared)).toEqual([
     { name: 'name', label: 'Name', kind: 'text' },
     { name: 'nick', label: 'Nick', kind: 'text', hint: 'If you have one.', optional: true },
     { name: 'hosts', label: 'Hosts', kind: 'lines', optional: true },
@@ -29,7 +29,7 @@ test('the fields are shown in order, and marked if optional', () => {
 });
 
 test('a schema without labels is no field', () => {
-  expect(() => fieldsOf(z.object({ name: REQUIRED_TEXT }))).toThrow('the field name has no look');
+  expect(() => toFields(z.object({ name: REQUIRED_TEXT }))).toThrow('the field name has no look');
 });
 
 describe('a submission', () => {
@@ -54,6 +54,6 @@ test('a reason is on one line, and required if needed', () => {
   expect(readForm(free, {})).toEqual({ value: {} });
   const needed = z.object({ reason: requiredReason('Shown in the thread.') });
   expect(readForm(needed, { reason: ' \n ' })).toEqual({ errors: { reason: 'Enter a reason.' } });
-  expect(fieldsOf(needed)).toMatchObject([{ name: 'reason', label: 'Reason', kind: 'text' }]);
-  expect(fieldsOf(needed)[0]).not.toHaveProperty('optional');
+  expect(toFields(needed)).toMatchObject([{ name: 'reason', label: 'Reason', kind: 'text' }]);
+  expect(toFields(needed)[0]).not.toHaveProperty('optional');
 });

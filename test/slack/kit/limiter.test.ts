@@ -30,7 +30,7 @@ test('a returned call doesn’t count', () => {
   const limiter = createLimiter(1, 60_000, () => 0);
   for (let n = 0; n < 3; n += 1) {
     expect(limiter.take('U0ALICE')).toBeUndefined();
-    limiter.giveBack('U0ALICE');
+    limiter.undo('U0ALICE');
   }
   expect(limiter.take('U0ALICE')).toBeUndefined();
   expect(limiter.take('U0ALICE')).toBe(60);

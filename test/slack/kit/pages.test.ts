@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pageActions, pageControls, pageOf } from '../../../src/slack/kit/pages.ts';
+import { pageActions, pageControls, slicePage } from '../../../src/slack/kit/pages.ts';
 import fc from '../../support/properties.ts';
 
 const numbers = (length: number) => Array.from({ length }, (_, n) => n);
@@ -11,12 +11,12 @@ test('turning pages shows every entry once, in both directions', async () => {
       fc.integer({ min: 1, max: 30 }),
       async (total, size) => {
         const all = numbers(total);
-        let page = pageOf(all, 0, size);
+        let page = slicePage(all, 0, size);
         const [next, previous] = pageActions(
           'list',
           async (_call: { readonly value: string }, { of, offset }) => {
             expect(of).toBe('mine');
-            page = pageOf(all, offset, size);
+            page = slicePage(all, offset, size);
           },
         );
         const press = async (text: string, { run }: typeof next | typeof previous) => {
@@ -40,6 +40,6 @@ test('turning pages shows every entry once, in both directions', async () => {
 });
 
 test('the last page is shown if the list has become shorter', () => {
-  expect(pageOf(numbers(10), 40, 4)).toEqual({ shown: [8, 9], offset: 8, total: 10 });
-  expect(pageOf([], 40, 4)).toEqual({ shown: [], offset: 0, total: 0 });
+  expect(slicePage(numbers(10), 40, 4)).toEqual({ shown: [8, 9], offset: 8, total: 10 });
+  expect(slicePage([], 40, 4)).toEqual({ shown: [], offset: 0, total: 0 });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { likelyLine, nearest, parseCommandLine } from '../../../src/slack/kit/parse.ts';
+import { findNearest, parseCommandLine, suggestLine } from '../../../src/slack/kit/parse.ts';
 import fc from '../../support/properties.ts';
 
 describe('a command line', () => {
@@ -61,7 +61,7 @@ it.each([
   ['zzzzzzzz', undefined],
   ['x'.repeat(500), undefined],
 ])('the subcommand nearest to %j is %j', (word, meant) => {
-  expect(nearest(word, ['renew', 'restore', 'settings', 'owner-change', 'help'])).toBe(meant);
+  expect(findNearest(word, ['renew', 'restore', 'settings', 'owner-change', 'help'])).toBe(meant);
 });
 
 it.each([
@@ -71,5 +71,5 @@ it.each([
   ['zzzzzzzz', undefined],
   ['...', undefined],
 ])('the line %j most likely meant %j', (line, meant) => {
-  expect(likelyLine(parseCommandLine(line), ['renew', 'name'])).toBe(meant);
+  expect(suggestLine(parseCommandLine(line), ['renew', 'name'])).toBe(meant);
 });

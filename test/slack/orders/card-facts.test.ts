@@ -318,7 +318,7 @@ describe('the facts of a card', () => {
     const history = [orderEvent('requested', 'PENDING', { price: calculateCost(3_600) })];
     const briefing = newBriefing({ ...USUAL, statement: statedBy(waiting), history });
     const origin = { channelId: 'C1' };
-    const view = orderDetailsView({ order: waiting, briefing, mayDecide: true, origin, page: 1 });
+    const view = orderDetailsView({ order: waiting, briefing, canDecide: true, origin, page: 1 });
     const shown = textOfBlocks(view.blocks);
     for (const text of [
       'about €36.00 (price list of 1 Nov 2026)',
@@ -347,7 +347,7 @@ describe('the facts of a card', () => {
     const view = orderDetailsView({
       order: ended,
       briefing,
-      mayDecide: false,
+      canDecide: false,
       origin: { channelId: 'C1' },
       page: 1,
     });

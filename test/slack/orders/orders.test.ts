@@ -364,7 +364,7 @@ describe('any text of people and the service', () => {
         const origin = { channelId: 'C0DOMAINS' };
         const history = historyOf(order, KINDS, reason);
         const briefing = newBriefing({ statement, approvers: APPROVERS, history });
-        expectView(orderDetailsView({ order, briefing, mayDecide: true, origin, page: 1 }), 'modal');
+        expectView(orderDetailsView({ order, briefing, canDecide: true, origin, page: 1 }), 'modal');
       }),
       { numRuns: 60 },
     );

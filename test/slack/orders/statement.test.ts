@@ -176,7 +176,7 @@ function lookedAt(order: Order, statement: Statement): ModalView['blocks'] {
     const view = orderDetailsView({
       order,
       briefing,
-      mayDecide: true,
+      canDecide: true,
       origin: { channelId: 'C1' },
       page: index + 1,
     });

@@ -5,7 +5,7 @@ import type { OrderCost } from '../../../src/money/prices.ts';
 import type { Impact, ImpactItem } from '../../../src/names/impact.ts';
 import { afterLookup } from '../../../src/names/incident.ts';
 import type { Order } from '../../../src/orders/order.ts';
-import { signingFacts, unmarked } from '../../../src/slack/approvals/signing/page-words.view.ts';
+import { signingFacts, toPlainText } from '../../../src/slack/approvals/signing/page-words.view.ts';
 import { findingLines } from '../../../src/slack/bulk/bulk.view.ts';
 import { homeBlocks } from '../../../src/slack/home/home.view.ts';
 import { orderCard, UNUSUAL_FACTS, type UnusualFact } from '../../../src/slack/orders/card.view.ts';
@@ -187,16 +187,16 @@ function signingPage(order: Order, briefing: Briefing): Surface {
       title: orderTitle,
       fields: readableFields,
       itemName,
-      findings: ({ bulk }) => (bulk === undefined ? [] : findingLines(bulk).map(unmarked)),
+      findings: ({ bulk }) => (bulk === undefined ? [] : findingLines(bulk).map(toPlainText)),
       changes: () => [],
     },
     {
       names: new Map(),
       order: {
-        account: unmarked(facts.account),
-        facts: facts.facts.map(({ label, value }) => ({ label, lines: value.split('\n').map(unmarked) })),
-        unusual: facts.unusual.map(unmarked),
-        changes: facts.changes.map(unmarked),
+        account: toPlainText(facts.account),
+        facts: facts.facts.map(({ label, value }) => ({ label, lines: value.split('\n').map(toPlainText) })),
+        unusual: facts.unusual.map(toPlainText),
+        changes: facts.changes.map(toPlainText),
         coverage: [],
       },
       policyFile: '',
@@ -209,7 +209,7 @@ const SURFACES: Readonly<Record<string, (order: Order, briefing: Briefing) => Su
   'the card': (order, briefing) => inSlack(orderCard(order, briefing).blocks),
   Details: (order, briefing) =>
     inSlack(
-      orderDetailsView({ order, briefing, mayDecide: true, origin: { channelId: 'C1' }, page: 1 }).blocks,
+      orderDetailsView({ order, briefing, canDecide: true, origin: { channelId: 'C1' }, page: 1 }).blocks,
     ),
   Home: (order, briefing) =>
     inSlack(

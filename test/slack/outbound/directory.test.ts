@@ -190,7 +190,7 @@ describe('a person’s number format', () => {
         return answer.parse({ ok: true, user: { locale } });
       },
     };
-    return { asked, locale: createDirectory(web, HOME).localeOf('U0BOB') };
+    return { asked, locale: createDirectory(web, HOME).findLocale('U0BOB') };
   };
 
   it.each([
@@ -205,7 +205,7 @@ describe('a person’s number format', () => {
 
   it('is English while Slack doesn’t respond', async () => {
     workspace.faults.set({ method: 'users.info', kind: 'error', code: 'fatal_error', times: 1 });
-    expect(await directory.localeOf('U0BOB')).toBe('en-GB');
+    expect(await directory.findLocale('U0BOB')).toBe('en-GB');
   });
 });
 
@@ -246,25 +246,25 @@ describe('data of people for display only', () => {
 
   it('is read for a few at a time, and for 400 people only for a part at once', async () => {
     const before = asked();
-    const names = await Promise.all(ids.map((id) => open.nameOf(id)));
+    const names = await Promise.all(ids.map((id) => open.findName(id)));
     expect(asked() - before).toBe(40);
     expect(mostInFlight).toBeLessThanOrEqual(4);
     expect(names.filter((name) => name !== undefined)).toHaveLength(40);
     nowMs += 60_000;
-    const more = await Promise.all(ids.map((id) => open.nameOf(id)));
+    const more = await Promise.all(ids.map((id) => open.findName(id)));
     expect(asked() - before, 'a minute later').toBe(80);
     expect(more.filter((name) => name !== undefined)).toHaveLength(80);
-    expect(await open.localeOf(ids[0] ?? ''), 'nothing is asked twice').toBe('en-GB');
+    expect(await open.findLocale(ids[0] ?? ''), 'nothing is asked twice').toBe('en-GB');
     expect(asked() - before).toBe(80);
   });
 
   it('delays no decision, whether limited here or by Slack', async () => {
-    await Promise.all(ids.map((id) => open.nameOf(id)));
-    expect(await open.nameOf('U0BOB')).toBeUndefined();
+    await Promise.all(ids.map((id) => open.findName(id)));
+    expect(await open.findName('U0BOB')).toBeUndefined();
     expect(await open.membership('U0BOB')).toBe('member');
     nowMs += 60_000;
     crowd.faults.set({ method: 'users.info', kind: 'ratelimited', retryAfter: 30, times: 1 });
-    expect(await open.nameOf('U0BOB')).toBeUndefined();
+    expect(await open.findName('U0BOB')).toBeUndefined();
     expect(await open.membership('U0CAROL')).toBe('member');
     expect(await open.person('U0ADA', HOME)).toMatchObject({ isAdmin: true, isConfirmed: true });
   });

@@ -8,7 +8,7 @@ import {
   section,
   table,
 } from '../../../src/slack/kit/blocks.ts';
-import { toPlainView, withPlainFallback } from '../../../src/slack/outbound/fallback.ts';
+import { sendViewWithFallback, sendWithFallback } from '../../../src/slack/outbound/fallback.ts';
 import { SlackApiError } from '../../../src/slack/outbound/web.ts';
 
 const withTable = message('Two names expire', [
@@ -30,7 +30,7 @@ const refusal = (code: string) => new SlackApiError('refused', 'chat.postMessage
 /** Refuses the first calls. @returns the sent messages, and the result */
 async function send(shown: Message, refused: number, error: (n: number) => unknown) {
   const sent: Message[] = [];
-  const outcome = await withPlainFallback(shown, async (version) => {
+  const outcome = await sendWithFallback(shown, async (version) => {
     sent.push(version);
     if (sent.length <= refused) throw error(sent.length);
     return 'taken';
@@ -121,7 +121,7 @@ describe('a refusal that may be about blocks', () => {
 
   test('a Home tab loses its table, then everything except for text and buttons', async () => {
     const published: string[][] = [];
-    const publish = toPlainView(HOME, async (blocks) => {
+    const publish = sendViewWithFallback(HOME, async (blocks) => {
       published.push(blocks.map(({ type }) => type));
       if (published.length < 3) throw refusal('unheard_of');
     });

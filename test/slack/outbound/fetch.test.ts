@@ -1,6 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
-import { fetchWithin } from '../../../src/slack/outbound/fetch.ts';
+import { createFetch } from '../../../src/slack/outbound/fetch.ts';
 
 /** @returns the address of a server that lives as long as the test */
 async function serve(listener: RequestListener): Promise<string> {
@@ -15,7 +15,7 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${address.port}/api/chat.update`;
 }
 
-const fetchSoon = fetchWithin(10_000);
+const fetchSoon = createFetch(10_000);
 
 const POST = {
   method: 'POST',
@@ -69,7 +69,7 @@ test('a response that stops in the middle is aborted', async () => {
     response.writeHead(200, { 'content-length': '100' });
     response.write('{"ok":');
   });
-  await expect(fetchWithin(50)(url, { ...POST, body: 'a=1' })).rejects.toMatchObject({
+  await expect(createFetch(50)(url, { ...POST, body: 'a=1' })).rejects.toMatchObject({
     name: 'HttpExchangeError',
     message: 'no complete response in time',
   });

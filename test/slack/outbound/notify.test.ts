@@ -222,7 +222,7 @@ test('an essential message is retried until it arrives', async () => {
 test('a message with its own time is posted then', async () => {
   const { said, planner } = messagesIn([GENERAL]);
   const morning = new Date(nowMs + 8 * 3_600_000);
-  const waiting = deps(planner({ waitsUntil: async () => (now() < morning ? morning : undefined) }));
+  const waiting = deps(planner({ findDelayEnd: async () => (now() < morning ? morning : undefined) }));
   await notifyDue(waiting);
   expect(said(GENERAL), 'before').toEqual([]);
   nowMs = morning.getTime() - 1;
@@ -286,21 +286,21 @@ test.each(['channel_not_found', 'is_archived', 'is_inactive', 'message_not_found
   'a message that is gone (%s) is posted again even if its essential content is unchanged',
   async (code) => {
     const { said, planner } = messagesIn([DOMAINS]);
-    await notifyDue(deps(planner({ essence: 'waits' })));
+    await notifyDue(deps(planner({ repostKey: 'waits' })));
     workspace.faults.set({ method: 'chat.update', kind: 'error', code, times: 1 });
     await store.request(SUBJECT, now());
-    await notifyDue(deps(planner({ essence: 'waits' })));
+    await notifyDue(deps(planner({ repostKey: 'waits' })));
     expect(said(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v2')]);
   },
 );
 
 test('a readable message is posted again only if its essential content changes', async () => {
   const { said, planner } = messagesIn([DOMAINS]);
-  await notifyDue(deps(planner({ essence: 'waits' })));
+  await notifyDue(deps(planner({ repostKey: 'waits' })));
   workspace.faults.set({ method: 'chat.update', kind: 'error', code: 'edit_window_closed' });
   for (const essence of ['waits', 'ended']) {
     await store.request(SUBJECT, now());
-    await notifyDue(deps(planner({ essence })));
+    await notifyDue(deps(planner({ repostKey: essence })));
   }
   expect(said(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v3')]);
 });

@@ -37,9 +37,9 @@ function strictSlack(now: () => number, perMinute: number) {
 
 /** Makes a call, if the pacer allows it and Slack accepts it. */
 function tryCall(pacer: Pacer, slack: ReturnType<typeof strictSlack>, urgency: Urgency): boolean {
-  if (pacer.enter(UPDATE, undefined, urgency) > 0) return false;
+  if (pacer.tryStart(UPDATE, undefined, urgency) > 0) return false;
   const retryAfterMs = slack.take();
-  if (retryAfterMs > 0) pacer.refused(UPDATE, undefined, retryAfterMs);
+  if (retryAfterMs > 0) pacer.recordRefusal(UPDATE, undefined, retryAfterMs);
   return retryAfterMs === 0;
 }
 
@@ -79,37 +79,37 @@ test.each([1, 2, 4])('%d independent processes share a limit of 50 a minute', (p
 test('a refusal slows the whole method: nothing is sent until its end, then first what a person waits for', () => {
   const clock = clockAt();
   const pacer = createPacer(clock.now);
-  pacer.enter(UPDATE, 'C1', 'urgent');
-  pacer.refused(UPDATE, 'C1', 30_000);
-  expect(pacer.enter(UPDATE, 'C2', 'urgent')).toBe(30_000);
-  expect(pacer.hasRoom(UPDATE)).toBe(false);
+  pacer.tryStart(UPDATE, 'C1', 'urgent');
+  pacer.recordRefusal(UPDATE, 'C1', 30_000);
+  expect(pacer.tryStart(UPDATE, 'C2', 'urgent')).toBe(30_000);
+  expect(pacer.hasCapacity(UPDATE)).toBe(false);
   clock.pass(30_000);
-  expect(pacer.enter(UPDATE, 'C2', 'urgent')).toBe(0);
-  expect(pacer.enter(UPDATE, 'C3', 'urgent')).toBe(1_200);
-  expect(pacer.enter(UPDATE, 'C3', 'background')).toBe(2_400);
+  expect(pacer.tryStart(UPDATE, 'C2', 'urgent')).toBe(0);
+  expect(pacer.tryStart(UPDATE, 'C3', 'urgent')).toBe(1_200);
+  expect(pacer.tryStart(UPDATE, 'C3', 'background')).toBe(2_400);
   clock.pass(1_200);
-  expect(pacer.enter(UPDATE, 'C3', 'urgent')).toBe(0);
+  expect(pacer.tryStart(UPDATE, 'C3', 'urgent')).toBe(0);
   clock.pass(MINUTE_MS);
-  expect(Array.from({ length: 60 }, () => pacer.enter(UPDATE, 'C3', 'urgent'))).toEqual(Array(60).fill(0));
+  expect(Array.from({ length: 60 }, () => pacer.tryStart(UPDATE, 'C3', 'urgent'))).toEqual(Array(60).fill(0));
 });
 
 test('posts are limited by channel, and other methods not at all', () => {
   const clock = clockAt();
   const pacer = createPacer(clock.now);
-  pacer.refused('chat.postMessage', 'C1', 2_000);
-  pacer.refused('users.info', undefined, 5_000);
-  expect(pacer.enter('users.info', undefined, 'urgent')).toBe(0);
-  expect(pacer.enter('chat.postMessage', 'C1', 'urgent')).toBe(2_000);
-  expect(pacer.enter('chat.postMessage', 'C2', 'urgent')).toBe(0);
+  pacer.recordRefusal('chat.postMessage', 'C1', 2_000);
+  pacer.recordRefusal('users.info', undefined, 5_000);
+  expect(pacer.tryStart('users.info', undefined, 'urgent')).toBe(0);
+  expect(pacer.tryStart('chat.postMessage', 'C1', 'urgent')).toBe(2_000);
+  expect(pacer.tryStart('chat.postMessage', 'C2', 'urgent')).toBe(0);
   clock.pass(2_000);
-  expect(pacer.enter('chat.postMessage', 'C1', 'urgent')).toBe(0);
-  expect(pacer.enter('chat.postMessage', 'C1', 'urgent')).toBe(1_000);
+  expect(pacer.tryStart('chat.postMessage', 'C1', 'urgent')).toBe(0);
+  expect(pacer.tryStart('chat.postMessage', 'C1', 'urgent')).toBe(1_000);
 });
 
 test('a clock that is set back delays nothing', () => {
   const clock = clockAt();
   const pacer = createPacer(clock.now);
-  pacer.refused(UPDATE, undefined, 30_000);
+  pacer.recordRefusal(UPDATE, undefined, 30_000);
   clock.pass(-3_600_000);
-  expect(pacer.enter(UPDATE, undefined, 'urgent')).toBe(0);
+  expect(pacer.tryStart(UPDATE, undefined, 'urgent')).toBe(0);
 });

@@ -3,7 +3,7 @@ import { replaceMentions } from '../../../src/slack/outbound/plain-names.ts';
 import { SlackApiError } from '../../../src/slack/outbound/web.ts';
 
 const directory = {
-  nameOf: async (userId: string) => {
+  findName: async (userId: string) => {
     if (userId === 'U0GONE') throw new SlackApiError('unreachable', 'users.info', {});
     return userId === 'U0ALICE' ? 'Alice Moreau' : undefined;
   },

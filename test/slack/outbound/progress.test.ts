@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { textMessage } from '../../../src/slack/kit/blocks.ts';
-import { withProgress } from '../../../src/slack/outbound/progress.ts';
+import { runWithProgress } from '../../../src/slack/outbound/progress.ts';
 
 test('shows the progress until its end, and nothing afterwards', async () => {
   const told: string[] = [];
@@ -9,7 +9,7 @@ test('shows the progress until its end, and nothing afterwards', async () => {
   const firstWord = new Promise<void>((resolve) => {
     heard = resolve;
   });
-  const outcome = await withProgress(
+  const outcome = await runWithProgress(
     async ({ text }) => {
       told.push(text);
       heard();
@@ -36,7 +36,7 @@ test('continues if nobody can be notified', async () => {
     throw new Error('Slack is away');
   };
   expect(
-    await withProgress(
+    await runWithProgress(
       deaf,
       () => textMessage('half'),
       () => trial.then(() => 'done'),

@@ -139,7 +139,7 @@ describe('messages stay within the limits of Slack, for any number of rules', ()
     ['to everybody', policyMessage({ ...shown, reader: { ...reader, isAdmin: false } })],
     ['the question to other admins', policyProposalView(proposed(MOST)).question(asked)],
     ['the reply to the publisher', publishedMessage({ ...NEXT, rules: MOST }, LOCALE, ['U0BOB', 'U0CAROL'])],
-    ['the answer to both', policyProposalView(proposed(MOST, 'confirmed')).ended(asked)],
+    ['the answer to both', policyProposalView(proposed(MOST, 'confirmed')).outcome(asked)],
   ])('%s', (_what, message) => {
     expectMessage(message);
   });

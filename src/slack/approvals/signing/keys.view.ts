@@ -11,7 +11,7 @@ import {
   moment,
   section,
 } from '../../kit/blocks.ts';
-import { pageControls, pageOf } from '../../kit/pages.ts';
+import { pageControls, slicePage } from '../../kit/pages.ts';
 
 /* `/domain key`: passkeys, their validity and their chain of trust. */
 
@@ -32,7 +32,7 @@ export interface ShownKeys {
   readonly notice: string | undefined;
 }
 
-const WHY_NOT: Readonly<Record<InvalidReason, string>> = {
+const INVALID_REASONS: Readonly<Record<InvalidReason, string>> = {
   not_vouched: 'not valid yet: no one with a valid passkey has vouched for it',
   revoked: 'revoked',
   left: 'not valid: its owner left the workspace',
@@ -44,7 +44,7 @@ const WHY_NOT: Readonly<Record<InvalidReason, string>> = {
 const KEYS_SHOWN = 20;
 
 function statusText({ counts, through }: ShownKey): string {
-  if (counts !== 'yes') return WHY_NOT[counts];
+  if (counts !== 'yes') return INVALID_REASONS[counts];
   return through.length === 0
     ? '*valid*: it’s a root'
     : `*valid*, vouched for by ${through.map(mention).join(', ')}`;
@@ -63,7 +63,7 @@ export function keysMessage({ keys, offset, hasRoots, maySignCharter, notice }: 
   // First those that need the reader's action, then those with a button.
   const rank = ({ mayVouch, mayRevoke }: ShownKey) => (mayVouch ? 0 : mayRevoke ? 1 : 2);
   const sorted = keys.toSorted((a, b) => rank(a) - rank(b));
-  const page = pageOf(sorted, offset, KEYS_SHOWN);
+  const page = slicePage(sorted, offset, KEYS_SHOWN);
   const withButtons = page.shown.filter((key) => rank(key) < 2);
   return message(lead, [
     section(`*${lead}*`),

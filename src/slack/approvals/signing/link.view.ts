@@ -29,7 +29,7 @@ export function linkMessage(links: readonly (readonly [LinkPurpose, string])[]):
 }
 
 /** Passkeys need HTTPS or localhost. */
-export const NO_PLACE_TO_SIGN =
+export const NO_SIGNING_ADDRESS =
   'Passkeys work only over `https` or at `localhost`. The operator has to set PUBLIC_URL to such an address.';
 
 export const tooManyKeysText = (max: number) =>

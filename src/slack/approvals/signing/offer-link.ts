@@ -1,6 +1,6 @@
 import type { LinkPurpose } from '../../../approvals/signing/ports.ts';
 import type { Interaction } from '../../feature.ts';
-import { linkMessage, NO_PLACE_TO_SIGN, noKeyText } from './link.view.ts';
+import { linkMessage, NO_SIGNING_ADDRESS, noKeyText } from './link.view.ts';
 
 /* Answers a click with a personal signing link. */
 
@@ -14,7 +14,7 @@ export async function offerLink(
   const links: (readonly [LinkPurpose, string])[] = [];
   for (const each of [purpose, ...others]) {
     const address = await context.links.open(each, person.id, subject);
-    if (address === undefined) return respond(NO_PLACE_TO_SIGN);
+    if (address === undefined) return respond(NO_SIGNING_ADDRESS);
     links.push([each, address]);
   }
   await respond(linkMessage(links));

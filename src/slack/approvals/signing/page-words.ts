@@ -10,37 +10,40 @@ import { itemName, orderTitle } from '../../orders/order.view.ts';
 import { refusalText } from '../../orders/refusal.view.ts';
 import { readableFields } from '../../orders/statement.view.ts';
 import { replaceMentions } from '../../outbound/plain-names.ts';
-import { signingFacts, unmarked } from './page-words.view.ts';
+import { signingFacts, toPlainText } from './page-words.view.ts';
 
 /* Texts of the signing pages, taken from the cards. */
 
-export function pageWords(context: SlackContext) {
+export function createPageTexts(context: SlackContext) {
   const { directory, currency } = context;
-  const unmarkedWithNames = async (mrkdwn: string) => unmarked(await replaceMentions(directory, mrkdwn));
-  const allUnmarked = (texts: readonly string[]) => Promise.all(texts.map(unmarkedWithNames));
+  const toBrowserText = async (mrkdwn: string) => toPlainText(await replaceMentions(directory, mrkdwn));
+  const toBrowserTexts = (texts: readonly string[]) => Promise.all(texts.map(toBrowserText));
   return {
     words: {
       title: orderTitle,
       fields: readableFields,
       itemName,
-      findings: ({ bulk }: Order) => (bulk === undefined ? [] : findingLines(bulk).map(unmarked)),
-      changes: ({ names: changed }: FactsChange) => changed.map((change) => unmarked(changeLine(change))),
+      findings: ({ bulk }: Order) => (bulk === undefined ? [] : findingLines(bulk).map(toPlainText)),
+      changes: ({ names: changed }: FactsChange) => changed.map((change) => toPlainText(changeLine(change))),
     },
-    refusalText: (refusal: Parameters<typeof refusalText>[0]) => unmarkedWithNames(refusalText(refusal)),
+    refusalText: (refusal: Parameters<typeof refusalText>[0]) => toBrowserText(refusalText(refusal)),
     /** Falls back to the id. */
-    nameOf: async (id: string) => unmarkedWithNames(`<@${id}>`),
+    nameOf: async (id: string) => toBrowserText(`<@${id}>`),
     fileOf: (rules: readonly PolicyRule[]) => policyToYaml(rules, currency),
     async orderFacts(order: Order) {
       const shown = signingFacts(order, await loadBriefing(context, order));
       const values = await Promise.all(
-        shown.facts.map(async ({ label, value }) => ({ label, lines: await allUnmarked(value.split('\n')) })),
+        shown.facts.map(async ({ label, value }) => ({
+          label,
+          lines: await toBrowserTexts(value.split('\n')),
+        })),
       );
       return {
-        account: await unmarkedWithNames(shown.account),
+        account: await toBrowserText(shown.account),
         facts: values,
-        unusual: await allUnmarked(shown.unusual.flatMap((text) => text.split('\n'))),
-        changes: await allUnmarked(shown.changes),
-        coverage: shown.coverage.map(unmarked),
+        unusual: await toBrowserTexts(shown.unusual.flatMap((text) => text.split('\n'))),
+        changes: await toBrowserTexts(shown.changes),
+        coverage: shown.coverage.map(toPlainText),
       };
     },
   };

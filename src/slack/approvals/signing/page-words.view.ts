@@ -4,7 +4,7 @@ import { blocksToText, count, mention, plain } from '../../kit/blocks.ts';
 import { coveredNamesText, previewLines } from '../../mandates/mandate.view.ts';
 import { impactBlocks, moneyFacts, type UnusualFact, unusualLines } from '../../orders/card.view.ts';
 import { formatAccount, type HistoryEvent } from '../../orders/order.view.ts';
-import { loggedApprovers } from '../decision.view.ts';
+import { findLoggedApprovers } from '../decision.view.ts';
 
 /* The briefing on the signing page. */
 
@@ -22,7 +22,7 @@ export function signingFacts(order: Order, briefing: Briefing) {
       value === undefined || (label === 'Costs money' && briefing.cost) ? [] : [{ label, value }],
     ),
     unusual: isWaiting ? unusualLines(order, briefing, SHOWN) : [],
-    changes: isWaiting ? [...sinceRequested(history, decision?.isStricter === true), ...impact] : [],
+    changes: isWaiting ? [...changesSinceRequest(history, decision?.isStricter === true), ...impact] : [],
     coverage:
       preview === undefined
         ? []
@@ -30,8 +30,8 @@ export function signingFacts(order: Order, briefing: Briefing) {
   };
 }
 
-export function sinceRequested(history: readonly HistoryEvent[], isStricter: boolean): string[] {
-  const approvers = loggedApprovers(history);
+export function changesSinceRequest(history: readonly HistoryEvent[], isStricter: boolean): string[] {
+  const approvers = findLoggedApprovers(history);
   return [
     ...(isStricter ? ['It needs more than when it was requested: the policy or the settings changed.'] : []),
     ...(approvers.length === 0
@@ -41,7 +41,7 @@ export function sinceRequested(history: readonly HistoryEvent[], isStricter: boo
 }
 
 /** Plain text for a browser, without channel references, which only Slack can show. */
-export function unmarked(mrkdwn: string): string {
+export function toPlainText(mrkdwn: string): string {
   return plain(mrkdwn)
     .replace(/ \(<#[^<>]*>\)/g, '')
     .replace(/<[^<>|]*\|([^<>]*)>/g, '$1')
