@@ -36,7 +36,7 @@ export interface HttpRequest {
  * Reads the first request in the received text.
  * @returns undefined while a part of it is missing, or why it is refused
  */
-export function readRequest(received: string): HttpRequest | { readonly refused: string } | undefined {
+function readRequest(received: string): HttpRequest | { readonly refused: string } | undefined {
   const headEnd = received.indexOf(HEAD_END);
   if (headEnd === -1) return undefined;
   const head = received.slice(0, headEnd + 2);
@@ -54,7 +54,7 @@ export function readRequest(received: string): HttpRequest | { readonly refused:
  * The length of the response at the beginning of the received text, which may be longer than what has arrived.
  * @returns undefined while it is not known; `Infinity` if the response ends with the connection
  */
-export function answerBytes(received: string): number | undefined {
+function answerBytes(received: string): number | undefined {
   const headEnd = received.indexOf(HEAD_END);
   if (headEnd === -1) return undefined;
   const head = received.slice(0, headEnd + 2);

@@ -12,7 +12,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 /* Keys are rotated while processes die. CREDENTIALS is the number of credentials, KILLS the number of deaths. */
 
-const CREDENTIALS = Number(process.env['CREDENTIALS'] ?? 500);
+const CREDENTIALS = Number(process.env['CREDENTIALS'] ?? 300);
 const KILLS = Number(process.env['KILLS'] ?? 2);
 const BROKEN = 120;
 

@@ -12,25 +12,25 @@ beforeEach(async () => {
 });
 afterEach(() => rig.stop());
 
-test('over 400 days, two replicas, both changes of the clock, an outage and restarts: one reminder each', async () => {
-  const start = '2028-01-01';
-  const OFF_FROM = 80;
-  const OFF_UNTIL = 110;
+test('over 130 days, two replicas, a change of the clock, an outage and restarts: one reminder each', async () => {
+  const start = '2028-02-20';
+  const OFF_FROM = 50;
+  const OFF_UNTIL = 65;
   rig.now = nineInBerlin(start);
-  const names = Array.from({ length: 25 }, (_, index) => ({
+  const names = Array.from({ length: 14 }, (_, index) => ({
     name: `n${index}.rest`,
-    days: 61 + index * 11,
+    days: 61 + index * 5,
     // All hours of the day, including those near midnight.
-    at: new Date(Date.parse(`${start}T00:00:00Z`) + (61 + index * 11) * DAY_MS + index * 59 * MINUTE_MS),
+    at: new Date(Date.parse(`${start}T00:00:00Z`) + (61 + index * 5) * DAY_MS + index * 59 * MINUTE_MS),
   }));
   for (const { name, days, at } of names) await rig.watch(name, days, { expiry: { at, source: 'rdap' } });
 
   let replicas = [rig.replica(), rig.replica()];
-  for (let index = 1; index < 400; index += 1) {
+  for (let index = 1; index < 130; index += 1) {
     if (index >= OFF_FROM && index < OFF_UNTIL) continue;
     rig.now = nineInBerlin(shiftDay(start, index));
     await Promise.all(replicas.map((replica) => rig.digest(replica)));
-    if (index % 50 === 0) replicas = [rig.replica(), rig.replica()];
+    if (index % 30 === 0) replicas = [rig.replica(), rig.replica()];
   }
 
   const firstDayBack = shiftDay(start, OFF_UNTIL);
@@ -50,7 +50,7 @@ test('over 400 days, two replicas, both changes of the clock, an outage and rest
     // Reminders that neither the outage nor the end of the simulation prevented.
     const expected = [60, 30, 14, 7, 3, 1].filter((threshold) => {
       const index = daysBetween(start, shiftDay(lastDay, -threshold));
-      return index > 0 && index < 400 && (index < OFF_FROM || index >= OFF_UNTIL);
+      return index > 0 && index < 130 && (index < OFF_FROM || index >= OFF_UNTIL);
     });
     expect([name, thresholds]).toEqual([name, expect.arrayContaining(expected)]);
   }

@@ -133,19 +133,6 @@ describe('Slack', () => {
     expect([await rig.digest(), tries, rig.said()]).toEqual(['posted', 3, ['cafe.rest 7']]);
   });
 
-  test('may be a long rate limit: a later run posts it', async () => {
-    await rig.watch('cafe.rest', 7);
-    rig.nextMorning();
-    rig.poster.before = () => {
-      throw limited(10 * MINUTE_MS);
-    };
-    expect(await rig.digest()).toBe('postponed');
-    rig.poster.before = () => undefined;
-    expect(await rig.digest()).toBe('not_due');
-    rig.now = new Date(rig.now.getTime() + 11 * MINUTE_MS);
-    expect([await rig.digest(), rig.said()]).toEqual(['posted', ['cafe.rest 7']]);
-  });
-
   test('may remove the bot from the channel: admins are notified once, and nothing is lost', async () => {
     await rig.watch('cafe.rest', 7);
     rig.poster.before = () => {
@@ -263,19 +250,6 @@ describe('the content of a digest', () => {
       }
       expect(rig.said()).toEqual(['back.rest -4', 'back.rest 60', 'back.rest 30']);
     });
-
-    test('is reported again when it is deleted again', async () => {
-      const domain = await deleted();
-      rig.nextMorning();
-      await rig.digest();
-      await restore(domain);
-      const restored = await rig.store.find('back.rest');
-      if (restored === undefined) throw new Error('it is not on the list');
-      await rig.store.change(restored, { ...restored, deletedAt: rig.now });
-      rig.nextMorning();
-      await rig.digest();
-      expect(rig.said()).toEqual(['back.rest -4', 'back.rest -4']);
-    });
   });
 
   describe('a renewal not shown by the registry', () => {
@@ -303,19 +277,6 @@ describe('the content of a digest', () => {
       await rig.digest();
       expect(rig.said()).toEqual(['lost.rest 60']);
       expect(told()).toHaveLength(3);
-    });
-
-    test('is reported for any number of names', async () => {
-      const names = Array.from({ length: 45 }, (_, index) => `lost${index}.rest`);
-      await rig.watch('cafe.rest', 7);
-      for (const name of names) await disputed(name);
-      rig.nextMorning();
-      await rig.digest();
-      expect(told().flat().sort()).toEqual(names.sort());
-      expect(told().map(({ length }) => length)).toEqual([20, 20, 5]);
-      expect(rig.poster.replies.map(({ more }) => more)).toEqual([true, false]);
-      rig.nextMorning();
-      expect(await rig.digest()).toBe('nothing_to_say');
     });
   });
 });
@@ -370,19 +331,6 @@ describe('several places', () => {
     const [digest = ''] = await rig.digests();
     const listed = await rig.reminders.remindersOf(digest, '');
     expect(listed.map(({ name }) => name).sort()).toEqual(['brand.rest', 'common.rest', 'mine.rest']);
-  });
-
-  test('only the common channel gets the number of names without a date', async () => {
-    await rig.watch('undated.rest', 0, { expiry: undefined });
-    const lapse = { reason: 'r', requestedBy: 'U0BOB', confirmed: { by: 'U0ADA', at: rig.now } };
-    await rig.watch('let-go.rest', 0, { expiry: undefined, lapse });
-    await watchFour();
-    await rig.digest();
-    expect(rig.poster.heads.map(({ destination, undated }) => [destination, undated]).sort()).toEqual([
-      ['', 1],
-      ['C0BRAND', 0],
-      ['U0ADA', 0],
-    ]);
   });
 
   test('the common channel gets nothing if every name has its own place', async () => {
@@ -440,22 +388,6 @@ describe('several places', () => {
     expect(rig.poster.complaints, 'no admin needs to act at once').toEqual([]);
   });
 
-  test.each([
-    ['its reminder', 7, 1],
-    ['a last reminder, which is there already', 1, 0],
-  ])('that Slack refuses for an owner leave %s to the common channel', async (_what, days, more) => {
-    await rig.watch('mine.rest', days);
-    await rig.set('mine.rest', { owner: 'U0ADA' });
-    rig.nextMorning();
-    rig.poster.before = (to) => {
-      if (to === 'U0ADA') throw refused('user_disabled');
-    };
-    expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
-    expect(places()).toEqual(['mine.rest C0EXPIRY']);
-    const undelivered = rig.poster.heads.filter(({ all }) => all[0]?.watched.undelivered === 'U0ADA');
-    expect(undelivered).toHaveLength(more);
-  });
-
   describe('of an owner who is asked', () => {
     /** One name to ask about, and one that its owner keeps. */
     beforeEach(async () => {
@@ -494,22 +426,6 @@ describe('several places', () => {
       expect(sizes).toEqual([20, 20, 5]);
       expect(rig.poster.questions.map(({ open }) => open)).toEqual([44, 44, 44]);
     });
-
-    test.each([0, 1])('get it once if the process dies %i posts later', async (dies) => {
-      await rig.watch('last.rest', 1);
-      await rig.set('last.rest', { owner: 'U0ADA' });
-      dieAtPost(dies + 1);
-      await expect(rig.digest()).rejects.toThrow('killed');
-      await rig.endLeases();
-      await rig.digest();
-      expect(places().sort()).toEqual([
-        'kept.rest U0ADA',
-        'last.rest C0EXPIRY',
-        'last.rest U0ADA',
-        'new.rest U0ADA',
-      ]);
-      expect(rig.poster.questions).toHaveLength(1);
-    });
   });
 
   test('don’t wait for one that Slack limits, and nothing is posted twice', async () => {
@@ -523,17 +439,6 @@ describe('several places', () => {
     rig.now = new Date(rig.now.getTime() + 2 * MINUTE_MS);
     expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
     expect(places().sort()).toEqual(ONCE);
-  });
-
-  test.each([0, 1])('share a last call once if the process dies before post %i', async (dies) => {
-    await rig.watch('mine.rest', 1);
-    await rig.set('mine.rest', { owner: 'U0ADA' });
-    rig.nextMorning();
-    dieAtPost(dies + 1);
-    await expect(rig.digest()).rejects.toThrow('killed');
-    await rig.endLeases();
-    expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
-    expect(places().sort()).toEqual(['mine.rest C0EXPIRY', 'mine.rest U0ADA']);
   });
 
   test('that are closed during a digest leave its rest to the channel chosen since', async () => {

@@ -230,27 +230,6 @@ describe('on the real store', () => {
     });
   });
 
-  test('concurrent changes and successes of one name count once each', async () => {
-    await rig.watch('cafe.rest', 6, { deletedAt: NOW });
-    const orders = await Promise.all(['order1', 'order2', 'order3'].map(anOrder));
-    /** Adds one day. */
-    const change = async (): Promise<void> => {
-      const before = await rig.store.find('cafe.rest');
-      if (before?.deletedAt === undefined) throw new Error('the name is gone');
-      const deletedAt = new Date(before.deletedAt.getTime() + DAY_MS);
-      if (!(await rig.store.change(before, { ...before, deletedAt }))) await change();
-    };
-    await Promise.all([
-      ...orders.map((order) => followOrder(follower(), order, 1)),
-      ...[1, 2, 3].map(change),
-    ]);
-    expect(await rig.store.find('cafe.rest')).toMatchObject({
-      expiry: { at: new Date('2030-06-20T12:00:00Z') },
-      deletedAt: new Date(NOW.getTime() + 3 * DAY_MS),
-      version: 6,
-    });
-  });
-
   test('a success is applied even if an import adds its name at the same time', async () => {
     const order = await anOrder('order1');
     const deps = follower();

@@ -71,12 +71,12 @@ describe('sealing', () => {
   });
 
   test('by several processes at once creates one chain, and nothing is sealed twice', async () => {
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < 4; round += 1) {
       await rig.happen(5);
       await Promise.all(Array.from({ length: 4 }, () => rig.ledger().turn()));
     }
     await rig.ledger().turn();
-    expect(await verifyText(await file())).toMatchObject({ verdict: 'proved', events: { count: 50 } });
+    expect(await verifyText(await file())).toMatchObject({ verdict: 'proved', events: { count: 20 } });
     expect(await rig.sql('SELECT FROM unsealed_events')).toEqual([]);
   });
 
@@ -132,20 +132,16 @@ describe('the bot finds in its own ledger', () => {
 
   test.each<[statement: string, codes: LedgerDifference['code'][]]>([
     [`UPDATE events SET actor = 'U0MALLORY' WHERE seq = 5`, ['event_changed']],
-    [`UPDATE events SET at = at + interval '1 ms' WHERE seq = 5`, ['event_changed']],
-    [`UPDATE events SET data = data || '{"more": 1}' WHERE seq IN (5, 6)`, ['event_changed']],
     ['DELETE FROM events WHERE seq = 5', ['event_gone']],
     [
       `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data) VALUES ('name', 'a.rest', 'name_watched', 'U0MALLORY', now(), '{}')`,
       ['event_unsealed'],
     ],
     [`UPDATE seals SET root = repeat('0', 64) WHERE n = 2`, ['seal_changed']],
-    [`UPDATE seals SET at = at + interval '1 s' WHERE n = 2`, ['seal_changed']],
     ['DELETE FROM seals WHERE n = 2', ['seal_gone']],
     ['DELETE FROM ledger_entries WHERE seq = 5', ['seal_changed', 'event_unsealed']],
     [`UPDATE ledger_entries SET leaf = sha256('') WHERE seq = 5`, ['seal_changed', 'event_changed']],
     [`UPDATE anchors SET hash = repeat('0', 64)`, ['anchor_differs']],
-    ['DELETE FROM seals WHERE n = 3', ['seal_gone']],
   ])('a change in the database: %s', async (statement, codes) => {
     await sealed(3, 7);
     rig.pass(HOUR_MS);

@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { approveOrder } from '../../src/approvals/approve.ts';
-import { denyOrder } from '../../src/approvals/deny.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/duration.ts';
 import { endMandate } from '../../src/mandates/life.ts';
 import {
@@ -110,19 +109,6 @@ describe('a mandate', () => {
     ]);
   });
 
-  test('isn’t approved by its requester, even if they may approve and every rule is free', async () => {
-    await on.watch('cafe.rest', 100);
-    rig.setTeam({ allowSelfApproval: true, approvers: ['U0ALICE', 'U0BOB'] });
-    rig.setPolicy(1, { decision: 'free' });
-    const order = await on.ask();
-    expect(order.state).toBe('PENDING');
-    expect(await approveOrder(rig.orders, order.id, 'U0ALICE')).toMatchObject({
-      ok: false,
-      refusal: { code: 'own_order' },
-    });
-    expect(await approveOrder(rig.orders, order.id, 'U0BOB')).toMatchObject({ ok: true });
-  });
-
   test('is decided like the renewal of the names it covers', async () => {
     await on.watch('brand.rest', 100, 2_000, ['brand']);
     rig.setPolicy(1, {
@@ -139,21 +125,6 @@ describe('a mandate', () => {
     expect(order.demand.breakGlass).toBe(false);
   });
 
-  test('can be refused by a rule about mandates', async () => {
-    await on.watch('cafe.rest', 100);
-    rig.setPolicy(1, { tasks: ['mandate'], decision: 'refuse' });
-    const outcome = await rig.request('mandate', (await on.ask().catch(() => undefined))?.input ?? TERMS);
-    expect(outcome).toMatchObject({ kind: 'refused', refusal: { code: 'policy_refuses' } });
-  });
-
-  test('does nothing after a denial', async () => {
-    await on.watch('cafe.rest', 10);
-    const { id } = await on.ask();
-    await denyOrder(rig.orders, id, 'U0BOB', undefined);
-    await on.run();
-    expect(await on.acts()).toEqual([]);
-  });
-
   test('doesn’t come into force if its row was changed past the bot', async () => {
     await on.watch('cafe.rest', 10);
     const { id } = await on.ask();
@@ -166,15 +137,6 @@ describe('a mandate', () => {
     expect(await rig.read(id)).toMatchObject({ state: 'FAILED' });
   });
 });
-
-const TERMS = {
-  mandate_names: ['*.rest'],
-  max_price: { currency: 'EUR', minor: 2_000 },
-  max_total: { currency: 'EUR', minor: 10_000 },
-  span: 'month',
-  until: '2026-12-26',
-  notice: 14,
-};
 
 describe('acting', () => {
   test('creates an order for each due name, announces it, and sends it a day later', async () => {
@@ -300,14 +262,6 @@ describe('acting', () => {
     rig.pass(2 * DAY_MS);
     expect(await on.renewName('cafe.rest')).toMatchObject({ mandateId: long.id, held: undefined });
   });
-
-  test('the older one of two acts', async () => {
-    await on.watch('soon.rest', 10);
-    const first = await on.inForce({ mandate_names: ['soon.rest'] });
-    rig.pass(1_000);
-    await on.inForce();
-    expect((await on.renewName('soon.rest')).mandateId).toBe(first.id);
-  });
 });
 
 describe('ceilings', () => {
@@ -326,20 +280,6 @@ describe('ceilings', () => {
     await stopOrder(rig.orders, (await orderOf('a.rest')).id, 'U0ALICE');
     await on.watch('d.rest', 10);
     expect(await on.renewName('d.rest')).toMatchObject({ held: undefined });
-  });
-
-  test('keep unknown outcomes', async () => {
-    await on.watch('a.rest', 10);
-    await on.inForce({ max_total: { currency: 'EUR', minor: 2_000 } });
-    const order = await orderOf('a.rest');
-    await on.announce();
-    rig.service.answer = async () => {
-      throw fails('unknown_outcome');
-    };
-    await on.nextDay();
-    expect(await rig.read(order.id)).toMatchObject({ state: 'UNKNOWN' });
-    await on.watch('b.rest', 10);
-    expect(await on.renewName('b.rest')).toMatchObject({ held: 'total_spent' });
   });
 
   test('prevent an order after a price increase: nothing is sent, and people are asked', async () => {
@@ -395,21 +335,6 @@ describe('ceilings', () => {
       await on.nextDay();
       expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
     });
-
-    test('people are asked about a name if the budget was lowered after the announcement', async () => {
-      await budgetOf(2_000);
-      await on.watch('a.rest', 10);
-      await on.inForce();
-      const order = await orderOf('a.rest');
-      await on.announce();
-      await dropBudgets();
-      await budgetOf(1_999);
-      await on.nextDay();
-      expect(sent()).toBe(0);
-      expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
-      expect(await on.renewName('a.rest')).toMatchObject({ held: 'budget_empty' });
-      expect(await orderOf('a.rest')).toMatchObject({ state: 'PENDING', mandated: undefined });
-    });
   });
 
   test('are checked again if midnight passes between the check and the commit of sentAt', async () => {
@@ -434,32 +359,6 @@ describe('ceilings', () => {
     expect(cleared.sending.refusal(mandate, read)).toBeUndefined();
     rig.pass(Date.parse(`${cleared.sending.reservation.day}T00:00:00Z`) + DAY_MS - rig.now.getTime());
     expect(cleared.sending.refusal(mandate, read)).toBe('day_full');
-  });
-
-  test('of a year count by the UTC day of sending, also at the turn of the year', async () => {
-    rig.pass(Date.parse('2026-12-30T01:00:00Z') - rig.now.getTime());
-    const year = { span: 'year', max_total: { currency: 'EUR', minor: 2_000 } } as const;
-    await on.watch('a.rest', 10);
-    await on.inForce(year);
-    const first = await orderOf('a.rest');
-    const dayOfSending = async (id: string) =>
-      (await rig.sql(`SELECT day::text AS day FROM budget_reservations WHERE order_id = $1`, id))[0]?.['day'];
-    expect(await dayOfSending(first.id)).toBe('2026-12-31');
-    await on.announce();
-    await on.watch('b.rest', 10);
-    expect(await on.renewName('b.rest'), 'the old year has no more').toMatchObject({ held: 'total_spent' });
-    rig.pass(DAY_MS);
-    await on.watch('c.rest', 10);
-    expect(await on.renewName('c.rest'), 'it goes out in the new year').toMatchObject({ held: undefined });
-    const second = await orderOf('c.rest');
-    expect(await dayOfSending(second.id)).toBe('2027-01-01');
-    // The first one is late, so that it is sent in the new year, which is used up.
-    rig.pass(12 * 60 * 60_000 + DAY_MS / 2);
-    await on.look();
-    await rig.runDue();
-    expect(sent()).toBe(0);
-    expect(await rig.read(first.id)).toMatchObject({ state: 'FAILED' });
-    expect(await on.renewName('a.rest')).toMatchObject({ held: 'total_spent' });
   });
 });
 
@@ -492,37 +391,6 @@ describe('if it doesn’t act', () => {
     expect(await on.acts()).toHaveLength(1);
     const events = await rig.sql(`SELECT data FROM events WHERE kind = 'mandate_held' ORDER BY seq`);
     expect(events.at(-1)?.['data']).toMatchObject({ because: code });
-  });
-
-  test('too_late: people are asked about a name that expires before it could be sent', async () => {
-    await on.watch('late.example', 1);
-    await on.inForce({ mandate_names: ['*.example'] });
-    expect(await on.renewName('late.example')).toMatchObject({ held: 'too_late' });
-    expect(await orderOf('late.example')).toMatchObject({ state: 'PENDING', mandated: undefined });
-  });
-
-  test('day_full: people are asked about a name if all its days are full', async () => {
-    await on.watch('first.example', 3);
-    await on.inForce({ mandate_names: ['*.example'], max_total: { currency: 'EUR', minor: 100_000_000 } });
-    const { orderId } = await on.renewName('first.example');
-    // As if mandates had already created this many for that day.
-    for (const [table, key, others] of [
-      ['orders', 'id', `'delivery_id', copy`],
-      ['order_items', 'order_id', `'client_tid', copy, 'open_key', copy, 'name', copy || '.example'`],
-      ['budget_reservations', 'order_id', ''],
-    ])
-      await rig.sql(
-        `INSERT INTO ${table} SELECT (jsonb_populate_record(NULL::${table},
-           to_jsonb(t) || jsonb_build_object('${key}', copy) || jsonb_build_object(${others}))).*
-         FROM ${table} t, LATERAL (SELECT 'copy-' || i AS copy FROM generate_series(2, 200) i) copies
-         WHERE t.${key} = $1`,
-        orderId,
-      );
-    await on.watch('full.example', 3);
-    expect(await on.renewName('full.example')).toMatchObject({ held: 'day_full' });
-    expect(await orderOf('full.example')).toMatchObject({ state: 'PENDING', mandated: undefined });
-    await on.watch('later.example', 5);
-    expect(await on.renewName('later.example'), 'the day after has room').toMatchObject({ held: undefined });
   });
 
   test('not_announced: if it couldn’t be announced a day before, people are asked while a day is left', async () => {
@@ -612,21 +480,6 @@ describe('if it doesn’t act', () => {
     await runMandates(rig.mandates);
   });
 
-  test('a name last renewed with another account is in two accounts, so people are asked', async () => {
-    await on.watch('cafe.rest', 10);
-    rig.accounts.set('other', { ...ALICE, id: 'other', login: 'alice-2' });
-    const former = await rig.ask(
-      'renew',
-      { names: ['cafe.rest'], period: 1 },
-      { account: rig.accounts.get('other') },
-    );
-    await approveOrder(rig.orders, former.id, 'U0BOB');
-    await rig.runDue();
-    await on.inForce();
-    expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'other_account' });
-    rig.accounts.delete('other');
-  });
-
   test('a name that has been transferred away meanwhile isn’t sent', async () => {
     await on.watch('cafe.rest', 10, 2_000, ['brand']);
     await on.inForce({ mandate_names: ['tag:brand'] });
@@ -667,18 +520,6 @@ describe('if it doesn’t act', () => {
     expect(await rig.store.openOrders('renew', ['cafe.rest'])).toEqual(new Map());
   });
 
-  test('people are asked about a name whose price was removed after the announcement', async () => {
-    await on.watch('cafe.rest', 10);
-    await on.inForce();
-    await orderOf('cafe.rest');
-    await on.announce();
-    rig.prices.delete('cafe.rest');
-    await on.nextDay();
-    expect(sent()).toBe(0);
-    expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'price_unknown' });
-    expect(await orderOf('cafe.rest')).toMatchObject({ state: 'PENDING', mandated: undefined });
-  });
-
   test('a name left to lapse by two people after the announcement isn’t sent, and no order was created', async () => {
     await on.watch('cafe.rest', 10);
     await on.inForce();
@@ -702,20 +543,6 @@ describe('if it doesn’t act', () => {
     await on.nextDay();
     expect(sent()).toBe(0);
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
-  });
-
-  test('if the clock is set 40 days forward, expired names aren’t sent, and people are asked', async () => {
-    await on.watch('cafe.example', 10);
-    await on.inForce({ mandate_names: ['*.example'] });
-    const order = await orderOf('cafe.example');
-    await on.announce();
-    rig.pass(40 * DAY_MS);
-    await on.look();
-    await rig.runDue();
-    await on.run();
-    expect(sent()).toBe(0);
-    expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
-    expect((await on.acts()).map(({ held }) => held)).toEqual(['too_late']);
   });
 
   test('a stopped name stays stopped when its expiry gets a better date', async () => {

@@ -271,24 +271,6 @@ describe('a look', () => {
     await t.close();
   });
 
-  test('runs every few hours near the name’s expiry', async () => {
-    const t = await arrange({ endsInDays: 40 });
-    await t.look();
-    const { nextDnsAt, nextRegistryAt, isUrgent } = await t.known();
-    expect([nextDnsAt, nextRegistryAt].map(t.hoursTo)).toEqual([4, 4]);
-    expect(isUrgent).toBe(true);
-    await t.close();
-  });
-
-  test('runs every few hours for a guarded name', async () => {
-    const t = await arrange({ isGuarded: true });
-    await t.look();
-    const { nextDnsAt, nextRegistryAt, isUrgent } = await t.known();
-    expect([nextDnsAt, nextRegistryAt].map(t.hoursTo)).toEqual([4, 4]);
-    expect(isUrgent).toBe(true);
-    await t.close();
-  });
-
   test('requested by a person during another one follows it', async () => {
     const t = await arrange();
     const observer = {
@@ -340,24 +322,6 @@ describe('a look', () => {
     expect(await store.newlyFaulty(new Date(START + DAY_MS), now())).toEqual([
       { name: NAME, faults: ['lame'] },
     ]);
-    await t.close();
-  });
-
-  test('at the registry is due once the parent zone has confirmed a change, by any process', async () => {
-    const t = await arrange({ isGuarded: true });
-    await t.look();
-    const sight = () =>
-      saveParentLookup(t.deps, {
-        name: NAME,
-        at: now(),
-        facts: { parent_nameservers: seen(['ns1.thief.example']), ds: seen([]) },
-      });
-    nowMs += HOUR_MS;
-    expect(await sight()).toBe(false);
-    expect(t.hoursTo((await t.known()).nextRegistryAt)).toBeCloseTo(76 / 3_600);
-    nowMs += 61_000;
-    expect(await sight()).toBe(true);
-    expect(t.hoursTo((await t.known()).nextRegistryAt), 'the registry is asked next').toBe(0);
     await t.close();
   });
 

@@ -1,8 +1,9 @@
-import { chmod, chown, cp, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, cp, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { runCommand } from '../../src/ops/commands/run-command.ts';
 import { type ChildOptions, startChild } from '../support/child.ts';
 
 /*
@@ -21,6 +22,17 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 async function run(args: readonly string[], env: ChildOptions['env'] = {}) {
   const child = startChild(CLI, { args, cwd: folder, env: { DATABASE_URL: undefined, ...env } });
   return { code: await child.ended, output: child.output() };
+}
+
+/** In this process, which starts faster. */
+async function runHere(args: readonly string[], env: Readonly<Record<string, string>>) {
+  for (const [name, value] of Object.entries({ DATABASE_URL: undefined, ...env })) vi.stubEnv(name, value);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  let output = '';
+  const write = (line: string) => {
+    output += `${line}\n`;
+  };
+  return { code: await runCommand(args, { print: write, complain: write }), output };
 }
 
 test('the process ends with the command’s exit code, and prints problems on standard error', async () => {
@@ -50,7 +62,7 @@ const ON_A_DATABASE = [
 ];
 
 test.each(ON_A_DATABASE)('%s creates no database if there is none', async (...args) => {
-  const { code, output } = await run(args, { DATA_DIR: 'mistyped' });
+  const { code, output } = await runHere(args, { DATA_DIR: join(folder, 'mistyped') });
   expect(code).toBe(1);
   expect(output).toBe(
     `There is no database in ${join(folder, 'mistyped', 'postgres')}. Check DATABASE_URL and DATA_DIR.\n`,
@@ -61,20 +73,16 @@ test('each command that needs our database recognizes a foreign one', async () =
   const { url, stop } = await startEmbeddedPostgres({ dataDir: join(folder, 'foreign') });
   onTestFinished(stop);
   for (const args of ON_A_DATABASE) {
-    const { code, output } = await run(args, { DATABASE_URL: url });
+    const { code, output } = await runHere(args, { DATABASE_URL: url });
     expect(output).toMatch(/^The database has no tables of Domain Steward\. [^\n]*\n$/);
     expect(code).toBe(1);
   }
 });
 
-test.each([
-  ['a folder that is not there', 'nowhere/backup.sql.gz', 'ENOENT'],
-  ['a file instead of a folder', 'taken/backup.sql.gz', 'ENOTDIR'],
-])('a backup into %s is refused with a sentence, and leaves no server running', async (_what, path, why) => {
-  await writeFile(join(folder, 'taken'), '');
-  const { code, output } = await run(['backup', path]);
+test('a backup into a folder that is not there is refused with a sentence, and leaves no server running', async () => {
+  const { code, output } = await run(['backup', 'nowhere/backup.sql.gz']);
   expect(code).toBe(1);
-  expect(output).toContain(why);
+  expect(output).toContain('ENOENT');
   expect(output).not.toMatch(/^\s+at /m);
   expect(output).toContain('Stopped the embedded PostgreSQL.');
 });
@@ -92,11 +100,4 @@ test('a data folder that was copied while nothing ran can be restored', async ()
   const { code, output } = await run(['migrate'], { DATA_DIR: 'copied' });
   expect(output).toContain('The database is up to date.');
   expect(code).toBe(0);
-});
-
-test('a file that is no backup is refused', async () => {
-  await writeFile(join(folder, 'wrong'), 'this is no backup');
-  const { code, output } = await run(['restore', 'wrong'], { DATA_DIR: 'fresh data' });
-  expect(code).toBe(1);
-  expect(output).toContain('isn’t a backup of Domain Steward');
 });

@@ -15,7 +15,7 @@ import { PLACES } from './sample.ts';
  * browser reads.
  */
 
-const SPELLINGS = 10_000;
+const SPELLINGS = 3_000;
 const TIMEOUT_MS = 300_000;
 
 /** Mostly usual parts, so that a form accepts many of the spellings. */

@@ -6,7 +6,6 @@ import type { OrderRequest } from '../../src/orders/request-context.ts';
 import { requestOrder } from '../../src/orders/request-order.ts';
 import { type Heartbeat, type HeartbeatRow, markUnsentUnknown } from '../../src/orders/restore-guard.ts';
 import { readStatement } from '../../src/orders/statement.ts';
-import { stopOrder } from '../../src/orders/stop.ts';
 import { undoOrder } from '../../src/orders/undo.ts';
 import { ALICE, acceptedOf, HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
 import { hoursLater, PLACES } from './sample.ts';
@@ -81,14 +80,6 @@ test('it expires at its time without an approval', async () => {
   expect((await rig.read(order.id)).state).toBe('EXPIRED');
 });
 
-test('it is stopped until then', async () => {
-  const order = await approve(await scheduled());
-  await stopOrder(rig.mandates, order.id, 'U0ALICE');
-  await passTo(TIME);
-  expect((await rig.read(order.id)).state).toBe('CANCELLED');
-  expect(rig.service.received).toEqual([]);
-});
-
 test('at another price it needs approval again, and is then sent at once', async () => {
   rig.prices.set('cafe.rest', 1_800);
   const order = await approve(await scheduled());
@@ -109,29 +100,6 @@ test('at another price it needs approval again, and is then sent at once', async
     ...['requested by U0ALICE', 'approved by U0BOB', 'reopened', 'approved by U0BOB'],
     ...['claimed', 'sending', 'answered', 'finished'],
   ]);
-});
-
-test('where the policy refuses it by then, it is cancelled with the reason', async () => {
-  const order = await approve(await scheduled());
-  rig.setPolicy(1, { decision: 'refuse' });
-  await passTo(TIME);
-  expect((await rig.read(order.id)).state).toBe('CANCELLED');
-  const history = await rig.store.history(order.id, 'system');
-  expect(history.at(-1)).toMatchObject({ kind: 'stopped', summary: { code: 'policy_refuses' } });
-});
-
-test('up to an hour late it is sent, later it needs approval again', async () => {
-  const order = await approve(await scheduled());
-  await passTo(new Date(TIME.getTime() + HOUR_MS));
-  expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
-  const bar = await request({
-    input: { names: ['bar.rest'], period: 1 },
-    sendAt: { text: '2026-03-03 09:00', timeZone: 'UTC' },
-  });
-  if (bar.kind !== 'accepted') throw new Error(bar.kind);
-  await approve(bar.order);
-  await passTo(new Date(hoursLater(49).getTime() + MINUTE_MS));
-  expect((await rig.read(bar.order.id)).state).toBe('PENDING');
 });
 
 test('a second order for the same, and a name that expires before, are refused', async () => {
@@ -175,12 +143,6 @@ describe('with names of two zones, one of them documented', () => {
     BOTH.map((names) => [way, names.join(), names, build] as const),
   );
 
-  async function approvedFor(changes: Partial<OrderRequest>): Promise<Order> {
-    const { id, state } = acceptedOf(await request(changes));
-    if (state === 'DRAFT') await confirmOrder(rig.mandates, id, 'U0ALICE');
-    return approve(await rig.read(id));
-  }
-
   test.each(CASES)(
     'a %s of %s is checked by both when it is requested',
     async (_way, _names, names, build) => {
@@ -201,47 +163,6 @@ describe('with names of two zones, one of them documented', () => {
       expect(await request(build(rowsOf(1)))).toMatchObject({ refusal: { code: 'policy_refuses' } });
     },
   );
-
-  /** As if the rows had been requested with another input, when that was allowed. */
-  async function rewrite({ id, bulk }: Order, change: string, name: string): Promise<void> {
-    if (bulk === undefined) await rig.sql(`UPDATE orders SET input = ${change} WHERE id = $1`, id);
-    else
-      await rig.sql(`UPDATE order_items SET input = ${change} WHERE order_id = $1 AND name = $2`, id, name);
-  }
-
-  test.each(CASES)('a %s of %s is checked by both at its time', async (_way, _names, names, build) => {
-    const endOf = async (change: (order: Order) => Promise<void> | void) => {
-      await rig.reset();
-      const order = await approvedFor(build(names.map((name) => ({ name, period: 1 }))));
-      await change(order);
-      await passTo(TIME);
-      return summaryOf(order.id);
-    };
-    const period = `jsonb_set(input, '{period}', '11')`;
-    expect(await endOf((order) => rewrite(order, period, 'cafe.rest'))).toMatchObject({
-      ...{ code: 'rules_changed', issues: [{ issue: { code: 'period_out_of_range', max: 10 } }] },
-    });
-    const host = `replace(input::text, 'cafe.pizza', 'www.cafe.pizza')::jsonb`;
-    expect(await endOf((order) => rewrite(order, host, 'cafe.pizza'))).toMatchObject({
-      ...{ code: 'rules_changed', issues: [{ issue: { code: 'below_registered_name' } }] },
-    });
-    const refuse = () => rig.setPolicy(1, { decision: 'refuse', names: ['*.pizza'] });
-    expect(await endOf(refuse)).toMatchObject({ code: 'policy_refuses' });
-    expect(rig.service.received).toEqual([]);
-  });
-
-  async function summaryOf(id: string) {
-    const history = await rig.store.history(id, 'system');
-    const stopped = history.find(({ kind }) => kind === 'stopped');
-    return stopped !== undefined && 'summary' in stopped ? stopped.summary : (await rig.read(id)).state;
-  }
-
-  test.each(CASES)('a %s of %s is sent at its time', async (_way, _names, names, build) => {
-    const order = await approvedFor(build(names.map((name) => ({ name, period: 10 }))));
-    await passTo(TIME);
-    expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
-    expect(rig.service.received).toHaveLength(2);
-  });
 });
 
 test('new nameservers are checked, and can be undone, for 48 hours after they are sent', async () => {

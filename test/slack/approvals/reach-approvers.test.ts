@@ -203,45 +203,6 @@ test('an order over a budget is brought to the admins, except for its requester'
   expect(about(fitting, 'D0ADA')).toEqual([]);
 });
 
-test('people who have approved are not reminded to approve', async () => {
-  const order = await waiting({ approvalsRequired: 2 });
-  await notify(order, MORNING_IN_LONDON);
-  await rig.apply(
-    order.id,
-    { type: 'approved', by: 'U0CAROL', ...ENOUGH, validApprovers: ['U0CAROL'] },
-    MORNING_IN_LONDON,
-  );
-  await remind(order, MORNING_IN_LONDON);
-  await notify(order, at('2026-11-24T15:00:00Z'));
-  expect(told(order, 'D0BOB')).toHaveLength(1);
-  expect(told(order, 'D0CAROL')).toEqual([]);
-});
-
-test('orders decided by the morning have no reminder', async () => {
-  const order = await waiting();
-  await remind(order, NIGHT_IN_LONDON);
-  await notify(order, NIGHT_IN_LONDON);
-  await rig.apply(order.id, { type: 'denied', by: 'U0CAROL', reason: undefined }, NIGHT_IN_LONDON);
-  expect((await rig.due(order.id)).notifications, 'the decision does not wait for the morning').toEqual(
-    NIGHT_IN_LONDON,
-  );
-  await notify(order, NIGHT_IN_LONDON);
-  expect(orderOf(about(order, 'D0BOB')[0] ?? fail())?.state).toBe('DENIED');
-  await notify(order, MORNING_IN_LONDON);
-  expect(told(order, 'D0BOB')).toEqual([]);
-});
-
-function fail(): never {
-  throw new Error('there is no card');
-}
-
-test('at night too, if a name expires tomorrow', async () => {
-  const order = await waiting();
-  await remind(order, NIGHT_IN_LONDON);
-  await notify(order, NIGHT_IN_LONDON, { orders: { firstExpiry: async () => at('2026-11-25T12:00:00Z') } });
-  expect(told(order, 'D0BOB')).toHaveLength(1);
-});
-
 test('the rule’s people are called once, including members of groups, but not the requester', async () => {
   const order = await waiting({ channelId: 'C0DOMAINS', isPrivate: false });
   const noon = at('2026-11-24T15:00:00Z');

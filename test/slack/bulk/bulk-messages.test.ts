@@ -113,25 +113,3 @@ test('its messages are updated at most every 3 seconds, and its last state is sh
   await notifyOrder(order.id);
   expect(progressOf(order)).toContain('100 %');
 });
-
-test('a rate limit of Slack is waited for, and nothing is posted twice', async () => {
-  const order = await underWay('limited');
-  workspace.faults.set({
-    method: 'files.getUploadURLExternal',
-    kind: 'ratelimited',
-    retryAfter: 7,
-    times: 1,
-  });
-  await notifyOrder(order.id);
-  later(5_000);
-  const before = workspace.calls.length;
-  await notifyOrder(order.id);
-  expect(workspace.calls, 'before its time').toHaveLength(before);
-  later(5_000);
-  await notifyOrder(order.id);
-  progressOf(order);
-  const files = workspace.messages(DOMAINS).flatMap(({ files: shared }) => shared ?? []);
-  expect(files.filter(({ name }) => name.includes(order.id)).map(({ name }) => name)).toEqual([
-    `domain-steward-plan-${order.id}.csv`,
-  ]);
-});

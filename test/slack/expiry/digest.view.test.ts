@@ -187,31 +187,12 @@ describe('the life of a name in the digest', () => {
   });
 
   test.each([
-    [-46, /no known deletion[\s\S]*renewed automatically[\s\S]*If it was deleted after all, restore it by/],
-    [-76, /no known deletion[\s\S]*renewed automatically/],
-    [-81, /no known deletion[\s\S]*renewed automatically/],
-  ])('%s days after its expiry, without a known deletion, nothing is called lost', (days, words) => {
-    const text = shown(digestHead(head([named('cafe.rest', days)])));
-    expect(text).toMatch(words);
-    expect(text).not.toMatch(
-      /[Ii]t was deleted\.|can only be restored|can’t be recovered|anyone can register|is available/,
-    );
-  });
-
-  test.each([
     [-46, {}, ['reminder_renew', 'reminder_restore', 'reminder_snooze', 'reminder_lapse']],
     [-81, {}, ['reminder_renew', 'reminder_snooze', 'reminder_lapse']],
     [-46, { deletedAt: inDays(-1) }, ['reminder_restore', 'reminder_snooze', 'reminder_lapse']],
     [-81, { deletedAt: inDays(-36) }, []],
   ])('%s days after its expiry, %o: its buttons', (days, more, buttons) => {
     expect(buttonsOf(digestHead(head([named('cafe.rest', days, more)])))).toEqual(buttons);
-  });
-
-  test('a deleted name differs from one that may be deleted', () => {
-    const deleted = named('gone.rest', -46, { deletedAt: inDays(-1) });
-    const text = shown(digestHead(head([named('cafe.rest', -46), deleted])));
-    expect(text).toMatch(/gone\.rest\* · deleted · restore/);
-    expect(text).toMatch(/cafe\.rest\* · expired 46 days ago · past its grace, no known deletion/);
   });
 
   test('names that are lost soonest come first, hopeless ones last', () => {

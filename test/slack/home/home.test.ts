@@ -168,17 +168,6 @@ it('shows people without an account their pending items, then the first steps, a
   expect(JSON.stringify(blocks)).toContain('"action_id":"home_link"');
 });
 
-it('with a hundred orders in each part it stays within the limits and counts the rest', () => {
-  const names = Array.from({ length: 50 }, (_, n) => `${n}${'x'.repeat(60)}.rest`);
-  const many = Array.from({ length: 100 }, (_, n) =>
-    sampleOrder('PENDING', { id: `order${n}`, reason: 'r'.repeat(1_000) }, names),
-  );
-  const blocks = homeBlocks({ ...FULL, toDecide: many, toResolve: many, open: many });
-  expectBlocks(blocks, 'home');
-  const text = JSON.stringify(blocks);
-  expect(text.match(/90 more:/g)).toHaveLength(3);
-});
-
 const APPROVED_BY: Requirements = {
   outcome: 'approve',
   requirements: [
@@ -276,11 +265,6 @@ it('another person’s account has its own line', () => {
   const account = { ...WAITING.account, isTeamAccount: true };
   const text = waiting(sampleOrder('PENDING', { account }), { cost: undefined, impact: 'none' });
   expect(text).toContain(':warning: Uses *the team’s account*');
-});
-
-it('omits prices, rules and impacts that an order doesn’t have', () => {
-  const text = waiting(sampleOrder('PENDING'), { cost: undefined, impact: 'none' });
-  expect(text).not.toMatch(/[Pp]rice unknown|about €|Needs|[Ii]mpact/);
 });
 
 it('stays within the limits if every part is full and every line long', () => {

@@ -111,16 +111,6 @@ test('the person who decides is notified if the thread can’t be posted in', as
   expect(shown(DOMAINS)).toEqual([]);
 });
 
-test('a message that Slack refuses is posted later', async () => {
-  workspace.faults.set({ method: 'chat.postMessage', kind: 'http_500' });
-  await snoozeName(watchList(), 'cafe.rest', 3, 'U0BOB', undefined, origin);
-  await look();
-  workspace.faults.clear();
-  nowMs += HOUR_MS;
-  await look();
-  expect(shown(DOMAINS)).toHaveLength(1);
-});
-
 test('other decisions are not announced', async () => {
   await watchName(watchList(), async () => undefined, 'bar.rest', undefined, 'U0ALICE');
   expect(await look()).toEqual([]);

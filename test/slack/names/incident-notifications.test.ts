@@ -15,7 +15,6 @@ import { Secret } from '../../../src/service/secret.ts';
 import { createPlacePlanner } from '../../../src/slack/admins/admins.ts';
 import { createIncidentPlanner } from '../../../src/slack/names/incident-notifications.ts';
 import { createDirectory } from '../../../src/slack/outbound/directory.ts';
-import { notify } from '../../../src/slack/outbound/notify.ts';
 import { createSlackWeb } from '../../../src/slack/outbound/web.ts';
 import { type Database, openDatabase } from '../../../src/store/database.ts';
 import { createIncidentStore } from '../../../src/store/incidents.ts';
@@ -104,9 +103,6 @@ function deps(changes: Changes = {}) {
     { incident: createIncidentPlanner(planning), place: createPlacePlanner(planning) },
   );
 }
-
-const LEASE_MS = 60_000;
-const claimDue = async () => (await notifications.claimDue(now(), LEASE_MS, 10)).map(({ id }) => id);
 const subjectOf = ({ id }: Incident): Subject => ({ kind: 'incident', id });
 /** The places of an incident's messages, except for replies. */
 const standing = async (incident: Incident) =>
@@ -146,9 +142,6 @@ async function show(kind: Kind = 'registrar', name = 'cafe.rest', orderId = 'o1'
 
 /** Sends due notifications, like the loop. */
 const tellDue = (changes: Changes = {}) => notifyDue(deps(changes));
-
-/** The notifying process has died: its lease ends. */
-const leaseEnds = () => db.prisma.notification.updateMany({ data: { leaseUntil: new Date(0) } });
 
 const messagesOf = ({ id }: Incident) =>
   workspace.messages(DOMAINS).filter(({ metadata }) => metadata?.event_payload['incident_id'] === id);
@@ -206,57 +199,6 @@ test('a concurrent lookup and decision lose nothing of each other', async () => 
   expect(await incidents.find(incident.id)).toMatchObject({ state: 'raised', changes: [{}] });
 });
 
-test('it is reported once, by one process', async () => {
-  const incident = await show();
-  const claims = await Promise.all([1, 2, 3].map(() => claimDue()));
-  expect(claims.flat()).toEqual([incident.id]);
-  await notify(deps(), subjectOf(incident), true);
-  expect(headsOf(incident)).toHaveLength(1);
-  expect(repliesOf(incident).map(textOf)).toEqual([expect.stringContaining('What not to do')]);
-  nowMs += 24 * HOUR_MS;
-  expect(await tellDue()).toEqual([]);
-  expect(messagesOf(incident)).toHaveLength(2);
-});
-
-test('a process that dies before the post leaves it to the next one', async () => {
-  const incident = await show();
-  expect(await claimDue()).toEqual([incident.id]);
-  expect(await tellDue(), 'while its lease lasts').toEqual([]);
-  await leaseEnds();
-  await tellDue();
-  expect(headsOf(incident)).toHaveLength(1);
-});
-
-test('a process that dies between the post and its record posts at most twice', async () => {
-  const incident = await show();
-  const dying: NotificationStore = {
-    ...notifications,
-    record: async () => {
-      throw new Error('the process has died');
-    },
-    postpone: async () => undefined,
-  };
-  await tellDue({ notifications: dying });
-  await leaseEnds();
-  await tellDue();
-  await leaseEnds();
-  await tellDue();
-  expect(headsOf(incident)).toHaveLength(2);
-  expect(repliesOf(incident)).toHaveLength(1);
-});
-
-test('during a Slack outage it is reported later, and delays no lookup', async () => {
-  const incident = await show();
-  workspace.faults.set({ kind: 'http_500', method: 'chat.postMessage' });
-  await tellDue();
-  expect(messagesOf(incident)).toEqual([]);
-  expect(await tellDue(), 'it waits').toEqual([]);
-  workspace.faults.clear();
-  nowMs += HOUR_MS;
-  await tellDue();
-  expect(headsOf(incident)).toHaveLength(1);
-});
-
 test('without a channel an admin is notified', async () => {
   const incident = await show();
   await tellDue({ alertChannel: undefined });
@@ -276,16 +218,6 @@ test.each([
     expect(runbook).not.toMatch(notSaid);
   },
 );
-
-test('a name’s channel that refuses it delays nothing', async () => {
-  const incident = await show();
-  await tellDue({ channel: 'C0NOBOT' });
-  expect(headsOf(incident)).toHaveLength(1);
-  expect(await standing(incident)).toMatchObject([{ channelId: DOMAINS }]);
-  expect(await tellDue({}), 'the admins are notified of that channel').toEqual(['place:C0NOBOT']);
-  expect(await tellDue({}), 'all is posted').toEqual([]);
-  expect(workspace.messages('D0ADA').map(textOf).join()).toMatch(/can’t post in <#C0NOBOT>/);
-});
 
 test('a person’s decision during the post is posted too', async () => {
   const incident = await show();

@@ -11,7 +11,7 @@ import { createSlackWeb, postedResponse, type SlackWeb } from '../../../src/slac
 import { PLACES } from '../../orders/sample.ts';
 import { newOrder, startRig, T0 } from '../../store/order-rig.ts';
 import { contextWith } from '../../support/context.ts';
-import { DOMAINS, textOf, until } from '../../support/demo.ts';
+import { DOMAINS, textOf } from '../../support/demo.ts';
 import { NO_MONEY } from '../../support/money.ts';
 import { NO_POLICY, NOTHING_KNOWN } from '../../support/nothing-known.ts';
 import { notifierDeps } from '../../support/notifier.ts';
@@ -108,20 +108,6 @@ test('a result is posted with its content, even if the order was read before it 
   expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['SUCCEEDED']);
 });
 
-test('an outcome settled before its first message is posted as settled', async () => {
-  const order = await underWay();
-  await apply(order, {
-    type: 'answered',
-    n: 1,
-    outcome: 'UNKNOWN',
-    result: { summary: { code: 'no_answer' } },
-  });
-  await apply(order, { type: 'resolved', by: 'U0BOB', outcome: 'SUCCEEDED', reason: 'I looked' });
-  await notifyOrder({}, order.id);
-  expect(repliesOf(order).map((reply) => orderOf(reply)?.state)).not.toContain('UNKNOWN');
-  expect(repliesOf(order).map(textOf).join('\n')).toMatch(/I looked/);
-});
-
 test('a draft that was sent although the database lost its confirmation is posted anyway', async () => {
   const order = await rig.keep(newOrder({ state: 'DRAFT', remindAt: undefined }));
   await notifyOrder({}, order.id);
@@ -132,74 +118,6 @@ test('a draft that was sent although the database lost its confirmation is poste
   expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['UNKNOWN']);
   expect(repliesOf(order).map(textOf).join('\n')).toMatch(/outcome unknown/);
   expect(cardsOf(order).map(textOf).join('\n'), 'what is known of it').toMatch(/Domain renewed/);
-});
-
-test('a late card, after another process has posted one, also shows the end', async () => {
-  const order = await underWay();
-  let held = 0;
-  const slow: SlackWeb = {
-    async call(method, args, answer) {
-      held += 1;
-      if (held === 1) {
-        await apply(order, { type: 'answered', n: 1, outcome: 'SUCCEEDED', result: DONE });
-        await rig.sql(
-          `UPDATE notifications SET lease_until = now() - interval '1 ms' WHERE subject_id = $1 AND purpose = 'plan'`,
-          [order.id],
-        );
-        await notifyOrder({}, order.id);
-      }
-      return web.call(method, args, answer);
-    },
-  };
-  await notifyOrder({ web: slow }, order.id);
-  expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
-});
-
-test('showing it again posts nothing twice', async () => {
-  const order = await underWay();
-  await apply(order, { type: 'answered', n: 1, outcome: 'SUCCEEDED', result: DONE });
-  await Promise.all([1, 2, 3].map(() => notifyOrder({}, order.id)));
-  await notifyOrder({}, order.id);
-  expect(cardsOf(order)).toHaveLength(1);
-  expect(repliesOf(order)).toHaveLength(1);
-});
-
-test('while one process shows an order, for any time, no other one does', async () => {
-  const order = await rig.keep(newOrder({ createdAt: T0 }));
-  let calls = 0;
-  let release = () => {};
-  const held = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  const slowly: SlackWeb = {
-    async call(method, args, answer) {
-      calls += 1;
-      await held;
-      return web.call(method, args, answer);
-    },
-  };
-  const startedAt = Date.now();
-  const showing = notifyOrder({ web: slowly, leaseMs: 200 }, order.id);
-  await until('it has begun', () => calls === 1);
-  await until('its first lease is long over', () => Date.now() - startedAt > 700);
-  await notifyOrder({ leaseMs: 200 }, order.id);
-  expect(messagesOf(order), 'another process showed it meanwhile').toEqual([]);
-  release();
-  await showing;
-  expect(cardsOf(order)).toHaveLength(1);
-  // It was released: the next one need not wait.
-  await apply(order, { type: 'cancelled', by: 'U0ALICE' });
-  await notifyOrder({}, order.id);
-  expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['CANCELLED']);
-});
-
-test('a message whose newer blocks Slack refuses is posted in older ones', async () => {
-  const order = await rig.keep(newOrder({}, ['one.rest', 'two.rest']));
-  workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'invalid_blocks', times: 1 });
-  await notifyOrder({}, order.id);
-  const [card] = cardsOf(order);
-  expect(card?.blocks.map(({ type }) => type)).not.toContain('data_table');
-  expect(textOf(card ?? { blocks: [] })).toMatch(/one\.rest.*two\.rest/s);
 });
 
 test('a card posted by a bot that died is adopted when its button is clicked', async () => {
