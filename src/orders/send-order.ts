@@ -221,7 +221,7 @@ async function requestItem(
     if (first === undefined) return undefined;
     ({ sent } = first);
     mayBeDone = true;
-    let answer = await call.send(first.sendBefore);
+    let answer = await call.send(first.sendDeadline);
     if (answer.kind === 'session_ended') {
       await call.sign();
       // The refusal proves that it wasn't carried out.
@@ -230,7 +230,7 @@ async function requestItem(
       if (second === undefined) throw new RetryRefusedError(answer.refusal);
       ({ sent } = second);
       mayBeDone = true;
-      answer = await call.send(second.sendBefore);
+      answer = await call.send(second.sendDeadline);
       if (answer.kind === 'session_ended') throw answer.refusal;
     }
     const result = buildResult(answer, task);
@@ -257,7 +257,7 @@ function statedItem({ items }: Statement, { n }: OrderItem): StatementItem {
 
 interface Mark {
   readonly sent: OrderItem | undefined;
-  readonly sendBefore: SendDeadline;
+  readonly sendDeadline: SendDeadline;
 }
 
 /**
@@ -277,11 +277,11 @@ async function markSending(
   const parts = order.bulk === undefined ? await changedSince(sending) : undefined;
   if (parts !== undefined) throw new StatementChangedError(parts);
   // The clock is read before the commit, because the process may be suspended during it.
-  const sendBefore = { at: wallClock() + maxSendDelayMs, clock: wallClock };
+  const sendDeadline = { at: wallClock() + maxSendDelayMs, clock: wallClock };
   const marked = await inTurn(sending, () =>
     changeOrder(context, order.id, () => decideMark(sending, item, again), sending.latest),
   );
-  if (marked.ok) return { sendBefore, sent: marked.order.items.find(({ n }) => n === item.n) };
+  if (marked.ok) return { sendDeadline, sent: marked.order.items.find(({ n }) => n === item.n) };
   await stopRefused(sending, marked.refusal);
   return undefined;
 }

@@ -69,10 +69,10 @@ export interface ServiceCall<O> {
   sign(): Promise<void>;
   /**
    * Sends once.
-   * @param leaveBefore checked after connecting, right before the first byte is written
+   * @param sendDeadline checked after connecting, right before the first byte is written
    * @throws {ServiceError | SuspendedError}
    */
-  send(sendBefore?: SendDeadline): Promise<SendResult<O>>;
+  send(sendDeadline?: SendDeadline): Promise<SendResult<O>>;
   /** Releases the client. Must always be called. */
   end(): void;
 }
@@ -254,10 +254,10 @@ function createCall<O>(
       if (endedSession !== undefined) authenticator.invalidateSession(endedSession);
       signed = await authenticator.sign(prepared, deadline);
     },
-    async send(sendBefore) {
+    async send(sendDeadline) {
       if (signed === undefined) throw new Error('a request is signed before it is sent, each time');
       const { session } = signed;
-      const sending = send(context, prepared, signed, { deadline, sendBefore });
+      const sending = send(context, prepared, signed, { deadline, sendDeadline });
       signed = undefined;
       try {
         return { kind: 'answered', ...(await sending) };

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { Dispatcher } from 'undici';
 import {
+  type ExchangeLimits,
   exchange,
   exchangeOnFreshConnection,
   HttpExchangeError,
@@ -61,7 +62,7 @@ export interface Deadline {
 
 interface SendOptions {
   readonly deadline: Deadline;
-  readonly sendBefore?: SendDeadline | undefined;
+  readonly sendDeadline?: SendDeadline | undefined;
 }
 
 export interface CallResult<O> {
@@ -296,13 +297,13 @@ async function sendAndReceive<O>(
   context: ClientContext,
   { task, activity }: PreparedRequest<O>,
   request: HttpRequest,
-  { deadline, sendBefore }: SendOptions,
+  { deadline, sendDeadline }: SendOptions,
 ): Promise<HttpResponse> {
-  const limits = {
+  const limits: ExchangeLimits = {
     timeoutMs: deadline.endsAt - performance.now(),
     maxBytes: MAX_BYTES,
     signal: deadline.signal,
-    sendBefore,
+    sendDeadline,
   };
   try {
     return task.effect === 'charge'

@@ -53,8 +53,8 @@ export class ScriptedService {
       const request: Request = { task: task.name, ctid: call.ctid ?? '', description };
       return {
         sign: () => this.prepare(request),
-        send: async (sendBefore) => {
-          if (sendBefore !== undefined && sendBefore.clock() > sendBefore.at)
+        send: async (sendDeadline) => {
+          if (sendDeadline !== undefined && sendDeadline.clock() > sendDeadline.at)
             throw new SuspendedError('too late');
           this.received.push(request);
           const answered = await this.answer(request, call.signal);

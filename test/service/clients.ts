@@ -65,21 +65,21 @@ export async function sendMarked<I, O>(
   steps: {
     /** @param refusal of the first request, before the second */
     readonly mark?: (refusal?: ServiceError) => Promise<void>;
-    readonly sendBefore?: SendDeadline;
+    readonly sendDeadline?: SendDeadline;
     readonly timeoutMs?: number;
   },
 ): Promise<CallResult<O>> {
-  const { mark, sendBefore, timeoutMs } = steps;
+  const { mark, sendDeadline, timeoutMs } = steps;
   const description = describeRequest(task, input, 'json');
   const call = client.begin(task, { description, about: 'in a test', timeoutMs });
   try {
     await call.sign();
     await mark?.();
-    const first = await call.send(sendBefore);
+    const first = await call.send(sendDeadline);
     if (first.kind === 'answered') return first;
     await call.sign();
     await mark?.(first.refusal);
-    const second = await call.send(sendBefore);
+    const second = await call.send(sendDeadline);
     if (second.kind === 'answered') return second;
     throw second.refusal;
   } finally {

@@ -122,7 +122,7 @@ describe('provably nothing sent', () => {
         asked += 1;
         return asked === stopsAt ? 1 : 0;
       };
-      const sending = send(client(service.origin), { sendBefore: { at: 0, clock } });
+      const sending = send(client(service.origin), { sendDeadline: { at: 0, clock } });
       await expect(sending).rejects.toBeInstanceOf(SuspendedError);
       expect(service.connections).toBe(connections);
       expect(service.requests).toHaveLength(0);
@@ -175,7 +175,7 @@ describe('a connection established too late', () => {
     const fault = await exchange(dispatcher, request, { timeoutMs: 10, maxBytes: 1000 }).catch(
       (error) => error,
     );
-    expect(fault).toMatchObject({ sent: false });
+    expect(fault).toMatchObject({ wasSent: false });
     expect(connected).toBe(false);
     await vi.waitUntil(() => service.connections === 1);
     await dispatcher.close();
