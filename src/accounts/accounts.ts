@@ -39,7 +39,7 @@ export interface Accounts {
   people(): Promise<readonly string[]>;
   active(userId: string): Promise<Account | undefined>;
   /** The account for a person's orders: their own active one, or else the team's. */
-  forOrders(userId: string): Promise<Account | undefined>;
+  findDefault(userId: string): Promise<Account | undefined>;
   find(accountId: string): Promise<Account | undefined>;
   /** Checks a credential at the service; if valid, encrypts and saves it. */
   link(userId: string, credential: Credential): Promise<LinkOutcome>;
@@ -47,14 +47,14 @@ export interface Accounts {
   unlink(userId: string, slot?: string): Promise<readonly Account[]>;
   /** @returns the account, now active; undefined when the person has none in the slot */
   use(userId: string, slot: string): Promise<Account | undefined>;
-  clientFor(accountId: string): Promise<ServiceClient | undefined>;
+  loadClient(accountId: string): Promise<ServiceClient | undefined>;
   /**
    * Logs in with a password account to read the user's rights, profile and customer data, which aren't stored.
    * @returns undefined when the account is gone
    */
   lookUp(accountId: string): Promise<LookupOutcome | undefined>;
   /** Records that the service accepted the account's credential. */
-  accepted(accountId: string): Promise<void>;
+  recordAccepted(accountId: string): Promise<void>;
   /** Encrypts credentials with the current key. @returns how many */
   reseal(): Promise<number>;
   close(): Promise<void>;
@@ -90,14 +90,14 @@ export function createAccounts(context: AccountsContext): Accounts {
     list: (userId) => store.list(teamId, userId),
     people: () => store.people(teamId),
     active,
-    forOrders: async (userId) => (await active(userId)) ?? store.team.find(teamId),
+    findDefault: async (userId) => (await active(userId)) ?? store.team.find(teamId),
     find: async (accountId) => (await store.find(accountId))?.account,
     link: (userId, credential) => linkPerson(scope, userId, credential),
     unlink: (userId, slot) => unlinkPerson(scope, userId, slot),
     use: async (userId, slot) => ((await store.activate(teamId, userId, slot)) ? active(userId) : undefined),
-    clientFor: clients.open,
+    loadClient: clients.open,
     lookUp: (accountId) => lookUp(scope, accountId),
-    accepted: clients.markAccepted,
+    recordAccepted: clients.markAccepted,
     reseal: () => reseal(scope),
     close: clients.closeAll,
   };

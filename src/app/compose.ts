@@ -18,11 +18,11 @@ import { completeNames, createNames, type Names } from '../names/names.ts';
 import { createObservers } from '../names/observers.ts';
 import { createProtectedChanges } from '../names/protected-changes.ts';
 import { examine } from '../ops/doctor/doctor.ts';
-import { advance } from '../orders/advance.ts';
+import { advanceOrder } from '../orders/advance.ts';
 import type { OrdersContext, SendingContext } from '../orders/context.ts';
 import { type OffboardingContext, offboard } from '../orders/offboarding.ts';
-import type { KeyUse } from '../orders/ports.ts';
-import { readStatement } from '../orders/statement.ts';
+import type { KeyTrust } from '../orders/ports.ts';
+import { tryBuildStatement } from '../orders/statement.ts';
 import { createWebhooks, WEBHOOK_TIMEOUT_MS } from '../outbox/webhooks/webhooks.ts';
 import { readAffectedTags } from '../policy/subject.ts';
 import { createRdapClient } from '../registry/rdap/client.ts';
@@ -95,7 +95,7 @@ export function compose(site: Site, connected: Connected): Contexts {
     ...pace,
     store: stores.orders,
     notifications: stores.notifications,
-    advance: (orderId, lane) => advance(sending, orderId, lane),
+    advance: (orderId, lane) => advanceOrder(sending, orderId, lane),
     notify: (subject, isClaimed) => notifySubject(subject, isClaimed),
     mayRefresh: () => slack.pacer.hasCapacity('chat.update'),
     failed: metrics.jobFailed,
@@ -152,14 +152,14 @@ function composeSending(
 ): SendingContext {
   return {
     ...orders,
-    accepted: accounts.accepted,
+    recordAcceptedCredential: accounts.recordAccepted,
     workerId: processId,
     leaseMs: pace.leaseMs,
     maxSendDelayMs: pace.maxSendDelayMs,
     wallClock: Date.now,
-    observe: metrics.serviceRequest,
-    follow: expiry.follow,
-    findEvidenceFor: names.evidence,
+    recordDuration: metrics.serviceRequest,
+    updateWatchList: expiry.follow,
+    findEvidence: names.evidence,
     lookUpAtRegistry: names.confirmation,
     lookUpDelegation: names.impacts.delegation,
     stopSending: shutdown.sending,
@@ -235,19 +235,19 @@ function composeOrders(
   const { bot, directory } = slack;
   const { prices, budgets, portfolio } = stores;
   const tagsOf = readAffectedTags(portfolio.tagsOf);
-  const priceOf = createOrderPricer({ prices, now });
+  const priceOrder = createOrderPricer({ prices, now });
   const ruleFacts: OrdersContext['ruleFacts'] = {
     currency: config.currency,
-    pricesOf: async (order) => amountsByName(await priceOf(order)),
-    tagsOf: portfolio.tagsOf,
-    namesFitting: stores.mandates.namesFitting,
+    loadPrices: async (order) => amountsByName(await priceOrder(order)),
+    loadTags: portfolio.tagsOf,
+    findMatchingNames: stores.mandates.findMatchingNames,
   };
-  const use = buildKeyUse(config.signingRoots, connected);
-  const areSigningEventsSealed = use && shareRead(ledger.areSigningEventsSealed);
+  const trust = buildKeyUse(config.signingRoots, connected);
+  const areSigningEventsSealed = trust && shareRead(ledger.areSigningEventsSealed);
   const readRows = () => stores.keys.readRows(areSigningEventsSealed);
   const { policy } = seams;
   const signing = createOrderSigning({
-    use,
+    trust,
     readRows:
       policy === undefined
         ? readRows
@@ -267,31 +267,31 @@ function composeOrders(
       reconciler.advance(order);
     },
     vault,
-    settings: signing.settings,
+    loadSettings: signing.loadSettings,
     signing,
     policy: signing.policy,
     directory,
     ruleFacts,
     standIns: signing.standIns,
-    priceOf,
-    costOn: async (names, day) =>
+    priceOrder,
+    priceRenewals: async (names, day) =>
       calculateCost(await prices.listOf([...new Set(names.map(zoneOf))]), { task: 'renew', names }, day),
     compareBudgets: createBudgetComparison({ ...budgetSources, now }),
     budgetsOn: (day) => createBudgetComparison({ ...budgetSources, now: () => new Date(day) }),
     isAdmin: (userId) => isAdminNow({ admins: config.admins, directory, log }, userId),
-    firstExpiry: stores.watchList.firstExpiry,
-    impactAtApproval: names.impacts.assessAtApproval,
-    recordImpactNotice: names.impacts.recordNotified,
-    impactWarnedAt: names.impacts.warnedAt,
+    findFirstExpiry: stores.watchList.firstExpiry,
+    checkImpact: names.impacts.assessAtApproval,
+    recordImpactWarning: names.impacts.recordNotified,
+    findLastImpactWarning: names.impacts.warnedAt,
     incidents: names.orderIncidents,
     hasOpenIncident: async (name) => (await stores.incidents.openOf([name])).length > 0,
     mandates: stores.mandates,
-    affectedTags: tagsOf,
+    loadAffectedTags: tagsOf,
     findAccount: accounts.find,
-    findAccountFor: accounts.forOrders,
-    interfacesOf: ({ method }) => credentialInterfaces(method, config.service.xmlUrl !== undefined),
-    clientFor: accounts.clientFor,
-    servicePlaces: config.service,
+    findDefaultAccount: accounts.findDefault,
+    listInterfaces: ({ method }) => credentialInterfaces(method, config.service.xmlUrl !== undefined),
+    loadClient: accounts.loadClient,
+    serviceEndpoints: config.service,
     now,
     log,
   };
@@ -316,7 +316,7 @@ function composeSlack(
     adminsToNotify: createAdminsToNotify(config.admins, directory, log),
     teamId: bot.teamId,
     orgId,
-    buildStatement: (order) => readStatement(order, config.service),
+    buildStatement: (order) => tryBuildStatement(order, config.service),
     notificationLeaseMs: pace.notificationLeaseMs,
     ...(pace.spacingMs === undefined ? {} : { pauseMs: pace.spacingMs }),
     nameRecords: stores.names,
@@ -365,7 +365,7 @@ function composeOffboarding(
       returned: stores.portfolio.ownerReturned,
     },
     directory: slack.directory,
-    alertOfTeamAccount: (account: Account, userId: string) =>
+    alertTeamAccountOwnerLeft: (account: Account, userId: string) =>
       stores.notifications.open(findDeparture(account, userId), now()),
     now,
     log,
@@ -401,7 +401,7 @@ export function openPages(
 function buildKeyUse(
   roots: readonly string[],
   { relyingParty, ledgerKey: witness }: Connected,
-): KeyUse | undefined {
+): KeyTrust | undefined {
   if (roots.length === 0) return undefined;
   return { roots: new Set(roots), verifier: createVerifier(relyingParty), witness };
 }

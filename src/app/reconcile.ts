@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '../lib/duration.ts';
 import type { Log } from '../lib/log.ts';
-import { DUE_LANES, dueAt, notificationDueAt } from '../orders/due.ts';
+import { computeDueTime, computeNotificationTime, DUE_LANES } from '../orders/due.ts';
 import type { Order } from '../orders/order.ts';
 import type { DueLane, OrderStore } from '../orders/ports.ts';
 import {
@@ -211,9 +211,9 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
       if (!isStarted) return;
       const at = now();
       const isDue = (moment: Date | undefined) => moment !== undefined && moment <= at;
-      notifyOnTime(order.id, notificationDueAt(order, at));
+      notifyOnTime(order.id, computeNotificationTime(order, at));
       // The order's worker continues it.
-      if (order.claim !== undefined || !isDue(dueAt(order, at))) return;
+      if (order.claim !== undefined || !isDue(computeDueTime(order, at))) return;
       for (const lane of ['deadlines', 'execution', 'observation'] as const)
         if (DUE_LANES[lane].includes(order.state)) lanes[lane].add(order.id);
     },
@@ -241,7 +241,7 @@ function createLanes(deps: ReconcilerDeps): Readonly<Record<DueLane, Loop>> {
     } catch (err) {
       deps.failed(`orders_${lane}`);
       log.error({ err, orderId }, 'advancing order failed, rescheduled');
-      await store.putOff(orderId);
+      await store.postpone(orderId);
     }
   };
   const laneLoop = (lane: DueLane, lease: number) =>

@@ -1,12 +1,12 @@
 import type { OrdersContext } from '../orders/context.ts';
-import { findEarlier } from '../orders/earlier.ts';
+import { loadEarlierFindings } from '../orders/earlier.ts';
 import type { Order } from '../orders/order.ts';
-import { type BudgetUse, lookUpBudgets } from '../orders/order-budget.ts';
+import { type BudgetUse, loadBudgetUse } from '../orders/order-budget.ts';
 import type { OrderLogEntry } from '../orders/order-events.ts';
 import { checkMembers, findParties, type MemberCheck } from '../orders/parties.ts';
-import type { ImpactAtApproval, KnownIncidents } from '../orders/ports.ts';
+import type { ImpactCheck, KnownIncidents } from '../orders/ports.ts';
 import type { EarlierFinding } from '../orders/refusal.ts';
-import type { ServicePlaces } from '../orders/statement.ts';
+import type { ServiceEndpoints } from '../orders/statement.ts';
 import { findTask } from '../orders/tasks.ts';
 import { needsSignatures } from '../policy/policy.ts';
 import {
@@ -34,7 +34,7 @@ export interface Click {
   /** The budget excess that the card showed; undefined until the order is loaded. */
   readonly agreedExcess: Order['shownExcess'] | undefined;
   /** The lookup for this click; undefined before it. */
-  readonly impact: ImpactAtApproval | undefined;
+  readonly impact: ImpactCheck | undefined;
 }
 
 export interface ApprovalContext extends DecisionContext {
@@ -57,7 +57,7 @@ export interface ApprovalContext extends DecisionContext {
 
 /** Conditions for sending. */
 interface Preconditions {
-  readonly servicePlaces: ServicePlaces;
+  readonly serviceEndpoints: ServiceEndpoints;
   readonly isLinked: boolean;
   readonly members: MemberCheck;
   readonly earlier: readonly EarlierFinding[];
@@ -85,11 +85,11 @@ export async function loadApproval(
     loadDecisionContext(context, order, userIds),
     loadMoney(context, order, userIds),
     isWaiting(order) ? loadPreconditions(context, order) : undefined,
-    context.incidents.known(order),
+    context.incidents.loadKnown(order),
     order.approvals.length === 0 || findTask(order.task).risk === 'none'
       ? undefined
-      : context.impactWarnedAt(order),
-    clicks.some(({ signed }) => signed !== undefined) ? context.signing.keys() : undefined,
+      : context.findLastImpactWarning(order),
+    clicks.some(({ signed }) => signed !== undefined) ? context.signing.loadKeys() : undefined,
   ]);
   const [signatures, emergency] = await Promise.all([
     loadSignatures(context, decision, click, keys?.ring),
@@ -109,20 +109,20 @@ export async function loadApproval(
 }
 
 async function loadMoney(context: OrdersContext, order: Order, userIds: readonly string[]) {
-  const budgets = await lookUpBudgets(context, order);
+  const budgets = await loadBudgetUse(context, order);
   const candidates = budgets.over.length === 0 ? [] : userIds;
   const found = await Promise.all(candidates.map((userId) => context.isAdmin(userId)));
   return { budgets, admins: new Set(candidates.filter((_, index) => found[index])) };
 }
 
 async function loadPreconditions(context: OrdersContext, order: Order): Promise<Preconditions> {
-  const { servicePlaces } = context;
+  const { serviceEndpoints } = context;
   const { people, isLinked } = await findParties(context.findAccount, order);
   const [members, earlier] = await Promise.all([
     checkMembers(context.directory, people),
-    findEarlier(context.store.load, order),
+    loadEarlierFindings(context.store.load, order),
   ]);
-  return { servicePlaces, isLinked, members, earlier };
+  return { serviceEndpoints, isLinked, members, earlier };
 }
 
 async function loadSignatures(

@@ -65,7 +65,7 @@ async function applyClick(context: OrdersContext, orderId: string, given: NewCli
     const decision = decideClick(loaded);
     click = { ...loaded.click, impact: undefined };
     if ('needs' in decision) {
-      click = { ...click, impact: await context.impactAtApproval(loaded.order, click.at) };
+      click = { ...click, impact: await context.checkImpact(loaded.order, click.at) };
       continue;
     }
     if ('refusal' in decision) return refuse(context, loaded.order, decision.refusal);
@@ -100,7 +100,7 @@ export async function recordNotified(
   refusal: Refusal,
 ): Promise<void> {
   if (refusal.code === 'incident_open') await context.incidents.recordShown(orderId, userId, refusal.shown);
-  if (refusal.code === 'impact_changed') await context.recordImpactNotice(orderId);
+  if (refusal.code === 'impact_changed') await context.recordImpactWarning(orderId);
 }
 
 /** Checked before the form for a comment opens. */

@@ -73,7 +73,7 @@ export async function resolvePeople(directory: Directory, ids: readonly string[]
   const listed = await Promise.all(
     [...new Set(ids)].map(async (id) => ({
       id,
-      people: isGroup(id) ? await directory.membersOf(id) : [id],
+      people: isGroup(id) ? await directory.listGroupMembers(id) : [id],
     })),
   );
   return {
@@ -141,7 +141,7 @@ export async function readPeople(
     ),
   );
   const read = await Promise.all(
-    [...needed].map(async (id) => ({ id, members: await directory.membersOf(id) })),
+    [...needed].map(async (id) => ({ id, members: await directory.listGroupMembers(id) })),
   );
   const groups = new Map<string, ReadonlySet<string>>();
   const listed = new Set<string>();
@@ -164,7 +164,7 @@ export async function readPeople(
       ...active.flatMap(([userId, standIn]) => [userId, standIn.userId]),
     ]),
   ];
-  const memberships = await Promise.all(involved.map((userId) => directory.membership(userId)));
+  const memberships = await Promise.all(involved.map((userId) => directory.findMembership(userId)));
   const membership = new Map<string, 'member' | 'left'>();
   const unknown = new Set<string>();
   for (const [index, userId] of involved.entries()) {
@@ -333,7 +333,7 @@ export async function waitingFor(
   options: { readonly allGroups?: boolean } = {},
 ): Promise<WaitingFor> {
   const at = deps.now();
-  const [settings, away] = await Promise.all([deps.settings(), deps.standIns.current(at)]);
+  const [settings, away] = await Promise.all([deps.loadSettings(), deps.standIns.current(at)]);
   const general = [defaultRequirement(settings, [])];
   const questions = orders.map((order) => {
     const also = order.state === 'UNKNOWN' ? 'general' : undefined;

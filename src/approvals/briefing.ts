@@ -10,10 +10,10 @@ import type { Names } from '../names/names.ts';
 import type { OrderImpact } from '../names/ports.ts';
 import { isPaused } from '../orders/bulk/waves.ts';
 import type { OrdersContext } from '../orders/context.ts';
-import { FOLLOWED_TASKS, type Order } from '../orders/order.ts';
-import { budgetedItems, budgetsOnSendDay, currentCost } from '../orders/order-budget.ts';
+import { type Order, WATCHED_TASKS } from '../orders/order.ts';
+import { budgetsOnSendDay, computeCost, pickBudgetedItems } from '../orders/order-budget.ts';
 import type { OrderLogEntry } from '../orders/order-events.ts';
-import { readStatement } from '../orders/statement.ts';
+import { tryBuildStatement } from '../orders/statement.ts';
 import type { Statement } from '../orders/statement-shape.ts';
 import { notifiedIds } from '../policy/policy.ts';
 import { type PendingDecision, pendingDecision } from './approvers.ts';
@@ -64,13 +64,13 @@ export async function loadBriefing(
   history?: readonly OrderLogEntry[],
 ): Promise<Briefing> {
   const isWaiting = order.state === 'PENDING';
-  const pricing = isWaiting || isPaused(order) ? currentCost(orders, order) : undefined;
+  const pricing = isWaiting || isPaused(order) ? computeCost(orders, order) : undefined;
   const [log, decision, cost, budgets, term, impact, incidents, draft, preview] = await Promise.all([
-    history ?? orders.store.history(order.id, 'system'),
+    history ?? orders.store.loadHistory(order.id, 'system'),
     isWaiting ? pendingDecision(orders, order) : undefined,
     isWaiting ? pricing : undefined,
     pricing && !isDemoContext(order.account.context)
-      ? budgetsOnSendDay(orders, order)(budgetedItems(order), pricing)
+      ? budgetsOnSendDay(orders, order)(pickBudgetedItems(order), pricing)
       : undefined,
     readTerm(expiry.findListed, order),
     isWaiting ? names.impacts.forCard(order) : ('none' as const),
@@ -93,24 +93,24 @@ function notifiedApprovers({ demand, standIns }: PendingDecision): readonly stri
 
 /** Reads the last change of the only name of a live order or draft. Omits other people's private orders. */
 export async function loadDraftBriefing(
-  { store, priceOf, now, servicePlaces }: OrdersContext,
+  { store, priceOrder, now, serviceEndpoints }: OrdersContext,
   order: Order,
 ): Promise<DraftBriefing> {
   const { state, task, account } = order;
   const [item, ...others] = order.items;
-  const draft = { now: now(), statement: readStatement(order, servicePlaces), last: undefined };
+  const draft = { now: now(), statement: tryBuildStatement(order, serviceEndpoints), last: undefined };
   const isAsked = state === 'PENDING' || state === 'DRAFT';
-  const isShown = isAsked && FOLLOWED_TASKS.includes(task) && !isDemoContext(account.context);
+  const isShown = isAsked && WATCHED_TASKS.includes(task) && !isDemoContext(account.context);
   if (!isShown || item === undefined || others.length > 0) return { ...draft, restoreCost: undefined };
   const [[last], restoreCost] = await Promise.all([
     store.list({
-      ...{ viewer: 'system', name: item.name, tasks: FOLLOWED_TASKS },
+      ...{ viewer: 'system', name: item.name, tasks: WATCHED_TASKS },
       ...{ states: ['SUCCEEDED'], isLive: true, limit: 1 },
     }),
-    task === 'delete' ? priceOf({ task: 'restore', names: [item.name], input: undefined }) : undefined,
+    task === 'delete' ? priceOrder({ task: 'restore', names: [item.name], input: undefined }) : undefined,
   ]);
   if (last === undefined || last.isPrivate) return { ...draft, restoreCost };
-  const history = await store.history(last.id, 'system');
+  const history = await store.loadHistory(last.id, 'system');
   const requestedPrice = history.findLast((event) => event.kind === 'requested')?.price;
   const cost = history.findLast((event) => event.kind === 'approved')?.price ?? requestedPrice;
   return { ...draft, last: { order: last, cost }, restoreCost };

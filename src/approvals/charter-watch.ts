@@ -3,7 +3,7 @@ import type { OrderSigning } from '../orders/ports.ts';
 import type { KeyStore } from './signing/ports.ts';
 
 export interface CharterWatchDeps {
-  readonly signing: Pick<OrderSigning, 'charter'>;
+  readonly signing: Pick<OrderSigning, 'loadCharterStatus'>;
   readonly keys: Pick<KeyStore, 'noteStatus'>;
   readonly noted: () => void;
   readonly now: () => Date;
@@ -17,7 +17,7 @@ export interface CharterWatchDeps {
 export function createCharterWatch({ signing, keys, noted, now, log }: CharterWatchDeps) {
   let seen: string | undefined;
   return async () => {
-    const charter = await signing.charter();
+    const charter = await signing.loadCharterStatus();
     if (charter === undefined) return;
     const status = charter.kind === 'lapsed' ? charter.problem : 'counts';
     if (status === seen) return;

@@ -1,12 +1,12 @@
-import type { Decision } from '../orders/change-order.ts';
-import { changedParts } from '../orders/check-statement.ts';
-import { stopAfterEarlierOrder } from '../orders/earlier.ts';
-import type { Approval, ApprovalsGiven, ApprovalWeight } from '../orders/order.ts';
-import { consentToExcess } from '../orders/order-budget.ts';
-import { accountGone } from '../orders/parties.ts';
+import type { ChangeDecision } from '../orders/change-order.ts';
+import { findChangedParts } from '../orders/check-statement.ts';
+import { buildEarlierOrderStop } from '../orders/earlier.ts';
+import type { Approval, ApprovalProgress, EvaluatedApproval } from '../orders/order.ts';
+import { findExcessConsent } from '../orders/order-budget.ts';
+import { summarizeMissingAccount } from '../orders/parties.ts';
 import type { Refusal } from '../orders/refusal.ts';
-import { verifiedStatement } from '../orders/statement.ts';
-import { rulesChanged } from '../orders/tasks.ts';
+import { verifyStatement } from '../orders/statement.ts';
+import { findRuleChange } from '../orders/tasks.ts';
 import { dropUnknownRules, loggedRules, needsSignatures } from '../policy/policy.ts';
 import type { ApprovalContext } from './approval-context.ts';
 import { type DecisionContext, evaluateRights, requestersOf } from './approvers.ts';
@@ -15,8 +15,8 @@ import { approvalProgress } from './progress.ts';
 /** Counts approvals. Pure. */
 
 interface CountedClick {
-  readonly weight: ApprovalWeight;
-  readonly reservation: ReturnType<typeof consentToExcess>['reservation'];
+  readonly weight: EvaluatedApproval;
+  readonly reservation: ReturnType<typeof findExcessConsent>['reservation'];
   readonly isRepeated: boolean;
 }
 
@@ -28,7 +28,7 @@ export function countClick(
   loaded: ApprovalContext,
   approvals: readonly Approval[],
   refusal: Refusal | undefined,
-): Decision | CountedClick {
+): ChangeDecision | CountedClick {
   const { click, now, order, requirements, budgets } = loaded;
   const { userId, agreedExcess, signed } = click;
   if (namesUnloggedRules(loaded)) return { refusal: { code: 'log_differs' } };
@@ -36,7 +36,7 @@ export function countClick(
   const given = [...others, { userId, agreedExcess, at: now, signed }];
   const isRepeated = others.length < approvals.length;
   const { over, price } = budgets;
-  const { admins, unaware, reservation } = consentToExcess(order, budgets, loaded.admins, given);
+  const { admins, unaware, reservation } = findExcessConsent(order, budgets, loaded.admins, given);
   if (unaware.includes(userId) && (refusal !== undefined || isRepeated))
     return { refusal: { code: 'excess_unseen', over } };
   if (refusal !== undefined && !admins.includes(userId)) return { refusal };
@@ -92,7 +92,7 @@ export function dropStaleApproval(
 
 interface CountedApprovals {
   readonly validApprovers: readonly string[];
-  readonly progress: ApprovalsGiven;
+  readonly progress: ApprovalProgress;
   readonly unreadableGroups: readonly string[];
 }
 
@@ -136,20 +136,20 @@ export function countApprovals(
  * Why an order can't be sent: it differs from the request; its account, people or zone permission are gone; or an
  * earlier order already did part of it. Undefined for an order that isn't pending.
  */
-export function findObstacle(loaded: ApprovalContext): Decision | undefined {
+export function findObstacle(loaded: ApprovalContext): ChangeDecision | undefined {
   const { order, history, preconditions } = loaded;
   if (preconditions === undefined) return undefined;
-  const { servicePlaces, isLinked, members, earlier } = preconditions;
-  if (verifiedStatement(order, servicePlaces) === undefined) {
-    const parts = [...changedParts(order, history, servicePlaces)];
+  const { serviceEndpoints, isLinked, members, earlier } = preconditions;
+  if (verifyStatement(order, serviceEndpoints) === undefined) {
+    const parts = [...findChangedParts(order, history, serviceEndpoints)];
     return { event: { type: 'stopped', summary: { code: 'statement_changed', parts } } };
   }
-  const noLongerAllowed = isLinked ? rulesChanged(order) : accountGone(order);
+  const noLongerAllowed = isLinked ? findRuleChange(order) : summarizeMissingAccount(order);
   const summary = members.kind === 'left' ? members.summary : noLongerAllowed;
   if (summary !== undefined) return { event: { type: 'stopped', summary } };
   if (members.kind === 'unknown') return { refusal: { code: 'membership_unknown', userId: members.userId } };
   const open = earlier.find(({ found }) => found === 'open');
   if (open !== undefined) return { refusal: { code: 'earlier_order', finding: open } };
-  const event = stopAfterEarlierOrder(order, earlier);
+  const event = buildEarlierOrderStop(order, earlier);
   return event && { event };
 }

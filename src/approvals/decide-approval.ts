@@ -1,7 +1,7 @@
 import { isPaused } from '../orders/bulk/waves.ts';
-import type { Decision } from '../orders/change-order.ts';
+import type { ChangeDecision } from '../orders/change-order.ts';
 import { isRequester, type Order } from '../orders/order.ts';
-import { consentToExcess } from '../orders/order-budget.ts';
+import { findExcessConsent } from '../orders/order-budget.ts';
 import type { Refusal } from '../orders/refusal.ts';
 import { findTask } from '../orders/tasks.ts';
 import type { Requirements } from '../policy/evaluate.ts';
@@ -12,7 +12,7 @@ import { countClick, dropStaleApproval, dropUnwarnedApprovals, findObstacle } fr
 /** Decides about clicks to approve. Pure: time, people and lookups are parameters. */
 
 /** `needs`: the click is valid, but the impact must be looked up first. */
-export type ClickDecision = Decision | { readonly needs: 'impact' };
+export type ClickDecision = ChangeDecision | { readonly needs: 'impact' };
 
 export function decideClick(loaded: ApprovalContext): ClickDecision {
   switch (loaded.click.kind) {
@@ -89,7 +89,9 @@ export function decideEmergencyApproval(loaded: ApprovalContext): ClickDecision 
   if (mayNot !== undefined) return { refusal: mayNot };
   if (reason === undefined || reason.trim() === '') return { refusal: { code: 'reason_missing' } };
   const { over, price } = budgets;
-  const { unaware, reservation } = consentToExcess(order, budgets, loaded.admins, [{ userId, agreedExcess }]);
+  const { unaware, reservation } = findExcessConsent(order, budgets, loaded.admins, [
+    { userId, agreedExcess },
+  ]);
   if (unaware.length > 0) return { refusal: { code: 'excess_unseen', over } };
   const unseen = findObstacle(loaded) ?? findUnseen(loaded);
   if (unseen !== undefined) return unseen;
@@ -142,7 +144,7 @@ function findUnseen(loaded: ApprovalContext): ClickDecision | undefined {
 }
 
 /** Each open incident is shown once to each person whose click would be accepted. */
-function unseenIncidents({ click, incidents }: ApprovalContext): Decision | undefined {
+function unseenIncidents({ click, incidents }: ApprovalContext): ChangeDecision | undefined {
   const knowsSince = incidents?.informedSince.get(click.userId);
   if (incidents === undefined || (knowsSince !== undefined && knowsSince <= click.at)) return undefined;
   return { refusal: { code: 'incident_open', shown: incidents.shown } };

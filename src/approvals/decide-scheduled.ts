@@ -1,10 +1,10 @@
 import { HOUR_MS } from '../lib/duration.ts';
 import { isSameCost } from '../money/prices.ts';
-import { pendingDeadlines } from '../orders/deadlines.ts';
-import { chosenTime, type OrderEvent } from '../orders/order.ts';
-import { type BudgetUse, consentToExcess } from '../orders/order-budget.ts';
+import { computeDeadlines } from '../orders/deadlines.ts';
+import { getChosenTime, type OrderEvent } from '../orders/order.ts';
+import { type BudgetUse, findExcessConsent } from '../orders/order-budget.ts';
 import type { OrderLogEntry } from '../orders/order-events.ts';
-import type { ImpactAtApproval, KnownIncidents } from '../orders/ports.ts';
+import type { ImpactCheck, KnownIncidents } from '../orders/ports.ts';
 import type { ReopenReason } from '../orders/summary.ts';
 import type { DecisionContext } from './approvers.ts';
 import { countApprovals, dropUnwarnedApprovals } from './count-approvals.ts';
@@ -26,7 +26,7 @@ export interface RecheckContext extends DecisionContext {
   readonly admins: ReadonlySet<string>;
   readonly warnedAt: Date | undefined;
   readonly incidents: KnownIncidents | undefined;
-  readonly impact: ImpactAtApproval;
+  readonly impact: ImpactCheck;
   readonly firstExpiry: Date | undefined;
 }
 
@@ -60,7 +60,7 @@ export function decideRecheck(loaded: RecheckContext): RecheckDecision {
       reasons,
       price: budgets.price,
       decision: { policyVersion, demand, decidedBy, approvalsRequired },
-      ...pendingDeadlines(demand, now, firstExpiry),
+      ...computeDeadlines(demand, now, firstExpiry),
     },
   };
 }
@@ -68,10 +68,11 @@ export function decideRecheck(loaded: RecheckContext): RecheckDecision {
 function changesSinceApproval(loaded: RecheckContext): ReopenReason[] {
   const { order, now, history, budgets, impact, incidents, warnedAt, admins } = loaded;
   const { approvals } = order;
-  const lateMs = now.getTime() - (chosenTime(order) ?? now).getTime();
+  const lateMs = now.getTime() - (getChosenTime(order) ?? now).getTime();
   const late: ReopenReason[] = lateMs > LATE_MS ? ['late'] : [];
   const { over, price } = budgets;
-  const isAgreed = over.length === 0 || consentToExcess(order, budgets, admins, approvals).admins.length > 0;
+  const isAgreed =
+    over.length === 0 || findExcessConsent(order, budgets, admins, approvals).admins.length > 0;
   const budget: ReopenReason[] = isAgreed ? [] : ['budget'];
   // An order without approvals has no approver to inform.
   if (approvals.length === 0) return [...late, ...budget];

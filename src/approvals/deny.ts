@@ -1,4 +1,4 @@
-import { type ChangeOutcome, changeOrder, type Decision } from '../orders/change-order.ts';
+import { type ChangeDecision, type ChangeOutcome, changeOrder } from '../orders/change-order.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
 import type { Refusal } from '../orders/refusal.ts';
@@ -17,7 +17,11 @@ export function denyOrder(
 }
 
 /** Pure. Logs the slots and rules, like an approval. */
-export function decideDenial(loaded: DecisionContext, userId: string, reason: string | undefined): Decision {
+export function decideDenial(
+  loaded: DecisionContext,
+  userId: string,
+  reason: string | undefined,
+): ChangeDecision {
   const { order, now } = loaded;
   const refusal = refusalToDecide(order, userId, 'deny', evaluateRights(loaded, [userId]));
   if (refusal !== undefined) return { refusal };

@@ -1,11 +1,11 @@
 import type { TeamSettings } from '../config/environment.ts';
 import { removeDuplicates } from '../lib/collections.ts';
-import { isPaused, resumedBulk } from '../orders/bulk/waves.ts';
+import { isPaused, resumeBulk } from '../orders/bulk/waves.ts';
 import { isSameRequest } from '../orders/check-statement.ts';
 import type { Order } from '../orders/order.ts';
 import type {
   Directory,
-  KeyUse,
+  KeyTrust,
   OrderSigning,
   SendingGuard,
   SendingObstacle,
@@ -38,7 +38,7 @@ import { activeKeys, buildKeyRing, type KeyLog, type KeyRing } from './signing/k
  */
 
 export interface OrderSigningDeps {
-  readonly use: KeyUse | undefined;
+  readonly trust: KeyTrust | undefined;
   readonly readRows: () => Promise<SigningRows>;
   readonly directory: Directory;
   readonly settingsOf: (saved: Readonly<Record<string, unknown>>) => TeamSettings;
@@ -50,14 +50,14 @@ export interface OrderSigningDeps {
 /** An approval is bound to these besides the statement. For a paused order: the state after it is resumed. */
 function approvalBinding(order: Order): BoundTo {
   const { id, requesterId, earlierRequesters, account, retryOf, demand, bulk, items, approvalRound } = order;
-  const waves = bulk !== undefined && isPaused(order) ? resumedBulk(items, bulk) : bulk;
+  const waves = bulk !== undefined && isPaused(order) ? resumeBulk(items, bulk) : bulk;
   return {
     order: id,
     requesters: [requesterId, ...earlierRequesters],
     account: account.id,
     retryOf: retryOf ?? null,
     demand: hashOf(demand),
-    from: waves?.judgedFrom ?? 1,
+    from: waves?.unreviewedFrom ?? 1,
     round: approvalRound,
   };
 }
@@ -74,17 +74,17 @@ interface SigningContext extends OrderSigningDeps {
 
 export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
   const context: SigningContext = { ...deps, rings: new WeakMap(), signed: new WeakMap() };
-  const { use } = deps;
+  const { trust } = deps;
   const filterValid: OrderSigning['filterValid'] = async (approvals, subject, ring) =>
-    use === undefined ? new Set() : (await verifyAll(approvals, subject, ring, use.verifier)).counting;
+    trust === undefined ? new Set() : (await verifyAll(approvals, subject, ring, trust.verifier)).counting;
   const findSigners: OrderSigning['findSigners'] = async (approvals, subject) => {
-    if (use === undefined || approvals.every(({ signed }) => signed === undefined)) return new Set();
+    if (trust === undefined || approvals.every(({ signed }) => signed === undefined)) return new Set();
     return findSignersIn(await filterValid(approvals, subject, (await readKeys(context)).ring));
   };
   return {
-    use,
-    deciding: () => readEffectiveRules(context),
-    settings: async () => (await readEffectiveRules(context)).settings,
+    trust,
+    loadEffectiveRules: () => readEffectiveRules(context),
+    loadSettings: async () => (await readEffectiveRules(context)).settings,
     policy: { current: async () => (await readEffectiveRules(context)).policy },
     standIns: {
       async current(now) {
@@ -92,8 +92,8 @@ export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
         return new Map([...standIns].filter(([, { until }]) => until > now));
       },
     },
-    charter: async () => (await readEffectiveRules(context)).status,
-    keys: () => readKeys(context),
+    loadCharterStatus: async () => (await readEffectiveRules(context)).status,
+    loadKeys: () => readKeys(context),
     loadSigners: (order, policyVersion) =>
       findSigners(order.approvals, buildSignedSubject(order, policyVersion)),
     findSigners,
@@ -102,17 +102,21 @@ export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
   };
 }
 
-function loadRing({ use, rings }: SigningContext, log: KeyLog, left: ReadonlySet<string>): Promise<KeyRing> {
+function loadRing(
+  { trust, rings }: SigningContext,
+  log: KeyLog,
+  left: ReadonlySet<string>,
+): Promise<KeyRing> {
   const known = rings.get(log) ?? new Map<string, Promise<KeyRing>>();
   const who = [...left].sort().join();
   const ring =
     known.get(who) ??
-    (use === undefined
+    (trust === undefined
       ? Promise.resolve({
           counting: new Map(),
           keys: log.added.map((key) => ({ ...key, counts: 'not_vouched' as const })),
         })
-      : buildKeyRing(log, { ...use, left }));
+      : buildKeyRing(log, { ...trust, left }));
   rings.set(log, known.set(who, ring));
   return ring;
 }
@@ -126,7 +130,7 @@ async function readKeys(context: SigningContext) {
 /** The current settings and policy. */
 async function readEffectiveRules(context: SigningContext) {
   const rows = await context.readRows();
-  if (context.use !== undefined) return effectiveRulesBy(context, context.use, rows);
+  if (context.trust !== undefined) return effectiveRulesBy(context, context.trust, rows);
   const deciding = effectiveRulesWithoutKeys(rows.policy, context.settingsOf(rows.saved));
   return { mark: '', status: undefined, ...deciding };
 }
@@ -134,7 +138,7 @@ async function readEffectiveRules(context: SigningContext) {
 /** `mark` changes with the current settings and policy. */
 async function effectiveRulesBy(
   { signed, settingsOf, start }: SigningContext,
-  use: KeyUse,
+  use: KeyTrust,
   { log, policy, saved }: SigningRows,
 ) {
   const settings = settingsOf(saved);
@@ -148,7 +152,7 @@ async function effectiveRulesBy(
 /** Read before an order's rows are locked for sending. */
 interface SigningFacts {
   readonly order: Order;
-  readonly use: KeyUse;
+  readonly use: KeyTrust;
   readonly deciding: Awaited<ReturnType<typeof readEffectiveRules>>;
   readonly demand: Awaited<ReturnType<typeof currentRequirements>>['demand'];
   readonly requirements: SigningFacts['demand']['requirements'];
@@ -160,14 +164,14 @@ interface SigningFacts {
 
 /** @returns undefined when Slack can't look up the signers: it is retried soon */
 async function loadGuard(context: SigningContext, order: Order): Promise<SendingGuard | undefined> {
-  const { use, directory } = context;
-  if (use === undefined) {
+  const { trust, directory } = context;
+  if (trust === undefined) {
     if (!needsSignatures(order.demand)) return 'no_signatures';
     return { verify: async () => ({ kind: 'not_signed', differs: ['no_keys'] }) };
   }
   const [deciding, { left, unknown }] = await Promise.all([readEffectiveRules(context), readKeys(context)]);
   const fixed = {
-    settings: async () => deciding.settings,
+    loadSettings: async () => deciding.settings,
     policy: { current: async () => deciding.policy },
   };
   const { demand } = await currentRequirements({ ...context, ...fixed }, order);
@@ -177,7 +181,7 @@ async function loadGuard(context: SigningContext, order: Order): Promise<Sending
   const known = await readPeople({ directory, away: new Map(), at }, requirements, givers);
   const isKnown = known.unconfirmed.size === 0 && known.unreadableGroups.length === 0;
   if (unknown.size > 0 || (!isKnown && requirements.length > 0)) return undefined;
-  const facts = { order, use, deciding, demand, requirements, people: known.people, left, at };
+  const facts = { order, use: trust, deciding, demand, requirements, people: known.people, left, at };
   return { verify: (rows) => verifySignatures(context, facts, rows) };
 }
 
@@ -213,7 +217,9 @@ async function verifySignatures(
 /** Membership of key owners, from Slack. */
 async function loadOwners(directory: Directory, log: KeyLog) {
   const owners = removeDuplicates(activeKeys(log).map(({ owner }) => owner));
-  const known = await Promise.all(owners.map(async (id) => [id, await directory.membership(id)] as const));
+  const known = await Promise.all(
+    owners.map(async (id) => [id, await directory.findMembership(id)] as const),
+  );
   const those = (what: string): ReadonlySet<string> =>
     new Set(known.flatMap(([id, membership]) => (membership === what ? [id] : [])));
   return { left: those('left'), unknown: those('unknown') };

@@ -1,7 +1,7 @@
 import { type ChangeOutcome, changeOrder } from '../orders/change-order.ts';
 import type { OrdersContext } from '../orders/context.ts';
-import { pendingDeadlines } from '../orders/deadlines.ts';
-import { chosenTime, isRequester, type Order } from '../orders/order.ts';
+import { computeDeadlines } from '../orders/deadlines.ts';
+import { getChosenTime, isRequester, type Order } from '../orders/order.ts';
 import type { Refusal } from '../orders/refusal.ts';
 import { findApprovers, refusalOfNonApprover } from './approvers.ts';
 import { currentRequirements } from './requirements.ts';
@@ -45,9 +45,9 @@ export function askRequester(
   return changeOrder(context, orderId, async (order) => {
     const refusal = await refusalToAsk(context, order, userId);
     if (refusal !== undefined) return { refusal };
-    const firstExpiry = await context.firstExpiry(order.items.map(({ name }) => name));
+    const firstExpiry = await context.findFirstExpiry(order.items.map(({ name }) => name));
     const { demand } = await currentRequirements(context, order);
-    const moments = pendingDeadlines(demand, context.now(), firstExpiry, chosenTime(order));
+    const moments = computeDeadlines(demand, context.now(), firstExpiry, getChosenTime(order));
     return { event: { type: 'asked', by: userId, question, ...moments } };
   });
 }

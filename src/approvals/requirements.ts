@@ -30,7 +30,7 @@ import { type FactOrder, gatherFacts } from '../policy/rule-facts.ts';
 /** An order's requirements by the policy and the settings, at the request and at each decision. */
 
 export interface RequirementSources {
-  readonly settings: () => Promise<TeamSettings>;
+  readonly loadSettings: () => Promise<TeamSettings>;
   readonly policy: EffectivePolicySource;
   readonly directory: Directory;
   readonly ruleFacts: RuleFacts;
@@ -78,7 +78,7 @@ export interface EvaluatedOrder {
 export async function evaluateOrder(deps: RequirementSources, order: DecidedOrder): Promise<EvaluatedOrder> {
   const [questions, saved, policy] = await Promise.all([
     policyQueries(deps, order),
-    deps.settings(),
+    deps.loadSettings(),
     deps.policy.current(),
   ]);
   const settings = taskSettings(order, saved);
@@ -113,7 +113,7 @@ async function policyQueries(
   order: DecidedOrder,
 ): Promise<readonly FactOrder<OrderTaskName>[]> {
   if (order.task !== 'mandate') return [toFactOrder(order)];
-  const names = await ruleFacts.namesFitting(order.names);
+  const names = await ruleFacts.findMatchingNames(order.names);
   const renewal = { ...order, names, task: 'renew', input: { names, period: 1 } } as const;
   return [toFactOrder(renewal), toFactOrder({ ...order, names })];
 }
@@ -213,7 +213,7 @@ export async function refusedNames(
   deps: RequirementSources,
   order: DecidedOrder,
 ): Promise<ReadonlyMap<string, readonly RuleReference[]>> {
-  const [settings, policy] = await Promise.all([deps.settings(), deps.policy.current()]);
+  const [settings, policy] = await Promise.all([deps.loadSettings(), deps.policy.current()]);
   const requested = toFactOrder(order);
   const facts = await gatherFacts(deps, policy.rules, requested);
   const { demand, names } = evaluateUnder(policy, settings, requested, facts);
@@ -242,7 +242,7 @@ export async function rulesRefusing(
 
 export function toFactOrder(order: DecidedOrder): FactOrder<OrderTaskName> {
   const { task, names, requesterId, input, usesTeamAccount } = order;
-  const { effect, risk, nameKind, charge } = findTask(task);
+  const { effect, risk, nameKind, findCharge } = findTask(task);
   return {
     task,
     names,
@@ -250,7 +250,7 @@ export function toFactOrder(order: DecidedOrder): FactOrder<OrderTaskName> {
     requester: requesterId,
     usesTeamAccount,
     facts: { effect, risk, nameKind },
-    isFree: (name) => charge([name]) === 'no',
+    isFree: (name) => findCharge([name]) === 'no',
   };
 }
 
@@ -299,7 +299,7 @@ export async function currentRequirements(
 /** Reads an order's requirements. Only pending orders are evaluated again. */
 export async function readRequirements(deps: RequirementSources, order: Order): Promise<CurrentRequirements> {
   if (isWaiting(order) || waitsForScheduledTime(order)) return currentRequirements(deps, order);
-  const settings = taskSettings(order, await deps.settings());
+  const settings = taskSettings(order, await deps.loadSettings());
   const requested = requestedRequirements(order, settings);
   const { policyVersion } = order;
   return { settings, demand: requested, requested, policyVersion, decidedBy: [], isStricter: false };

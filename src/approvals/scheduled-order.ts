@@ -1,6 +1,6 @@
 import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
-import { lookUpBudgets } from '../orders/order-budget.ts';
+import { loadBudgetUse } from '../orders/order-budget.ts';
 import { findTask } from '../orders/tasks.ts';
 import { needsSignatures } from '../policy/policy.ts';
 import { loadDecisionContext } from './approvers.ts';
@@ -14,16 +14,16 @@ export async function recheckScheduledOrder(context: OrdersContext, order: Order
   const isWarned = approvals.length > 0 && findTask(task).risk !== 'none';
   const [decision, history, budgets, incidents, impact, firstExpiry, areAdmins] = await Promise.all([
     loadDecisionContext(context, order, userIds),
-    context.store.history(order.id, 'system'),
-    lookUpBudgets(context, order),
-    context.incidents.known(order),
-    isWarned ? context.impactAtApproval(order, context.now()) : ('none' as const),
-    context.firstExpiry(items.map(({ name }) => name)),
+    context.store.loadHistory(order.id, 'system'),
+    loadBudgetUse(context, order),
+    context.incidents.loadKnown(order),
+    isWarned ? context.checkImpact(order, context.now()) : ('none' as const),
+    context.findFirstExpiry(items.map(({ name }) => name)),
     Promise.all(userIds.map((userId) => context.isAdmin(userId))),
   ]);
   const { demand, policyVersion } = decision.requirements;
   const [warnedAt, signers] = await Promise.all([
-    isWarned ? context.impactWarnedAt(order) : undefined,
+    isWarned ? context.findLastImpactWarning(order) : undefined,
     needsSignatures(demand) ? context.signing.loadSigners(order, policyVersion) : new Set<string>(),
   ]);
   const admins = new Set(userIds.filter((_, index) => areAdmins[index]));

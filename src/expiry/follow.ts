@@ -1,6 +1,6 @@
 import { isDemoContext } from '../accounts/account.ts';
 import { type DatedOrder, datesAfterOrder, hasNewExpiry } from '../names/dates.ts';
-import { inputOfItem, type Order, type OrderItem, periodOf } from '../orders/order.ts';
+import { getItemInput, type Order, type OrderItem, readPeriod } from '../orders/order.ts';
 import type { ExpiryContext } from './context.ts';
 import { newlyWatched } from './newly-watched.ts';
 import type { FollowedName, WatchedDomain } from './ports.ts';
@@ -42,7 +42,7 @@ export function applySuccess(
   if (!isPaid && known === undefined) return undefined;
   const before = known ?? newlyWatched(item.name, order.requesterId, now);
   const doneAt = item.answeredAt ?? now;
-  const years = periodOf(inputOfItem(order, item)) ?? 1;
+  const years = readPeriod(getItemInput(order, item)) ?? 1;
   const done = { task, years, sentAt: item.sentAt ?? doneAt, doneAt };
   const dates = datesAfterOrder(before, item.name, done);
   const hasNewDecision =

@@ -51,12 +51,12 @@ export async function loadName(
   const sendAfter = without === undefined ? earliestSending(name.name, deps.now()) : undefined;
   const [evaluated, cost, account, latest, incident, owner, open] = await Promise.all([
     evaluateOrder(deps, renewal),
-    deps.priceOf({ ...renewal, sendAfter }),
+    deps.priceOrder({ ...renewal, sendAfter }),
     deps.findAccount(mandate.account.id),
     deps.mandates.latestAccount(name.name),
     deps.hasOpenIncident(name.name),
-    name.owner === undefined ? 'member' : deps.directory.membership(name.owner),
-    deps.store.openOrders('renew', [name.name]),
+    name.owner === undefined ? 'member' : deps.directory.findMembership(name.owner),
+    deps.store.findOpenOrders('renew', [name.name]),
   ]);
   const policy = await checkPolicy(deps, mandate, evaluated);
   if (policy === 'unknown' || owner === 'unknown') return undefined;
@@ -113,7 +113,7 @@ async function loadApprovalStandIns(
   deps: OrdersContext,
   mandate: Order,
 ): Promise<ReadonlyMap<string, StandIn>> {
-  const approved = (await deps.store.history(mandate.id, 'system')).flatMap((entry) =>
+  const approved = (await deps.store.loadHistory(mandate.id, 'system')).flatMap((entry) =>
     entry.kind === 'approved' ? (entry.progress?.requirements ?? []) : [],
   );
   const until = new Date(deps.now().getTime() + DAY_MS);

@@ -1,12 +1,18 @@
 import { findApprovers, refusalOfNonApprover } from '../approvals/approvers.ts';
 import { settleEach, throwIfAny } from '../lib/collections.ts';
 import { WEEK_MS } from '../lib/duration.ts';
-import { type ChangeOutcome, changeOrder, type Decision } from '../orders/change-order.ts';
-import { findChangedParts, stopContradicted } from '../orders/check-statement.ts';
+import { type ChangeDecision, type ChangeOutcome, changeOrder } from '../orders/change-order.ts';
+import { decideContradiction, loadChangedParts } from '../orders/check-statement.ts';
 import type { OrdersContext } from '../orders/context.ts';
-import { differenceFromLog } from '../orders/log-limits.ts';
+import { findLogDifference } from '../orders/log-limits.ts';
 import type { Order } from '../orders/order.ts';
-import { accountGone, checkMembers, findParties, type MemberCheck, type Party } from '../orders/parties.ts';
+import {
+  checkMembers,
+  findParties,
+  type MemberCheck,
+  type Party,
+  summarizeMissingAccount,
+} from '../orders/parties.ts';
 import type { OrderStore, SystemViewer } from '../orders/ports.ts';
 import type { PlainSummary, StatementPart } from '../orders/summary.ts';
 import type { MandateEnd } from './codes.ts';
@@ -42,17 +48,17 @@ async function loadActivation(deps: OrdersContext, order: Order): Promise<Activa
   return {
     ...{ order, isLinked, now: deps.now() },
     members: await checkMembers(deps.directory, people),
-    changedParts: await findChangedParts(deps, order),
+    changedParts: await loadChangedParts(deps, order),
   };
 }
 
-function decideActivation(context: ActivationContext): Decision {
+function decideActivation(context: ActivationContext): ChangeDecision {
   const { order, members, now } = context;
-  const stop = (summary: PlainSummary): Decision => ({ event: { type: 'stopped', summary } });
+  const stop = (summary: PlainSummary): ChangeDecision => ({ event: { type: 'stopped', summary } });
   if (order.state !== 'APPROVED' || order.task !== 'mandate') return { refusal: { code: 'not_due' } };
   if (context.changedParts !== undefined)
     return stop({ code: 'statement_changed', parts: [...context.changedParts] });
-  if (!context.isLinked) return stop(accountGone(order));
+  if (!context.isLinked) return stop(summarizeMissingAccount(order));
   if (members.kind === 'left') return stop(members.summary);
   if (members.kind === 'unknown') return { refusal: { code: 'membership_unknown', userId: members.userId } };
   const expiresAt = endOfMandate(mandateTerms.parse(order.input));
@@ -100,7 +106,7 @@ export async function endIfPersonLeft(deps: OrdersContext, order: Order): Promis
     })),
   ];
   for (const { userId, because } of parties) {
-    if ((await deps.directory.membership(userId)) !== 'left') continue;
+    if ((await deps.directory.findMembership(userId)) !== 'left') continue;
     await end(deps, order.id, { because, by: userId });
     return false;
   }
@@ -116,9 +122,9 @@ export async function endAfterRestore(deps: OrdersContext): Promise<void> {
 
 /** Ends a mandate whose rows differ from its log. @returns whether they do */
 export async function endIfContradicted(deps: OrdersContext, order: Order): Promise<boolean> {
-  const history = await deps.store.history(order.id, 'system');
-  if (differenceFromLog(order, history, deps.store.isWitnessed) === undefined) return false;
-  await changeOrder(deps, order.id, (current) => stopContradicted(deps, current));
+  const history = await deps.store.loadHistory(order.id, 'system');
+  if (findLogDifference(order, history, deps.store.isWitnessed) === undefined) return false;
+  await changeOrder(deps, order.id, (current) => decideContradiction(deps, current));
   await stopUnsent(deps, order.id);
   return true;
 }

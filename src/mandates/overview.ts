@@ -5,7 +5,7 @@ import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
 import type { OrderLogEntry } from '../orders/order-events.ts';
 import type { SystemViewer } from '../orders/ports.ts';
-import { canSee, type PersonViewer, visibleIds } from '../orders/visibility.ts';
+import { canSee, filterVisibleIds, type PersonViewer } from '../orders/visibility.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { decideActing, exceededLimit, isInTime, type SendPlan, type UsedAmounts } from './acting.ts';
 import type { HeldCode } from './codes.ts';
@@ -43,7 +43,7 @@ export async function mandateStatuses(
   const now = deps.now();
   const all = await loadActiveMandates(deps, 'system');
   const ids = all.map(({ order }) => order.id);
-  const visible = await visibleIds(deps, viewer, ids);
+  const visible = await filterVisibleIds(deps, viewer, ids);
   const given = all.filter(({ order }) => visible.has(order.id));
   const hidden = all.length - given.length;
   if (given.length === 0) return { shown: [], hidden };
@@ -57,7 +57,7 @@ export async function mandateStatuses(
       const [spent, acts, history] = await Promise.all([
         deps.mandates.spentBy(mandate.id, from, until),
         deps.mandates.actsBy(mandate.id, new Date(now.getTime() - SHOWN_DAYS * DAY_MS)),
-        deps.store.history(order.id, 'system'),
+        deps.store.loadHistory(order.id, 'system'),
       ]);
       return { order, mandate, history, period, ...spent, acts, coming: coming.get(mandate.id) ?? [] };
     }),
@@ -84,7 +84,7 @@ async function upcomingNames(
   const notice = Math.max(...mandates.map(({ terms }) => terms.notice));
   const until = new Date(now.getTime() + (SHOWN_DAYS + notice) * DAY_MS);
   const names = await deps.mandates.due(now, until, undefined, MAX_COMING);
-  const touched = await deps.affectedTags(names.map(({ name }) => name));
+  const touched = await deps.loadAffectedTags(names.map(({ name }) => name));
   const found = new Map<string, MandateName[]>();
   for (const name of names) {
     const acting = mandates.filter((mandate) => isInTime(mandate, name, now));
@@ -98,7 +98,7 @@ async function upcomingNames(
 
 /** Without a domain service, no mandate renews. */
 async function actingMandates(deps: OrdersContext, viewer: SystemViewer): Promise<readonly ActiveMandate[]> {
-  return deps.servicePlaces.jsonUrl === undefined ? [] : loadActiveMandates(deps, viewer);
+  return deps.serviceEndpoints.jsonUrl === undefined ? [] : loadActiveMandates(deps, viewer);
 }
 
 interface EndingName {
@@ -115,7 +115,7 @@ async function findCoveringMandates(
   const now = deps.now();
   const given = await actingMandates(deps, viewer);
   if (given.length === 0) return new Map();
-  const touched = await deps.affectedTags(names.map(({ name }) => name));
+  const touched = await deps.loadAffectedTags(names.map(({ name }) => name));
   return new Map(
     names.flatMap(({ name, expiresAt }) => {
       const acting = given
@@ -147,11 +147,11 @@ export async function loadPreview(
   terms: MandateTerms,
 ): Promise<MandatePreview> {
   const now = deps.now();
-  const names = await deps.mandates.namesFitting(terms.mandate_names);
+  const names = await deps.mandates.findMatchingNames(terms.mandate_names);
   const [watched, lastYear, nextYear, covering] = await Promise.all([
     deps.mandates.findMany(names),
-    deps.costOn(names, utcDay(new Date(now.getTime() - 365 * DAY_MS))),
-    deps.costOn(names, utcDay(now)),
+    deps.priceRenewals(names, utcDay(new Date(now.getTime() - 365 * DAY_MS))),
+    deps.priceRenewals(names, utcDay(now)),
     findCoveringMandates(
       deps,
       names.map((name) => ({ name })),
@@ -182,7 +182,7 @@ export async function findMandatesInTime(
   const now = deps.now();
   const covering = await Promise.all(
     (await actingMandates(deps, 'system')).map(async ({ mandate }) => {
-      const names = new Set(await deps.mandates.namesFitting(mandate.terms.mandate_names));
+      const names = new Set(await deps.mandates.findMatchingNames(mandate.terms.mandate_names));
       return { mandate, names };
     }),
   );
@@ -236,7 +236,7 @@ export async function loadOutlook(
 ): Promise<Outlook> {
   const names = watched.map(({ name }) => name);
   const [open, covering] = await Promise.all([
-    deps.store.openOrders('renew', names),
+    deps.store.findOpenOrders('renew', names),
     findCoveringMandates(deps, watched, viewer),
   ]);
   const planned = new Map([

@@ -60,7 +60,7 @@ export interface MandateStore {
   /** Those of some names that are watched and have an expiry date. */
   findMany(names: readonly string[]): Promise<readonly MandateName[]>;
   /** Watched names that match some patterns and don't lapse, sorted. */
-  namesFitting(patterns: readonly string[]): Promise<readonly string[]>;
+  findMatchingNames(patterns: readonly string[]): Promise<readonly string[]>;
   /** Amounts used by a mandate's orders. @param without an order to omit */
   usedBy(mandateId: string, without?: string): Promise<UsedAmounts>;
   latestAccount(name: string): Promise<string | undefined>;

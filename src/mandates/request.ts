@@ -33,7 +33,7 @@ export async function requestMandate(
 }
 
 async function unfitting({ ruleFacts }: OrdersContext, patterns: readonly string[]): Promise<MandateIssue[]> {
-  const found = await Promise.all(patterns.map((pattern) => ruleFacts.namesFitting([pattern])));
+  const found = await Promise.all(patterns.map((pattern) => ruleFacts.findMatchingNames([pattern])));
   return patterns.flatMap((given, index) =>
     found[index]?.length === 0 ? [{ field: 'mandate_names', code: 'fits_nothing', given }] : [],
   );

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { dropMissing, settleEach, throwIfAny } from '../lib/collections.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import type { OrdersContext } from '../orders/context.ts';
-import { newOrder } from '../orders/decide-request.ts';
+import { buildOrder } from '../orders/decide-request.ts';
 import type { Order } from '../orders/order.ts';
 import { checkRequest, newOrderId } from '../orders/request-context.ts';
 import { requestOrder } from '../orders/request-order.ts';
@@ -35,7 +35,7 @@ export async function runMandates(deps: OrdersContext): Promise<void> {
   const tended = await settleEach(await loadStartedMandates(deps.store, 'system'), (order) =>
     maintainMandate(deps, order),
   );
-  if (deps.servicePlaces.jsonUrl === undefined) return throwIfAny(tended.errors);
+  if (deps.serviceEndpoints.jsonUrl === undefined) return throwIfAny(tended.errors);
   const acted = await renewDueNames(deps, dropMissing(tended.results));
   throwIfAny([...tended.errors, ...acted.errors, ...(await requestForHeldNames(deps))]);
 }
@@ -76,7 +76,7 @@ async function renewDueNames(deps: OrdersContext, given: readonly ActiveMandate[
   let after: MandateName | undefined;
   for (;;) {
     const page: readonly MandateName[] = await deps.mandates.due(from, until, after, PAGE);
-    const touched = await deps.affectedTags(page.map(({ name }) => name));
+    const touched = await deps.loadAffectedTags(page.map(({ name }) => name));
     for (const name of page) {
       const mandate = findApplicableMandate(mandates, name.name, touched.get(name.name) ?? [], now);
       const chosen = given.find((each) => each.mandate === mandate);
@@ -112,7 +112,7 @@ async function renewName(
     at: now,
     amount: known.facts.amount,
   };
-  const held = typeof plan === 'string' ? plan : await buildOrder(deps, { order, name, known, plan });
+  const held = typeof plan === 'string' ? plan : await createRenewalOrder(deps, { order, name, known, plan });
   if (held !== undefined) await deps.mandates.keepHeld(act, held);
 }
 
@@ -123,7 +123,7 @@ interface PlannedAct {
   readonly plan: SendPlan;
 }
 
-async function buildOrder(deps: OrdersContext, planned: PlannedAct): Promise<HeldCode | undefined> {
+async function createRenewalOrder(deps: OrdersContext, planned: PlannedAct): Promise<HeldCode | undefined> {
   const { order: mandate, name, known, plan } = planned;
   const reservation = await loadReservation(deps, name.name, known, plan.day);
   if (reservation === undefined) return 'budget_empty';
@@ -137,10 +137,10 @@ async function buildOrder(deps: OrdersContext, planned: PlannedAct): Promise<Hel
     // One act is saved per expiry of a name. Its order may be stopped and made again.
     deliveryId: `mandate:${randomUUID()}`,
   };
-  const checked = checkRequest(deps.interfacesOf(account), request);
+  const checked = checkRequest(deps.listInterfaces(account), request);
   if (checked.kind !== 'checked') return 'account_gone';
   const at = deps.now();
-  const created = newOrder(
+  const created = buildOrder(
     {
       ...{ now: at, id: newOrderId(), request, account, checked, schedule: undefined },
       evaluated: known.evaluated,
@@ -148,9 +148,9 @@ async function buildOrder(deps: OrdersContext, planned: PlannedAct): Promise<Hel
       firstExpiry: name.expiresAt,
       budgets: { price: known.cost, over: [], reservation },
       secrets: NO_SECRETS,
-      servicePlaces: deps.servicePlaces,
+      serviceEndpoints: deps.serviceEndpoints,
     },
-    { state: 'APPROVED', moments: { expiresAt: nameEnd(name).renewableUntil } },
+    { state: 'APPROVED', deadlines: { expiresAt: nameEnd(name).renewableUntil } },
   );
   if ('issue' in created) return 'account_gone';
   const act = { name: name.name, expiresAt: name.expiresAt, mandateId: mandate.id, at, amount: plan.amount };
@@ -163,9 +163,9 @@ async function buildOrder(deps: OrdersContext, planned: PlannedAct): Promise<Hel
  * A name's renewal for the mandate's requester. Notifications go to the reminders channel, or where the mandate was
  * requested.
  */
-async function renewalRequest({ settings }: OrdersContext, mandate: Order, name: string) {
+async function renewalRequest({ loadSettings }: OrdersContext, mandate: Order, name: string) {
   const { task, input, requesterId } = buildRenewal(mandate, name);
-  const channelId = (await settings()).reminderChannel ?? mandate.channelId;
+  const channelId = (await loadSettings()).reminderChannel ?? mandate.channelId;
   return { task, input, requesterId, channelId, secret: undefined, reason: undefined, threadTs: undefined };
 }
 
@@ -174,7 +174,7 @@ async function requestRegularOrder(deps: OrdersContext, act: MandateAct): Promis
   const mandate = await deps.store.load(act.mandateId, 'system');
   if (mandate === undefined) return;
   const account =
-    (await deps.findAccount(mandate.account.id)) ?? (await deps.findAccountFor(mandate.requesterId));
+    (await deps.findAccount(mandate.account.id)) ?? (await deps.findDefaultAccount(mandate.requesterId));
   const outcome = await requestOrder(deps, {
     ...(await renewalRequest(deps, mandate, act.name)),
     account,

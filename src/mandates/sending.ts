@@ -3,7 +3,7 @@ import { MINUTE_MS } from '../lib/duration.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
 import type { MandatedSending, SendingRead } from '../orders/ports.ts';
-import { verifiedStatement } from '../orders/statement.ts';
+import { verifyStatement } from '../orders/statement.ts';
 import { needsSignatures } from '../policy/policy.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { type Clearance, type DueFacts, decideClearance, refusalToSend } from './acting.ts';
@@ -29,7 +29,7 @@ export async function checkClearance(deps: OrdersContext, order: Order): Promise
   const clearance = decideClearance(facts, now);
   if (clearance.kind !== 'clear') return clearance;
   if (reservation === undefined) return { kind: 'held', code: 'budget_empty' };
-  return { kind: 'clear', sending: { reservation, signedBy, refusal: refusalAtMark(deps, reservation.day) } };
+  return { kind: 'clear', sending: { reservation, signedBy, check: refusalAtMark(deps, reservation.day) } };
 }
 
 /** All facts about a due order; or its outcome if they can't be known. */
@@ -50,9 +50,9 @@ async function loadDue(deps: OrdersContext, order: Order, now: Date) {
   const facts: DueFacts = {
     ...known.facts,
     mandate: readMandate(kept),
-    isUnchanged: verifiedStatement(kept, deps.servicePlaces) !== undefined,
+    isUnchanged: verifyStatement(kept, deps.serviceEndpoints) !== undefined,
     name: item.name,
-    touched: (await deps.affectedTags([item.name])).get(item.name) ?? [],
+    touched: (await deps.loadAffectedTags([item.name])).get(item.name) ?? [],
     actedFor: act.expiresAt,
     expiresAt: name.expiresAt,
     isLapsing: name.isLapsing,
@@ -84,10 +84,10 @@ function isMandateRenewal(mandate: Order, order: Order, name: string): boolean {
 const UNKNOWN_WAIT_MS = 5 * MINUTE_MS;
 
 /** @param day whose total was checked and is reserved: past midnight it is checked again */
-function refusalAtMark({ servicePlaces, now }: OrdersContext, day: string): MandatedSending['refusal'] {
+function refusalAtMark({ serviceEndpoints, now }: OrdersContext, day: string): MandatedSending['check'] {
   return (kept: Order | undefined, read: SendingRead) => {
     const mandate = kept && readMandate(kept);
-    const isUnchanged = kept !== undefined && verifiedStatement(kept, servicePlaces) !== undefined;
+    const isUnchanged = kept !== undefined && verifyStatement(kept, serviceEndpoints) !== undefined;
     const at = now();
     return (
       refusalToSend({ ...read, mandate, isUnchanged }, at) ?? (utcDay(at) === day ? undefined : 'day_full')

@@ -1,5 +1,5 @@
 import type { Order } from '../orders/order.ts';
-import type { FormerNameServers } from '../orders/undo.ts';
+import type { PreviousNameServers } from '../orders/undo.ts';
 import { type FactValue, isSameSet, NAMESERVER_FACTS } from './facts.ts';
 import { type NameHistory, valuesOf } from './history.ts';
 import { requestedNameServers } from './name-orders.ts';
@@ -20,7 +20,7 @@ export function formerNameServers(
   order: Order,
   history: NameHistory | undefined,
   atRequest: FactValue | undefined,
-): FormerNameServers {
+): PreviousNameServers {
   const sentAt = order.items[0]?.sentAt ?? order.createdAt;
   const before = (history && nameServersAt(history, sentAt)) ?? atRequest;
   if (!isFilled(before)) return { kind: 'unknown' };

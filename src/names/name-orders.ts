@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { inputOfItem, type Order, type OrderItem, type OrderTaskName } from '../orders/order.ts';
+import { getItemInput, type Order, type OrderItem, type OrderTaskName } from '../orders/order.ts';
 import { IMPACT_TASKS, type ImpactTask } from './impact.ts';
 import type { Incident } from './incident.ts';
 import type { Lapse } from './ports.ts';
@@ -31,7 +31,7 @@ export function findExplanations(
     const task = NAME_TASKS.find((each) => each === order.task);
     const item = order.items.find((each) => each.name === name);
     if (task === undefined || item?.sentAt === undefined) return [];
-    const nameServers = requestedNameServers({ task: order.task, input: inputOfItem(order, item) });
+    const nameServers = requestedNameServers({ task: order.task, input: getItemInput(order, item) });
     return [
       {
         id: order.id,

@@ -1,6 +1,6 @@
 import { isDemoContext } from '../accounts/account.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
-import { type Order, periodOf } from '../orders/order.ts';
+import { type Order, readPeriod } from '../orders/order.ts';
 import type { RegistryLookup as Confirmation, Evidence } from '../orders/ports.ts';
 import type { RecordHint, RecordProof, RecordProofCode } from '../orders/record-finding.ts';
 import { mayBeSameRegistrar } from '../registry/rdap/registrar-name.ts';
@@ -205,7 +205,7 @@ function creationFinding(record: Registration, { order, sentAt }: LostAnswer): F
  */
 function renewalFinding(record: Registration, { order, sentAt, seen, now }: LostAnswer): Finding {
   if (record.expiresAt === undefined) return undefined;
-  const years = periodOf(order.input);
+  const years = readPeriod(order.input);
   const before = shownBefore(seen, 'expires_at', sentAt)?.[0];
   const expiresAt = record.expiresAt.toISOString();
   if (before === undefined) return { hint: { code: 'expiry_seen', expiresAt } };

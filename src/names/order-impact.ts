@@ -1,9 +1,9 @@
 import { isDemoContext } from '../accounts/account.ts';
 import { DAY_MS, MINUTE_MS } from '../lib/duration.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
-import type { DelegationLookup, ImpactAtApproval } from '../orders/ports.ts';
+import type { DelegationLookup, ImpactCheck } from '../orders/ports.ts';
 import { findTask } from '../orders/tasks.ts';
-import type { FormerNameServers } from '../orders/undo.ts';
+import type { PreviousNameServers } from '../orders/undo.ts';
 import { subjectOf } from '../policy/subject.ts';
 import type { DnsClient } from '../registry/dns/client.ts';
 import type { NamesContext } from './context.ts';
@@ -173,7 +173,7 @@ function isFresh(found: OrderImpact | undefined, now: Date): boolean {
   return found?.isThorough === true && now.getTime() - found.latest.seenAt.getTime() <= FRESH_MS;
 }
 
-async function former(context: NamesContext, order: Order): Promise<FormerNameServers> {
+async function former(context: NamesContext, order: Order): Promise<PreviousNameServers> {
   const [history, atRequest] = await Promise.all([
     watchedHistory(context, order.items[0]?.name ?? ''),
     context.impacts.nameServersOf(order.id),
@@ -240,11 +240,7 @@ function seenBefore(history: NameHistory, seenAt: Date) {
   };
 }
 
-async function assessAtApproval(
-  context: NamesContext,
-  order: Order,
-  clickedAt: Date,
-): Promise<ImpactAtApproval> {
+async function assessAtApproval(context: NamesContext, order: Order, clickedAt: Date): Promise<ImpactCheck> {
   const { impacts } = context;
   if (toImpactTask(order.task) === undefined) return 'none';
   const question = impactQuestion(order);

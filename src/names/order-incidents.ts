@@ -1,11 +1,11 @@
 import type { Order } from '../orders/order.ts';
-import type { IncidentsOfOrders } from '../orders/ports.ts';
+import type { IncidentRecords } from '../orders/ports.ts';
 import { findTask } from '../orders/tasks.ts';
 import { subjectOf } from '../policy/subject.ts';
 import type { NamesContext } from './context.ts';
 import type { ListedIncident } from './incident.ts';
 
-export interface OrderIncidents extends IncidentsOfOrders {
+export interface OrderIncidents extends IncidentRecords {
   openOf(order: Order): Promise<readonly ListedIncident[]>;
 }
 
@@ -45,7 +45,7 @@ export function createOrderIncidents({ incidents, now }: NamesContext): OrderInc
   return {
     openOf,
 
-    async known(order) {
+    async loadKnown(order) {
       const open = await openOf(order);
       if (open.length === 0) return undefined;
       const shown = open.map(({ id, changes }) => ({ id, changes: changes.length }));

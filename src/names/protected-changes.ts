@@ -82,12 +82,12 @@ interface Asking {
 }
 
 async function propose(
-  { names: { proposals, now }, settings }: ProtectionContext,
+  { names: { proposals, now }, loadSettings }: ProtectionContext,
   names: FactsChange['names'],
   { by: proposer, origin }: Asking,
 ): Promise<ProposalOf<'facts'>> {
   const proposedAt = now();
-  const { approvalTtlMs } = await settings();
+  const { approvalTtlMs } = await loadSettings();
   const expiresAt = new Date(proposedAt.getTime() + approvalTtlMs);
   const given = { kind: 'facts', payload: { names }, proposer, proposedAt, expiresAt, origin } as const;
   const proposal = await proposals.propose(given);
@@ -191,7 +191,7 @@ async function loadProtection(
   );
   const unwatched = changes.flatMap(({ name, after }) => (after === undefined ? [name] : []));
   const [settings, policy, budgets, mandates, tagsOf, incidents, ...orders] = await Promise.all([
-    context.settings(),
+    context.loadSettings(),
     context.policy.current(),
     context.names.budgets.list(),
     loadActiveMandates(context, 'system'),

@@ -1,7 +1,7 @@
 import { DAY_MS } from '../lib/duration.ts';
 import { changeOrder } from './change-order.ts';
 import type { SendingContext } from './context.ts';
-import { unconfirmedItems } from './due.ts';
+import { findUnconfirmedItems } from './due.ts';
 import type { Order, OrderItem } from './order.ts';
 import type { NextStep } from './order-task.ts';
 import { findTask } from './tasks.ts';
@@ -21,21 +21,21 @@ const OVERDUE_DAYS: Readonly<Record<NextStep, number>> = {
  */
 export async function recordRegistryConfirmations(deps: SendingContext, order: Order): Promise<void> {
   const { lookUpAtRegistry, log, stopLookups } = deps;
-  for (const item of unconfirmedItems(order)) {
+  for (const item of findUnconfirmedItems(order)) {
     if (stopLookups.aborted) return;
-    const seen = await lookUpAtRegistry(order, item).catch((err: unknown) => {
+    const lookup = await lookUpAtRegistry(order, item).catch((err: unknown) => {
       log.warn({ err, orderId: order.id, ctid: item.ctid }, 'checking whether the registry shows a result');
       return 'unknown';
     });
     const { n } = item;
-    if (seen === 'shown') await changeOrder(deps, order.id, () => ({ event: { type: 'shown', n } }));
-    const days = seen === 'not_shown' ? daysOverdue(order, item, deps.now()) : undefined;
+    if (lookup === 'shown') await changeOrder(deps, order.id, () => ({ event: { type: 'shown', n } }));
+    const days = lookup === 'not_shown' ? countOverdueDays(order, item, deps.now()) : undefined;
     if (days !== undefined)
       await changeOrder(deps, order.id, () => ({ event: { type: 'overdue', n, days } }));
   }
 }
 
-function daysOverdue({ task }: Order, { answeredAt }: OrderItem, now: Date): number | undefined {
+function countOverdueDays({ task }: Order, { answeredAt }: OrderItem, now: Date): number | undefined {
   const { nextStep } = findTask(task);
   if (nextStep === undefined || answeredAt === undefined) return undefined;
   const days = Math.floor((now.getTime() - answeredAt.getTime()) / DAY_MS);

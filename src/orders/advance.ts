@@ -3,12 +3,12 @@ import { activateMandate, advanceMandate } from '../mandates/life.ts';
 import { recordRegistryConfirmations } from './accepted.ts';
 import { isPaused } from './bulk/waves.ts';
 import { changeOrder } from './change-order.ts';
-import { stopContradicted } from './check-statement.ts';
+import { decideContradiction } from './check-statement.ts';
 import type { SendingContext } from './context.ts';
 import { recordDelegations } from './delegation.ts';
-import { DUE_LANES, dueAt, unfollowedItems } from './due.ts';
+import { computeDueTime, DUE_LANES, findUnwatchedItems } from './due.ts';
 import { resolveByEvidence } from './evidence.ts';
-import { differenceFromLog } from './log-limits.ts';
+import { findLogDifference } from './log-limits.ts';
 import type { Order } from './order.ts';
 import type { DueLane } from './ports.ts';
 import { sendOrder } from './send-order.ts';
@@ -19,14 +19,14 @@ import { findTask } from './tasks.ts';
  * continues after a crash, a lost notification or another process.
  * @param lane an order that has left it is not advanced: slow registry lookups must not delay execution
  */
-export async function advance(deps: SendingContext, orderId: string, lane: DueLane): Promise<void> {
+export async function advanceOrder(deps: SendingContext, orderId: string, lane: DueLane): Promise<void> {
   const found = await deps.store.loadWithHistory(orderId, 'system');
   if (found === undefined || !DUE_LANES[lane].includes(found.order.state)) return;
   const { order, history } = found;
-  const difference = differenceFromLog(order, history, deps.store.isWitnessed);
+  const difference = findLogDifference(order, history, deps.store.isWitnessed);
   if (difference !== undefined) {
     deps.log.error({ orderId, difference }, 'an order differs from its log');
-    await changeOrder(deps, orderId, (current) => stopContradicted(deps, current));
+    await changeOrder(deps, orderId, (current) => decideContradiction(deps, current));
     return;
   }
   switch (order.state) {
@@ -38,36 +38,38 @@ export async function advance(deps: SendingContext, orderId: string, lane: DueLa
     case 'APPROVED':
       if (isPaused(order)) await expireOrder(deps, orderId);
       // It waits until a domain service is connected again.
-      else if (deps.servicePlaces.jsonUrl === undefined) await deps.store.putOff(orderId);
-      else if (!findTask(order.task).sends) {
-        if (!(await activateMandate(deps, orderId))) await deps.store.putOff(orderId);
+      else if (deps.serviceEndpoints.jsonUrl === undefined) await deps.store.postpone(orderId);
+      else if (!findTask(order.task).sendsRequests) {
+        if (!(await activateMandate(deps, orderId))) await deps.store.postpone(orderId);
       } else await sendOrder(deps, order);
       return;
     case 'EXECUTING':
-      return resumeAbandoned(deps, orderId);
+      return releaseAbandonedOrder(deps, orderId);
     default:
-      return observe(deps, order);
+      return followUpOrder(deps, order);
   }
 }
 
 /** Continues an order whose worker has died. Claiming due orders has already taken it from that worker. */
-async function resumeAbandoned(deps: SendingContext, orderId: string): Promise<void> {
+async function releaseAbandonedOrder(deps: SendingContext, orderId: string): Promise<void> {
   const outcome = await changeOrder(deps, orderId, ({ claim }) =>
     claim === undefined ? { event: { type: 'released' } } : { refusal: { code: 'not_due' } },
   );
   if (outcome.ok) deps.log.warn({ orderId, state: outcome.order.state }, 'took over an abandoned order');
 }
 
-async function observe(deps: SendingContext, order: Order): Promise<void> {
+async function followUpOrder(deps: SendingContext, order: Order): Promise<void> {
   if (order.task === 'mandate') await advanceMandate(deps, order);
-  const followed = new Set(unfollowedItems(order).map(({ n }) => n));
-  for (const n of followed) await deps.follow(order, n);
+  const followed = new Set(findUnwatchedItems(order).map(({ n }) => n));
+  for (const n of followed) await deps.updateWatchList(order, n);
   if (followed.size === 0) {
     await resolveByEvidence(deps, order);
     await recordRegistryConfirmations(deps, order);
     await recordDelegations(deps, order);
     if (deps.stopLookups.aborted) return;
   }
-  const items = order.items.map((item) => (followed.has(item.n) ? { ...item, isFollowed: true } : item));
-  await deps.store.reschedule(order, dueAt({ ...order, items }, deps.now()));
+  const items = order.items.map((item) =>
+    followed.has(item.n) ? { ...item, isWatchListUpdated: true } : item,
+  );
+  await deps.store.reschedule(order, computeDueTime({ ...order, items }, deps.now()));
 }

@@ -7,12 +7,12 @@ import { transition } from './state-machine.ts';
 
 export type UnguardedEvent = Exclude<OrderEvent, SendingEvent>;
 type SendingEvent = Extract<OrderEvent, { readonly type: 'sending' }>;
-type CommitExtra = Pick<OrderCommit, 'revealable' | 'answer' | 'leaseMs' | 'reservation' | 'mandated'>;
+type CommitExtra = Pick<OrderCommit, 'revealable' | 'answer' | 'leaseMs' | 'reservation' | 'mandatedSending'>;
 
 export type ChangeContext = Pick<OrdersContext, 'store' | 'advance' | 'now'>;
 
 /** A decision about the order as read. */
-export type Decision = EventDecision | { readonly refusal: Refusal };
+export type ChangeDecision = EventDecision | { readonly refusal: Refusal };
 
 export type EventDecision =
   | {
@@ -37,24 +37,24 @@ export type ChangeOutcome =
 /**
  * Reads an order, decides, commits by compare-and-swap, and advances the order. After a conflict, starts over.
  * @param decide pure or asynchronous; called on every try
- * @param known a snapshot the caller has just read or committed. Saves one read; a refusal is always decided on a fresh
+ * @param snapshot a snapshot the caller has just read or committed. Saves one read; a refusal is always decided on a fresh
  * read.
  */
 export async function changeOrder(
   context: ChangeContext,
   orderId: string,
-  decide: (order: Order) => Decision | Promise<Decision>,
-  known?: Order,
+  decide: (order: Order) => ChangeDecision | Promise<ChangeDecision>,
+  snapshot?: Order,
 ): Promise<ChangeOutcome> {
   return compareAndSwap<Order | undefined, ChangeOutcome>(
     `changing order ${orderId}`,
-    async (tries) => (tries === 0 ? known : undefined) ?? context.store.load(orderId, 'system'),
+    async (tries) => (tries === 0 ? snapshot : undefined) ?? context.store.load(orderId, 'system'),
     async (before) => {
       if (before === undefined) return { ok: false, refusal: { code: 'no_such_order' }, order: undefined };
       const decision = await decide(before);
       if ('refusal' in decision)
-        return before === known ? undefined : { ok: false, refusal: decision.refusal, order: before };
-      return commitDecision(context, before, decision, before !== known);
+        return before === snapshot ? undefined : { ok: false, refusal: decision.refusal, order: before };
+      return commitDecision(context, before, decision, before !== snapshot);
     },
   );
 }
@@ -82,12 +82,12 @@ export async function commitDecision(
     context.advance(after);
     return { ok: true, order: after, before };
   }
-  const refusal = refusalOfConflict(committed);
+  const refusal = toConflictRefusal(committed);
   return refusal && { ok: false, refusal, order: before };
 }
 
 /** @returns undefined for a mere conflict */
-function refusalOfConflict({
+function toConflictRefusal({
   conflictingOrderId,
   differs,
   earlier,

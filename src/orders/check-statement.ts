@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { accountName } from '../accounts/account.ts';
-import type { Decision } from './change-order.ts';
+import type { ChangeDecision } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
-import { findLogContradiction } from './log-limits.ts';
-import { chosenTime, type Order } from './order.ts';
+import { buildContradiction } from './log-limits.ts';
+import { getChosenTime, type Order } from './order.ts';
 import type { OrderLogEntry } from './order-events.ts';
-import { type ServicePlaces, verifiedStatement } from './statement.ts';
+import { type ServiceEndpoints, verifyStatement } from './statement.ts';
 import type { StatementPart } from './summary.ts';
 
 /**
@@ -26,41 +26,41 @@ export class StatementChangedError extends Error {
 
 /** Whether an order's rows are the same as those verified before. Much faster than building the statement again. */
 export function isSameRequest(order: Order, verified: Order): boolean {
-  return isDeepStrictEqual(requestOf(order), requestOf(verified));
+  return isDeepStrictEqual(pickRequestFields(order), pickRequestFields(verified));
 }
 
-function requestOf(order: Order) {
+function pickRequestFields(order: Order) {
   const { task, account, input, secretHash, statementHash, items } = order;
   return [
-    ...[task, account, input, secretHash, statementHash, chosenTime(order)],
+    ...[task, account, input, secretHash, statementHash, getChosenTime(order)],
     ...items.map((item) => [item.n, item.name, item.ctid, item.input, item.secretHash]),
   ];
 }
 
 /** Differences from an order's statement; undefined if its rows still match it. */
-export async function findChangedParts(
-  { store, servicePlaces }: OrdersContext,
+export async function loadChangedParts(
+  { store, serviceEndpoints }: OrdersContext,
   order: Order,
 ): Promise<readonly StatementPart[] | undefined> {
-  if (verifiedStatement(order, servicePlaces) !== undefined) return undefined;
-  return changedParts(order, await store.history(order.id, 'system'), servicePlaces);
+  if (verifyStatement(order, serviceEndpoints) !== undefined) return undefined;
+  return findChangedParts(order, await store.loadHistory(order.id, 'system'), serviceEndpoints);
 }
 
 /** The event that stops an order whose rows differ from its log; undefined if they don't. */
-export async function findContradiction({ store }: OrdersContext, order: Order) {
-  return findLogContradiction(order, await store.history(order.id, 'system'), store.isWitnessed);
+export async function loadContradiction({ store }: OrdersContext, order: Order) {
+  return buildContradiction(order, await store.loadHistory(order.id, 'system'), store.isWitnessed);
 }
 
-export async function stopContradicted(context: OrdersContext, order: Order): Promise<Decision> {
-  const event = await findContradiction(context, order);
+export async function decideContradiction(context: OrdersContext, order: Order): Promise<ChangeDecision> {
+  const event = await loadContradiction(context, order);
   return event === undefined ? { refusal: { code: 'not_due' } } : { event };
 }
 
 /** Differences between an order and its request, as far as its log shows. Pure. */
-export function changedParts(
+export function findChangedParts(
   order: Order,
   history: readonly OrderLogEntry[],
-  places: ServicePlaces,
+  places: ServiceEndpoints,
 ): readonly StatementPart[] {
   // For the rows of a file, the log has only their number.
   const logged = history.find((entry) => entry.kind === 'requested');
@@ -75,7 +75,7 @@ export function changedParts(
     account: logged.account !== accountName(order.account),
     names:
       logged.names === undefined ? logged.rows !== names.length : !isDeepStrictEqual(logged.names, names),
-    time: logged.notBefore?.getTime() !== chosenTime(order)?.getTime(),
+    time: logged.notBefore?.getTime() !== getChosenTime(order)?.getTime(),
     input: logged.names !== undefined && !isDeepStrictEqual(logged.input, order.input),
   };
   const parts = ['hash', 'service', 'task', 'time', 'account', 'names', 'input'] as const;

@@ -9,14 +9,19 @@ import { checkClearance } from '../mandates/sending.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { Secret } from '../service/secret.ts';
 import { commitDecision } from './change-order.ts';
-import { changedParts, StatementChangedError } from './check-statement.ts';
+import { findChangedParts, StatementChangedError } from './check-statement.ts';
 import type { SendingContext } from './context.ts';
-import { decideClaim, decideSending, type SendingDecision, type SendingFacts } from './decide-sending.ts';
-import { type Order, pendingItems, waitsForScheduledTime } from './order.ts';
+import {
+  decideClaim,
+  decideSending,
+  type SendingDecision,
+  type SendingPrerequisites,
+} from './decide-sending.ts';
+import { findPendingItems, type Order, waitsForScheduledTime } from './order.ts';
 import { checkMembers, findParties, type Party } from './parties.ts';
 import type { MandatedSending } from './ports.ts';
-import { inputOwner, itemInputOwner, unsaltSecret } from './salted-secret.ts';
-import { verifiedStatement } from './statement.ts';
+import { buildInputOwner, buildItemInputOwner, unsaltSecret } from './salted-secret.ts';
+import { verifyStatement } from './statement.ts';
 import type { Statement } from './statement-shape.ts';
 
 /** A worker that is silent for longer is considered dead. */
@@ -29,8 +34,8 @@ export interface ClaimedOrder {
   /** People who must be members when an item is sent. */
   readonly people: readonly Party[];
   /** Checked again when a mandate's order is marked as sent. */
-  readonly mandated: MandatedSending | undefined;
-  readonly prepared: Prepared;
+  readonly mandatedSending: MandatedSending | undefined;
+  readonly prepared: Preparation;
 }
 
 /** Shared by all requests of an order. */
@@ -42,21 +47,24 @@ export interface ReadyRequests {
   readonly secrets: ReadonlyMap<string, Secret>;
 }
 
-type Prepared =
+type Preparation =
   | ReadyRequests
   | { readonly kind: 'account_gone' }
   | { readonly kind: 'failed'; readonly error: unknown };
 
 /**
  * Claims an approved order, or postpones or stops it.
- * @param known the order as just read
+ * @param snapshot the order as just read
  * @returns undefined if nothing is sent now
  */
-export async function claimOrder(context: SendingContext, known: Order): Promise<ClaimedOrder | undefined> {
+export async function claimOrder(
+  context: SendingContext,
+  snapshot: Order,
+): Promise<ClaimedOrder | undefined> {
   const claimed = await compareAndSwap(
-    `claiming order ${known.id}`,
-    async (tries) => (tries === 0 ? known : context.store.load(known.id, 'system')),
-    async (order) => (order === undefined ? NOT_CLAIMED : tryToClaim(context, order, order !== known)),
+    `claiming order ${snapshot.id}`,
+    async (tries) => (tries === 0 ? snapshot : context.store.load(snapshot.id, 'system')),
+    async (order) => (order === undefined ? NOT_CLAIMED : tryToClaim(context, order, order !== snapshot)),
   );
   return claimed === NOT_CLAIMED ? undefined : claimed;
 }
@@ -72,29 +80,31 @@ async function tryToClaim(
   order: Order,
   isFresh: boolean,
 ): Promise<ClaimedOrder | typeof NOT_CLAIMED | undefined> {
-  const statement = verifiedStatement(order, context.servicePlaces);
-  const byRow = decideClaim({
+  const statement = verifyStatement(order, context.serviceEndpoints);
+  const rowDecision = decideClaim({
     order,
     now: context.now(),
-    pauseEndsAt: order.bulk === undefined ? context.now() : await pauseEnd(context),
+    pauseEndsAt: order.bulk === undefined ? context.now() : await computePauseEnd(context),
     changedParts: statement === undefined ? await findChanges(context, order) : undefined,
   });
   const loaded =
-    byRow === undefined && statement !== undefined ? await load(context, order, statement) : undefined;
-  const decision = byRow ?? (loaded && decideSending(loaded));
+    rowDecision === undefined && statement !== undefined
+      ? await loadSendingFacts(context, order, statement)
+      : undefined;
+  const decision = rowDecision ?? (loaded && decideSending(loaded));
   if (decision === undefined) return NOT_CLAIMED;
   if (!('event' in decision)) {
     if (!isFresh) return undefined;
     await postpone(context, order, decision);
     return NOT_CLAIMED;
   }
-  if (decision.kind === 'held') await holdForMandate(context, order.id, decision.because);
+  if (decision.kind === 'held') await recordMandateHold(context, order.id, decision.because);
   const extra = decision.kind === 'claim' ? { leaseMs: context.leaseMs } : {};
   const saved = await commitDecision(context, order, { event: decision.event, extra }, isFresh);
   if (saved === undefined) return undefined;
   // Its thread notifies the approvers, so their next click is accepted.
   if (saved.ok && decision.event.type === 'reopened' && decision.event.reasons.includes('impact'))
-    await context.recordImpactNotice(order.id);
+    await context.recordImpactWarning(order.id);
   return saved.ok && decision.kind === 'claim' && loaded !== undefined
     ? { ...loaded, order: saved.order }
     : NOT_CLAIMED;
@@ -104,7 +114,7 @@ async function tryToClaim(
  * Records that a mandate holds an order, before the order is stopped; it couldn't be marked as sent anyway. If the
  * mandate has ended, another one may renew the name.
  */
-export async function holdForMandate(
+export async function recordMandateHold(
   { mandates, now }: SendingContext,
   orderId: string,
   because: HeldCode,
@@ -120,35 +130,35 @@ async function postpone(
   if (decision.kind === 'later') await store.reschedule(order, decision.until);
   if (decision.kind === 'leave_to_others') await store.releaseToOthers(order.id);
   if (decision.kind !== 'put_off') return;
-  warnOfMembership(log, order.id, decision.userId);
-  await store.putOff(order.id);
+  warnUnknownMembership(log, order.id, decision.userId);
+  await store.postpone(order.id);
 }
 
-export function warnOfMembership(log: Log, orderId: string, userId: string): void {
+export function warnUnknownMembership(log: Log, orderId: string, userId: string): void {
   log.warn({ orderId, userId }, 'Slack doesn’t confirm that the order’s people are members: not sent yet');
 }
 
 /** When a pause that starts now ends automatically. */
-export async function pauseEnd({ settings, now }: SendingContext): Promise<Date> {
-  return new Date(now().getTime() + (await settings()).approvalTtlMs);
+export async function computePauseEnd({ loadSettings, now }: SendingContext): Promise<Date> {
+  return new Date(now().getTime() + (await loadSettings()).approvalTtlMs);
 }
 
-async function findChanges({ store, servicePlaces }: SendingContext, order: Order) {
-  return changedParts(order, await store.history(order.id, 'system'), servicePlaces);
+async function findChanges({ store, serviceEndpoints }: SendingContext, order: Order) {
+  return findChangedParts(order, await store.loadHistory(order.id, 'system'), serviceEndpoints);
 }
 
 /** Loads everything besides the row that the decision and the requests need. */
-async function load(
+async function loadSendingFacts(
   context: SendingContext,
   order: Order,
   statement: Statement,
-): Promise<SendingFacts & Omit<ClaimedOrder, 'order'>> {
+): Promise<SendingPrerequisites & Omit<ClaimedOrder, 'order'>> {
   // A database that loses commits returns the same version twice: ids distinguish two claims, versions don't.
   const workerId = `${context.workerId}/${randomUUID()}`;
   const clearance = order.mandated === undefined ? undefined : await checkClearance(context, order);
   const [{ people }, prepared, recheck] = await Promise.all([
     findParties(context.findAccount, order),
-    prepare(context, order, statement),
+    prepareRequests(context, order, statement),
     waitsForScheduledTime(order) ? recheckScheduledOrder(context, order) : UNCHANGED,
   ]);
   return {
@@ -157,16 +167,20 @@ async function load(
     people,
     recheck,
     members: await checkMembers(context.directory, people),
-    mandated: clearance?.kind === 'clear' ? clearance.sending : undefined,
+    mandatedSending: clearance?.kind === 'clear' ? clearance.sending : undefined,
     prepared,
     isKeyUnknown: prepared.kind === 'failed' && prepared.error instanceof UnknownKeyError,
   };
 }
 
 /** Decrypts secrets for the requests. An error ends the order's items, so it is returned, not thrown. */
-async function prepare(context: SendingContext, order: Order, statement: Statement): Promise<Prepared> {
+async function prepareRequests(
+  context: SendingContext,
+  order: Order,
+  statement: Statement,
+): Promise<Preparation> {
   try {
-    const client = await context.clientFor(order.account.id);
+    const client = await context.loadClient(order.account.id);
     if (client === undefined) return { kind: 'account_gone' };
     const { method, login, context: customer } = order.account;
     if (!isDeepStrictEqual(client.account, { method, login, context: customer }))
@@ -184,17 +198,17 @@ async function decryptSecrets(
 ): Promise<ReadonlyMap<string, Secret>> {
   const secrets = new Map<string, Secret>();
   if (order.secretHash !== undefined) {
-    const sealed = await store.sealedInput(order.id);
-    secrets.set(order.secretHash, open(vault, order.secretHash, sealed, inputOwner(order)));
+    const sealed = await store.loadSealedInput(order.id);
+    secrets.set(order.secretHash, decryptSecret(vault, order.secretHash, sealed, buildInputOwner(order)));
   }
-  const items = pendingItems(order).filter(({ secretHash }) => secretHash !== undefined);
+  const items = findPendingItems(order).filter(({ secretHash }) => secretHash !== undefined);
   if (items.length === 0) return secrets;
-  const sealed = await store.sealedItemInputs(order.id);
+  const sealed = await store.loadSealedItemInputs(order.id);
   for (const item of items)
     if (item.secretHash !== undefined)
       secrets.set(
         item.secretHash,
-        open(vault, item.secretHash, sealed.get(item.n), itemInputOwner(order, item)),
+        decryptSecret(vault, item.secretHash, sealed.get(item.n), buildItemInputOwner(order, item)),
       );
   return secrets;
 }
@@ -202,7 +216,12 @@ async function decryptSecrets(
 /**
  * @throws {UnknownKeyError | StatementChangedError} the latter if it can't be decrypted or differs from the statement
  */
-function open(vault: Vault, hash: string, sealed: Sealed | undefined, owner: readonly string[]): Secret {
+function decryptSecret(
+  vault: Vault,
+  hash: string,
+  sealed: Sealed | undefined,
+  owner: readonly string[],
+): Secret {
   try {
     const secret = sealed && unsaltSecret(vault.open(sealed, owner), hash);
     if (secret !== undefined) return secret;

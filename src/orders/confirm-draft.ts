@@ -1,26 +1,26 @@
 import { decidedOrder, type EvaluatedOrder, evaluateOrder } from '../approvals/requirements.ts';
-import { changeOrder, type Decision } from './change-order.ts';
+import { type ChangeDecision, changeOrder } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
-import { pendingDeadlines } from './deadlines.ts';
-import { toDecision } from './decide-request.ts';
-import { chosenTime, type Order } from './order.ts';
-import { type BudgetUse, budgetedItems, checkBudgets, currentCost } from './order-budget.ts';
+import { computeDeadlines } from './deadlines.ts';
+import { toPolicyDecision } from './decide-request.ts';
+import { getChosenTime, type Order } from './order.ts';
+import { type BudgetUse, checkBudgets, computeCost, pickBudgetedItems } from './order-budget.ts';
 import type { Refusal } from './refusal.ts';
 
-const FORGOTTEN: Refusal = { code: 'draft_forgotten' };
+const DRAFT_GONE: Refusal = { code: 'draft_forgotten' };
 
 /** The requester drops a draft, which others have never seen. @returns why not; undefined when it is deleted */
-export async function dropDraft(
+export async function discardDraft(
   { store }: OrdersContext,
   orderId: string,
   userId: string,
 ): Promise<Refusal | undefined> {
   const order = await store.load(orderId, 'system');
-  if (order === undefined) return FORGOTTEN;
+  if (order === undefined) return DRAFT_GONE;
   if (order.requesterId !== userId) return { code: 'not_the_requester', wanted: 'cancel' };
-  if (await store.forgetDraft(orderId)) return undefined;
+  if (await store.deleteDraft(orderId)) return undefined;
   const { state } = (await store.load(orderId, 'system')) ?? {};
-  return state === undefined ? FORGOTTEN : { code: 'wrong_state', wanted: 'cancelled', state };
+  return state === undefined ? DRAFT_GONE : { code: 'wrong_state', wanted: 'cancelled', state };
 }
 
 export type ConfirmOutcome =
@@ -28,29 +28,29 @@ export type ConfirmOutcome =
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   | { readonly kind: 'open_already'; readonly order: Order };
 
-interface DraftTerms {
+interface ConfirmationContext {
   readonly evaluated: EvaluatedOrder;
   /** Read only for an order that is sent immediately. */
   readonly budgets: BudgetUse;
   readonly firstExpiry: Date | undefined;
 }
 
-async function loadTerms(context: OrdersContext, order: Order): Promise<DraftTerms> {
+async function loadConfirmation(context: OrdersContext, order: Order): Promise<ConfirmationContext> {
   const names = order.items.map(({ name }) => name);
   const [evaluated, firstExpiry] = await Promise.all([
     evaluateOrder(context, decidedOrder(order)),
-    context.firstExpiry(names),
+    context.findFirstExpiry(names),
   ]);
-  const cost = evaluated.demand.outcome === 'free' ? currentCost(context, order) : undefined;
-  const budgets = await checkBudgets(context, order, budgetedItems(order), cost);
+  const cost = evaluated.demand.outcome === 'free' ? computeCost(context, order) : undefined;
+  const budgets = await checkBudgets(context, order, pickBudgetedItems(order), cost);
   return { evaluated, budgets, firstExpiry };
 }
 
 /** Why a person can't confirm an order. */
-function refusalToConfirm(order: Order, userId: string, now: Date): Refusal | undefined {
-  if (order.state === 'DRAFT' && order.expiresAt !== undefined && order.expiresAt <= now) return FORGOTTEN;
+function checkConfirmation(order: Order, userId: string, now: Date): Refusal | undefined {
+  if (order.state === 'DRAFT' && order.expiresAt !== undefined && order.expiresAt <= now) return DRAFT_GONE;
   if (order.requesterId !== userId) return { code: 'not_the_requester', wanted: 'confirm' };
-  const time = chosenTime(order);
+  const time = getChosenTime(order);
   if (time !== undefined && time <= now) return { code: 'send_at', issue: 'past' };
   return order.state === 'DRAFT'
     ? undefined
@@ -58,21 +58,21 @@ function refusalToConfirm(order: Order, userId: string, now: Date): Refusal | un
 }
 
 function decideConfirmation(
-  { evaluated, budgets, firstExpiry }: DraftTerms,
+  { evaluated, budgets, firstExpiry }: ConfirmationContext,
   now: Date,
   time: Date | undefined,
-): Decision {
+): ChangeDecision {
   const { demand } = evaluated;
   if (demand.outcome === 'refuse') return { refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
-  const decision = toDecision(evaluated);
-  const isOver = budgets.over.length > 0;
+  const decision = toPolicyDecision(evaluated);
+  const isOverBudget = budgets.over.length > 0;
   return {
     extra: { reservation: budgets.reservation },
     event: {
       type: 'confirmed',
-      needsApproval: demand.outcome !== 'free' || isOver,
-      ...pendingDeadlines(demand, now, firstExpiry, time),
-      decision: isOver ? { ...decision, approvalsRequired: 0 } : decision,
+      needsApproval: demand.outcome !== 'free' || isOverBudget,
+      ...computeDeadlines(demand, now, firstExpiry, time),
+      decision: isOverBudget ? { ...decision, approvalsRequired: 0 } : decision,
     },
   };
 }
@@ -84,14 +84,14 @@ export async function confirmOrder(
   userId: string,
 ): Promise<ConfirmOutcome> {
   const outcome = await changeOrder(deps, orderId, async (order) => {
-    const refusal = refusalToConfirm(order, userId, deps.now());
+    const refusal = checkConfirmation(order, userId, deps.now());
     return refusal === undefined
-      ? decideConfirmation(await loadTerms(deps, order), deps.now(), chosenTime(order))
+      ? decideConfirmation(await loadConfirmation(deps, order), deps.now(), getChosenTime(order))
       : { refusal };
   });
   if (outcome.ok) return { kind: 'confirmed', order: outcome.order };
   const { refusal } = outcome;
-  if (refusal.code === 'no_such_order') return { kind: 'refused', refusal: FORGOTTEN };
+  if (refusal.code === 'no_such_order') return { kind: 'refused', refusal: DRAFT_GONE };
   if (refusal.code !== 'open_already') return { kind: 'refused', refusal };
   const open = await deps.store.load(refusal.orderId, 'system');
   return open === undefined ? confirmOrder(deps, orderId, userId) : { kind: 'open_already', order: open };

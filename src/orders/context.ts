@@ -14,16 +14,16 @@ import type {
   Directory,
   FindAccount,
   FindEvidence,
-  FirstExpiry,
-  ImpactAtApproval,
-  IncidentsOfOrders,
+  FindFirstExpiry,
+  ImpactCheck,
+  IncidentRecords,
   LookUpAtRegistry,
   LookUpDelegation,
   OrderSigning,
   OrderStore,
   RuleFacts,
 } from './ports.ts';
-import type { ServicePlaces } from './statement.ts';
+import type { ServiceEndpoints } from './statement.ts';
 
 /** Dependencies of requests, approvals and mandates. Built once, passed whole. */
 export interface OrdersContext {
@@ -34,39 +34,39 @@ export interface OrdersContext {
    */
   readonly advance: (order: Order) => void;
   readonly vault: Vault;
-  readonly settings: () => Promise<TeamSettings>;
+  readonly loadSettings: () => Promise<TeamSettings>;
   readonly signing: OrderSigning;
   readonly policy: EffectivePolicySource;
   readonly directory: Directory;
   readonly ruleFacts: RuleFacts;
   readonly standIns: StandInSource;
-  readonly priceOf: PriceOrder;
+  readonly priceOrder: PriceOrder;
   /** The price of renewing names for a year, at a day's prices (UTC, YYYY-MM-DD). */
-  readonly costOn: (names: readonly string[], day: string) => Promise<OrderCost>;
+  readonly priceRenewals: (names: readonly string[], day: string) => Promise<OrderCost>;
   readonly compareBudgets: CompareBudgets;
   /** The budgets on a day (UTC, YYYY-MM-DD). */
   readonly budgetsOn: (day: string) => CompareBudgets;
   /** False if Slack can't look it up. */
   readonly isAdmin: (userId: string) => Promise<boolean>;
-  readonly firstExpiry: FirstExpiry;
+  readonly findFirstExpiry: FindFirstExpiry;
   /** Looks up what depends on an order's name; may take a moment. */
-  readonly impactAtApproval: (order: Order, clickedAt: Date) => Promise<ImpactAtApproval>;
+  readonly checkImpact: (order: Order, clickedAt: Date) => Promise<ImpactCheck>;
   /** The person was warned that the lookup at their approval had a new finding. */
-  readonly recordImpactNotice: (orderId: string) => Promise<void>;
+  readonly recordImpactWarning: (orderId: string) => Promise<void>;
   /** When an approval was last refused because of such a lookup; undefined if never. */
-  readonly impactWarnedAt: (order: Order) => Promise<Date | undefined>;
-  readonly incidents: IncidentsOfOrders;
+  readonly findLastImpactWarning: (order: Order) => Promise<Date | undefined>;
+  readonly incidents: IncidentRecords;
   readonly hasOpenIncident: (name: string) => Promise<boolean>;
   readonly mandates: MandateStore;
-  readonly affectedTags: (names: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>;
+  readonly loadAffectedTags: (names: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>;
   /** Undefined when the account is no longer linked. */
   readonly findAccount: FindAccount;
   /** The account for a person's orders; undefined when there is none. */
-  readonly findAccountFor: (userId: string) => Promise<Account | undefined>;
-  readonly interfacesOf: (account: Account) => AvailableInterfaces;
+  readonly findDefaultAccount: (userId: string) => Promise<Account | undefined>;
+  readonly listInterfaces: (account: Account) => AvailableInterfaces;
   /** The client with an account's credential; undefined when the account is gone. */
-  readonly clientFor: (accountId: string) => Promise<ServiceClient | undefined>;
-  readonly servicePlaces: ServicePlaces;
+  readonly loadClient: (accountId: string) => Promise<ServiceClient | undefined>;
+  readonly serviceEndpoints: ServiceEndpoints;
   readonly now: () => Date;
   readonly log: Log;
 }
@@ -74,7 +74,7 @@ export interface OrdersContext {
 /** Adds what a worker needs to send orders and follow them up. */
 export interface SendingContext extends OrdersContext {
   /** Called when the service has accepted an account's credential. */
-  readonly accepted: (accountId: string) => Promise<void>;
+  readonly recordAcceptedCredential: (accountId: string) => Promise<void>;
   /** Unique per process and start. */
   readonly workerId: string;
   /** How long this worker may be silent before it is considered dead, in milliseconds. */
@@ -87,10 +87,10 @@ export interface SendingContext extends OrdersContext {
    */
   readonly wallClock: () => number;
   /** Reports a request's duration to the metrics. */
-  readonly observe: (task: string, outcome: string, seconds: number) => void;
+  readonly recordDuration: (task: string, outcome: string, seconds: number) => void;
   /** Updates the watch list after an item's success. Idempotent. */
-  readonly follow: (order: Order, n: number) => Promise<void>;
-  readonly findEvidenceFor: FindEvidence;
+  readonly updateWatchList: (order: Order, n: number) => Promise<void>;
+  readonly findEvidence: FindEvidence;
   readonly lookUpAtRegistry: LookUpAtRegistry;
   readonly lookUpDelegation: LookUpDelegation;
   /** Aborts requests to the service at shutdown. */

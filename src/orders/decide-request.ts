@@ -3,9 +3,9 @@ import { type EvaluatedOrder, minimumApprovals } from '../approvals/requirements
 import { MINUTE_MS } from '../lib/duration.ts';
 import { InvalidInputError } from '../service/codec/codec-errors.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
-import { newBulk } from './bulk/request-bulk.ts';
-import { type PendingDeadlines, pendingDeadlines } from './deadlines.ts';
-import { accountOwner, type DecisionByPolicy, itemCtid, type Order, type OrderAccount } from './order.ts';
+import { buildBulk } from './bulk/request-bulk.ts';
+import { computeDeadlines, type PendingDeadlines } from './deadlines.ts';
+import { buildCtid, getAccountOwner, type Order, type OrderAccount, type PolicyDecision } from './order.ts';
 import type { BudgetUse } from './order-budget.ts';
 import type { OrderLogEntry } from './order-events.ts';
 import type { Refusal } from './refusal.ts';
@@ -16,16 +16,16 @@ import type { Statement } from './statement-shape.ts';
 /* Decides about requests. Pure: time, ids, salts, the policy and budgets are parameters. */
 
 /** An unconfirmed draft is deleted after this. */
-const DRAFT_LIFE_MS = 15 * MINUTE_MS;
+const DRAFT_TTL_MS = 15 * MINUTE_MS;
 
 /** A new order with the first entry of its log. */
-export interface NewOrder {
+export interface BuiltOrder {
   readonly order: Order;
   readonly entry: OrderLogEntry;
 }
 
 export type RequestDecision =
-  | (NewOrder & { readonly kind: 'create'; readonly reservation: BudgetUse['reservation'] })
+  | (BuiltOrder & { readonly kind: 'create'; readonly reservation: BudgetUse['reservation'] })
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   | { readonly kind: 'unsupported'; readonly issue: RequestIssue };
 
@@ -34,18 +34,18 @@ export function decideRequest(context: RequestContext): RequestDecision {
   const { demand } = context.evaluated;
   if (demand.outcome === 'refuse')
     return { kind: 'refused', refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
-  const untimely = refusalOfTime(context);
-  if (untimely !== undefined) return { kind: 'refused', refusal: untimely };
-  const start = decideStart(context);
-  const created = newOrder(context, start);
+  const timeRefusal = checkSendTime(context);
+  if (timeRefusal !== undefined) return { kind: 'refused', refusal: timeRefusal };
+  const initial = decideInitialState(context);
+  const created = buildOrder(context, initial);
   if ('issue' in created) return { kind: 'unsupported', issue: created.issue };
   // Only an order that needs neither confirmation nor approval is reserved now.
-  const reservation = start.state === 'APPROVED' ? context.budgets.reservation : undefined;
+  const reservation = initial.state === 'APPROVED' ? context.budgets.reservation : undefined;
   return { kind: 'create', ...created, reservation };
 }
 
 /** Why a request can't be sent at its chosen time. */
-function refusalOfTime({ schedule, request, firstExpiry }: RequestContext): Refusal | undefined {
+function checkSendTime({ schedule, request, firstExpiry }: RequestContext): Refusal | undefined {
   if (schedule === undefined) return undefined;
   if (typeof schedule === 'string') return { code: 'send_at', issue: schedule };
   const isRegistered = request.task !== 'create' && request.task !== 'restore';
@@ -54,35 +54,38 @@ function refusalOfTime({ schedule, request, firstExpiry }: RequestContext): Refu
     : undefined;
 }
 
-function scheduledTime({ schedule, request }: RequestContext): Date | undefined {
+function findSendTime({ schedule, request }: RequestContext): Date | undefined {
   return typeof schedule === 'object' ? schedule.at : request.sendAfter;
 }
 
-export interface Start {
+export interface InitialState {
   readonly state: 'DRAFT' | 'PENDING' | 'APPROVED';
   /** When it expires, is reminded of and escalated; undefined for an order that is sent immediately. */
-  readonly moments: Partial<PendingDeadlines> | undefined;
+  readonly deadlines: Partial<PendingDeadlines> | undefined;
 }
 
-function decideStart(context: RequestContext): Start {
+function decideInitialState(context: RequestContext): InitialState {
   const { now, request, checked, evaluated, budgets, firstExpiry } = context;
   const { demand } = evaluated;
   if (startsAsDraft(checked, request))
-    return { state: 'DRAFT', moments: { expiresAt: new Date(now.getTime() + DRAFT_LIFE_MS) } };
+    return { state: 'DRAFT', deadlines: { expiresAt: new Date(now.getTime() + DRAFT_TTL_MS) } };
   if (demand.outcome === 'free' && budgets.over.length === 0)
-    return { state: 'APPROVED', moments: undefined };
-  return { state: 'PENDING', moments: pendingDeadlines(demand, now, firstExpiry, scheduledTime(context)) };
+    return { state: 'APPROVED', deadlines: undefined };
+  return { state: 'PENDING', deadlines: computeDeadlines(demand, now, firstExpiry, findSendTime(context)) };
 }
 
 /** @returns the issue if the request can't be sent */
-export function newOrder(context: RequestContext, start: Start): NewOrder | { readonly issue: RequestIssue } {
-  const { request, account, price, servicePlaces, budgets } = context;
+export function buildOrder(
+  context: RequestContext,
+  start: InitialState,
+): BuiltOrder | { readonly issue: RequestIssue } {
+  const { request, account, price, serviceEndpoints, budgets } = context;
   const { retries } = request;
-  const decision = toDecision(context.evaluated);
-  const unstated = unstatedOrder(context, start, decision);
+  const decision = toPolicyDecision(context.evaluated);
+  const unstated = buildUnhashedOrder(context, start, decision);
   let statement: Statement;
   try {
-    statement = buildStatement(unstated, servicePlaces);
+    statement = buildStatement(unstated, serviceEndpoints);
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error;
     return { issue: error.issue };
@@ -110,23 +113,23 @@ export function newOrder(context: RequestContext, start: Start): NewOrder | { re
     decidedBy: decision.decidedBy,
     ...(price === undefined ? {} : { price }),
     ...(budgets.over.length === 0 ? {} : { overBudget: budgets.over }),
-    ...(retries === undefined ? {} : { retryOf: retries.id, accountOwner: accountOwner(order) }),
+    ...(retries === undefined ? {} : { retryOf: retries.id, accountOwner: getAccountOwner(order) }),
     ...(order.mandated === undefined ? {} : { mandate: order.mandated.id }),
-    ...loggedSchedule(context.schedule),
+    ...toLoggedSchedule(context.schedule),
   };
   return { order, entry };
 }
 
-function loggedSchedule(schedule: RequestContext['schedule']) {
+function toLoggedSchedule(schedule: RequestContext['schedule']) {
   if (typeof schedule !== 'object') return {};
-  const { at: notBefore, comesTwice } = schedule;
-  return { notBefore, ...(comesTwice ? { comesTwice } : {}) };
+  const { at: notBefore, occursTwice } = schedule;
+  return { notBefore, ...(occursTwice ? { occursTwice } : {}) };
 }
 
-function unstatedOrder(
+function buildUnhashedOrder(
   context: RequestContext,
-  { state, moments }: Start,
-  decision: DecisionByPolicy,
+  { state, deadlines }: InitialState,
+  decision: PolicyDecision,
 ): Omit<Order, 'statementHash'> {
   const { now, id, request, account, checked, budgets, secrets } = context;
   const { bulk, retries } = request;
@@ -137,11 +140,11 @@ function unstatedOrder(
     state,
     version: 1,
     requesterId: request.requesterId,
-    account: orderAccount(account),
+    account: toOrderAccount(account),
     items: names.map((name, index) => ({
       n: index + 1,
       name,
-      ctid: itemCtid(id, index + 1, names.length),
+      ctid: buildCtid(id, index + 1, names.length),
       input: bulk?.rows[index]?.input,
       secretHash: secrets.rowHashes.get(index + 1),
       state: 'WAITING',
@@ -150,10 +153,10 @@ function unstatedOrder(
       sentAt: undefined,
       answeredAt: undefined,
       result: undefined,
-      isFollowed: false,
+      isWatchListUpdated: false,
     })),
     input,
-    bulk: bulk && newBulk(bulk),
+    bulk: bulk && buildBulk(bulk),
     secretHash: secrets.hash,
     reason: request.reason,
     ownership: request.ownership,
@@ -164,16 +167,16 @@ function unstatedOrder(
     approvalsRequired: budgets.over.length > 0 ? 0 : decision.approvalsRequired,
     policyVersion: decision.policyVersion,
     demand: decision.demand,
-    expiresAt: moments?.expiresAt,
-    remindAt: moments?.remindAt,
-    escalateAt: moments?.escalateAt,
+    expiresAt: deadlines?.expiresAt,
+    remindAt: deadlines?.remindAt,
+    escalateAt: deadlines?.escalateAt,
     isPrivate: request.isPrivate ?? false,
     shownExcess: [],
     claim: undefined,
     retryOf: retries?.id,
     earlierRequesters:
       retries === undefined ? [] : [...new Set([...retries.earlierRequesters, retries.requesterId])],
-    sendAfter: scheduledTime(context),
+    sendAfter: findSendTime(context),
     approvalRound: 0,
     mandated: request.mandated,
     deliveryId: request.deliveryId,
@@ -182,11 +185,16 @@ function unstatedOrder(
   };
 }
 
-function orderAccount(account: Account): OrderAccount {
+function toOrderAccount(account: Account): OrderAccount {
   const { id, login, method, context } = account;
   return { id, login, method, context, ...(isTeamAccount(account) ? { isTeamAccount: true } : {}) };
 }
 
-export function toDecision({ policyVersion, demand, settings, decidedBy }: EvaluatedOrder): DecisionByPolicy {
+export function toPolicyDecision({
+  policyVersion,
+  demand,
+  settings,
+  decidedBy,
+}: EvaluatedOrder): PolicyDecision {
   return { policyVersion, demand, decidedBy, approvalsRequired: minimumApprovals(demand, settings) };
 }

@@ -1,11 +1,11 @@
 import type { RecheckDecision } from '../approvals/decide-scheduled.ts';
 import type { HeldCode } from '../mandates/codes.ts';
-import { nextItems, reasonToPause } from './bulk/waves.ts';
-import { isOver } from './clock.ts';
-import { type Order, type OrderEvent, type OrderItem, pendingItems } from './order.ts';
+import { findNextItems, findPauseReason } from './bulk/waves.ts';
+import { hasPassed } from './clock.ts';
+import { findPendingItems, type Order, type OrderEvent, type OrderItem } from './order.ts';
 import type { MemberCheck } from './parties.ts';
 import type { StatementPart } from './summary.ts';
-import { rulesChanged } from './tasks.ts';
+import { findRuleChange } from './tasks.ts';
 
 /* Decides whether an order is sent now, or why it waits or ends. Pure. */
 
@@ -15,7 +15,7 @@ type ReopenedEvent = Extract<OrderEvent, { readonly type: 'reopened' }>;
 type StoppedEvent = Extract<OrderEvent, { readonly type: 'stopped' }>;
 
 /** Facts from the order's own row. */
-export interface ClaimFacts {
+export interface ClaimContext {
   readonly order: Order;
   readonly now: Date;
   /** When a pause that begins now would end. */
@@ -24,7 +24,7 @@ export interface ClaimFacts {
 }
 
 /** Facts read for an order whose row allows sending. */
-export interface SendingFacts {
+export interface SendingPrerequisites {
   /** Unique per claim: a process may lose an order and claim it again. */
   readonly workerId: string;
   /** The mandate's clearance; undefined for a person's order. */
@@ -52,13 +52,13 @@ export type SendingDecision =
   | { readonly kind: 'leave_to_others' };
 
 export function isDue({ state, notBefore }: OrderItem, now: Date): boolean {
-  return state === 'WAITING' && (notBefore === undefined || isOver(notBefore, now));
+  return state === 'WAITING' && (notBefore === undefined || hasPassed(notBefore, now));
 }
 
 /** Decides by an order's row. @returns undefined if the row allows sending */
-export function decideClaim(facts: ClaimFacts): SendingDecision | undefined {
+export function decideClaim(facts: ClaimContext): SendingDecision | undefined {
   const { order, now, changedParts } = facts;
-  const next = nextItems(order);
+  const next = findNextItems(order);
   if (order.state !== 'APPROVED') return { kind: 'not_due' };
   const { sendAfter, mandated } = order;
   // A mandate's order always has a time.
@@ -67,7 +67,7 @@ export function decideClaim(facts: ClaimFacts): SendingDecision | undefined {
   const ended = decideWave(order, facts.pauseEndsAt);
   if (ended !== undefined) return ended;
   return (
-    changedParts && { kind: 'end', event: stopped({ code: 'statement_changed', parts: [...changedParts] }) }
+    changedParts && { kind: 'end', event: buildStop({ code: 'statement_changed', parts: [...changedParts] }) }
   );
 }
 
@@ -82,21 +82,21 @@ export function decideWave(
   workerId?: string,
 ): Extract<SendingDecision, { kind: 'end' | 'not_due' }> | undefined {
   if (order.bulk?.pause !== undefined) return { kind: 'not_due' };
-  const reason = pendingItems(order).length === 0 ? undefined : reasonToPause(order);
+  const reason = findPendingItems(order).length === 0 ? undefined : findPauseReason(order);
   if (reason !== undefined) {
     const claim = workerId === undefined ? {} : { workerId };
     return { kind: 'end', event: { type: 'paused', reason, expiresAt: pauseEndsAt, ...claim } };
   }
-  const changed = rulesChanged(order, nextItems(order));
-  return changed && { kind: 'end', event: stopped(changed) };
+  const changed = findRuleChange(order, findNextItems(order));
+  return changed && { kind: 'end', event: buildStop(changed) };
 }
 
 /** Decides about an order whose row allows sending. */
-export function decideSending(facts: SendingFacts): SendingDecision {
+export function decideSending(facts: SendingPrerequisites): SendingDecision {
   const { workerId, clearance, members, recheck, isKeyUnknown } = facts;
-  if (clearance?.kind === 'held') return heldByMandate(clearance.code);
+  if (clearance?.kind === 'held') return buildMandateHold(clearance.code);
   if (clearance?.kind === 'later') return clearance;
-  if (members.kind === 'left') return { kind: 'end', event: stopped(members.summary) };
+  if (members.kind === 'left') return { kind: 'end', event: buildStop(members.summary) };
   if (members.kind === 'unknown') return { kind: 'put_off', userId: members.userId };
   if (recheck.kind === 'changed') return { kind: 'end', event: recheck.event };
   if (recheck.kind === 'unclear') return { kind: 'later', until: recheck.until };
@@ -105,10 +105,10 @@ export function decideSending(facts: SendingFacts): SendingDecision {
   return { kind: 'claim', event: { type: 'claimed', workerId } };
 }
 
-export function heldByMandate(because: HeldCode): Extract<SendingDecision, { kind: 'held' }> {
-  return { kind: 'held', because, event: stopped({ code: 'mandate_held', because }) };
+export function buildMandateHold(because: HeldCode): Extract<SendingDecision, { kind: 'held' }> {
+  return { kind: 'held', because, event: buildStop({ code: 'mandate_held', because }) };
 }
 
-function stopped(summary: StoppedEvent['summary']): StoppedEvent {
+function buildStop(summary: StoppedEvent['summary']): StoppedEvent {
   return { type: 'stopped', summary };
 }

@@ -1,12 +1,12 @@
 import { HOUR_MS } from '../lib/duration.ts';
 import { changeOrder } from './change-order.ts';
 import type { SendingContext } from './context.ts';
-import { delegatedItems } from './due.ts';
-import { type Order, type OrderItem, UNDO_HOURS, undoableUntil } from './order.ts';
+import { findDelegationItems } from './due.ts';
+import { findUndoDeadline, type Order, type OrderItem, UNDO_HOURS } from './order.ts';
 import type { DelegationLookup, OrderStore } from './ports.ts';
 
 /** New nameservers get this long before they are reported as not answering. */
-const SETTLING_MS = HOUR_MS;
+const PROPAGATION_MS = HOUR_MS;
 
 /**
  * Checks for 48 hours whether an order's new nameservers answer, and records each change. At the end, the card is
@@ -14,21 +14,21 @@ const SETTLING_MS = HOUR_MS;
  */
 export async function recordDelegations(deps: SendingContext, order: Order): Promise<void> {
   const { lookUpDelegation, log, stopLookups, now } = deps;
-  for (const item of delegatedItems(order)) {
+  for (const item of findDelegationItems(order)) {
     if (stopLookups.aborted) return;
-    const until = undoableUntil(order, item);
+    const until = findUndoDeadline(order, item);
     if (until === undefined) continue;
     if (until <= now()) {
       await deps.store.requestNotification(order.id, now());
       continue;
     }
-    if (await isReplaced(deps.store, order, item)) continue;
+    if (await wasReplaced(deps.store, order, item)) continue;
     const found = await lookUpDelegation(order, item).catch((err: unknown): DelegationLookup => {
       log.warn({ err, orderId: order.id, ctid: item.ctid }, 'checking the new nameservers');
       return { kind: 'unknown' };
     });
     const ageMs = now().getTime() - (until.getTime() - UNDO_HOURS * HOUR_MS);
-    const isEarly = found.kind === 'not_answering' && ageMs < SETTLING_MS;
+    const isEarly = found.kind === 'not_answering' && ageMs < PROPAGATION_MS;
     if (found.kind === 'unknown' || isEarly) continue;
     const hosts = found.kind === 'not_answering' ? found.hosts : [];
     const hours = Math.floor(ageMs / HOUR_MS);
@@ -40,7 +40,7 @@ export async function recordDelegations(deps: SendingContext, order: Order): Pro
 }
 
 /** Whether a later order, such as an undo, has set other nameservers. Then their answers don't matter. */
-async function isReplaced(store: OrderStore, order: Order, { name }: OrderItem): Promise<boolean> {
+async function wasReplaced(store: OrderStore, order: Order, { name }: OrderItem): Promise<boolean> {
   const [latest] = await store.list({
     viewer: 'system',
     tasks: ['nameservers'],

@@ -1,5 +1,5 @@
 import { groupBy } from '../lib/collections.ts';
-import { type ItemState, type Order, type OrderEvent, type OrderItem, pendingItems } from './order.ts';
+import { findPendingItems, type ItemState, type Order, type OrderEvent, type OrderItem } from './order.ts';
 import type { OrderStore } from './ports.ts';
 import type { EarlierFinding } from './refusal.ts';
 
@@ -14,7 +14,10 @@ export interface EarlierItem {
 }
 
 /** Names that the earlier items have done, or may still do. Pure. */
-export function findEarlierItems(items: readonly EarlierItem[], names: readonly string[]): EarlierFinding[] {
+export function findEarlierOutcomes(
+  items: readonly EarlierItem[],
+  names: readonly string[],
+): EarlierFinding[] {
   const isDone = ({ state, late }: EarlierItem) => state === 'SUCCEEDED' || late === 'SUCCEEDED';
   const isOpen = ({ state, late }: EarlierItem) =>
     state === 'SENT' || state === 'UNKNOWN' || late === 'UNKNOWN';
@@ -32,10 +35,10 @@ export function findEarlierItems(items: readonly EarlierItem[], names: readonly 
  * Items of a retry that the orders it retries have done, or may still do.
  * @param asked the items to check; default: those still to be sent
  */
-export async function findEarlier(
+export async function loadEarlierFindings(
   load: OrderStore['load'],
   order: Order,
-  checkedItems: readonly OrderItem[] = pendingItems(order),
+  checkedItems: readonly OrderItem[] = findPendingItems(order),
 ): Promise<EarlierFinding[]> {
   const items: EarlierItem[] = [];
   for (let id = order.retryOf; id !== undefined; ) {
@@ -45,7 +48,7 @@ export async function findEarlier(
     }
     id = earlier?.retryOf;
   }
-  return findEarlierItems(
+  return findEarlierOutcomes(
     items,
     checkedItems.map(({ name }) => name),
   );
@@ -55,7 +58,7 @@ export async function findEarlier(
  * The event that stops the names found in the same order as the first finding. Names of other orders get their own
  * events.
  */
-export function stopAfterEarlierOrder(
+export function buildEarlierOrderStop(
   order: Order,
   findings: readonly EarlierFinding[],
 ): (OrderEvent & { readonly type: 'stopped' }) | undefined {
@@ -67,7 +70,7 @@ export function stopAfterEarlierOrder(
   return {
     type: 'stopped',
     summary: { code: 'earlier_order', orderId: first.orderId, found: first.found },
-    only: pendingItems(order)
+    only: findPendingItems(order)
       .filter(({ name }) => names.includes(name))
       .map(({ n }) => n),
     ...(first.found === 'done' ? { doneIn: first.orderId } : {}),

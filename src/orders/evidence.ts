@@ -1,7 +1,7 @@
 import { changeOrder } from './change-order.ts';
 import type { SendingContext } from './context.ts';
-import { unknownItems } from './due.ts';
-import { EVIDENCE, inputOfItem, type Order, type OrderItem } from './order.ts';
+import { findUnknownItems } from './due.ts';
+import { EVIDENCE, getItemInput, type Order, type OrderItem } from './order.ts';
 import type { Evidence } from './ports.ts';
 import type { RecordHint, RecordProof } from './record-finding.ts';
 
@@ -10,16 +10,16 @@ import type { RecordHint, RecordProof } from './record-finding.ts';
  * failed: a missing record proves nothing yet. Idempotent, also on several replicas.
  */
 export async function resolveByEvidence(deps: SendingContext, order: Order): Promise<void> {
-  const { findEvidenceFor, log, stopLookups } = deps;
-  for (const item of unknownItems(order)) {
+  const { findEvidence, log, stopLookups } = deps;
+  for (const item of findUnknownItems(order)) {
     if (stopLookups.aborted) return;
-    const found = await findEvidenceFor({ ...order, input: inputOfItem(order, item) }, item).catch(
+    const found = await findEvidence({ ...order, input: getItemInput(order, item) }, item).catch(
       (err: unknown): Evidence => {
         log.warn({ err, orderId: order.id, ctid: item.ctid }, 'looking for evidence of a request’s outcome');
         return { kind: 'nothing' };
       },
     );
-    if (found.kind === 'hint') await keepHint(deps, order, item, found);
+    if (found.kind === 'hint') await saveHint(deps, order, item, found);
     if (found.kind === 'done') await resolveAsDone(deps, order, item, found.seen);
   }
 }
@@ -37,7 +37,7 @@ async function resolveAsDone(
 }
 
 /** Saves a hint with the item, unless the order already has it. */
-async function keepHint(
+async function saveHint(
   deps: SendingContext,
   { id }: Order,
   { n }: OrderItem,

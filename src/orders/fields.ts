@@ -49,10 +49,10 @@ export const contactId = wholeNumber(NO_CONTACT)
 export const years = wholeNumber('no_whole_years');
 
 /** Control characters and lone surrogates: neither the interfaces nor the database can store them. */
-const UNSEEN = /[\p{Cc}\p{Cs}]/u;
+const INVISIBLE = /[\p{Cc}\p{Cs}]/u;
 
 const TOO_LONG: z.output<typeof limitIssueCode> = 'text_too_long';
-const UNSEEN_CHARACTER: PlainIssueCode = 'unseen_character';
+const INVISIBLE_CHARACTER: PlainIssueCode = 'unseen_character';
 
 export const requiredText = (message: PlainIssueCode, max = 255) =>
   z
@@ -60,7 +60,7 @@ export const requiredText = (message: PlainIssueCode, max = 255) =>
     .trim()
     .min(1, message)
     .max(max, TOO_LONG)
-    .refine((text) => !UNSEEN.test(text), UNSEEN_CHARACTER);
+    .refine((text) => !INVISIBLE.test(text), INVISIBLE_CHARACTER);
 
 const NO_SSL_CONTACT: PlainIssueCode = 'no_ssl_contact_id';
 /** The service API documents no type for the id of an SSL contact, so any text is accepted. */
@@ -74,7 +74,7 @@ export const optionalText = (max = 255) =>
     .string()
     .trim()
     .max(max, TOO_LONG)
-    .refine((text) => !UNSEEN.test(text), UNSEEN_CHARACTER)
+    .refine((text) => !INVISIBLE.test(text), INVISIBLE_CHARACTER)
     .transform((text) => (text === '' ? undefined : text))
     .optional();
 
@@ -99,12 +99,12 @@ export const phoneNumber = z
   .transform((text) => (text === '' ? undefined : text))
   .optional();
 
-const twoLetters = (message: PlainIssueCode, inCase: (text: string) => string) =>
+const twoLetters = (message: PlainIssueCode, changeCase: (text: string) => string) =>
   z
     .string()
     .trim()
     .regex(/^([A-Za-z]{2})?$/, message)
-    .transform((text) => (text === '' ? undefined : inCase(text)))
+    .transform((text) => (text === '' ? undefined : changeCase(text)))
     .optional();
 
 export const countryCode = twoLetters('country_code_malformed', (code) => code.toUpperCase());

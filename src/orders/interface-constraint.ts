@@ -20,7 +20,7 @@ export const INTERFACE_CONSTRAINTS = [
 /** A part of an input that only one interface documents. */
 export interface InterfaceConstraint {
   readonly field: string;
-  readonly what: (typeof INTERFACE_CONSTRAINTS)[number];
+  readonly kind: (typeof INTERFACE_CONSTRAINTS)[number];
 }
 
 /** Why an input needs an interface. If both lists are empty, any interface will do. */

@@ -23,7 +23,7 @@ export class RetryRefusedError extends Error {
 /** A longer response isn't stored with the order (characters of JSON). */
 const MAX_DATA_LENGTH = 4_000;
 
-function fromEnvelope(envelope: Envelope): Omit<ItemResult, 'summary'> {
+function readEnvelope(envelope: Envelope): Omit<ItemResult, 'summary'> {
   const { status, stid, messages, object, data } = envelope;
   const details = [object?.data, ...data].filter((detail) => detail !== undefined && detail !== null);
   const isShort = JSON.stringify(details).length <= MAX_DATA_LENGTH;
@@ -38,13 +38,13 @@ function fromEnvelope(envelope: Envelope): Omit<ItemResult, 'summary'> {
       ...(kind === undefined ? {} : { status: kind }),
       ...(objects.length === 0 ? {} : { objects }),
     })),
-    ...(object === undefined ? {} : { object: resultObject(object) }),
+    ...(object === undefined ? {} : { object: toResultObject(object) }),
     ...(details.length > 0 && isShort ? { data: details } : {}),
     ...(hasMoreThanStatus(envelope) ? { hasAnswer: true } : {}),
   };
 }
 
-function resultObject({ type, value, summary }: DescribedObject): ResultObject {
+function toResultObject({ type, value, summary }: DescribedObject): ResultObject {
   return {
     ...(type === undefined ? {} : { type }),
     ...(value === undefined ? {} : { value }),
@@ -54,31 +54,31 @@ function resultObject({ type, value, summary }: DescribedObject): ResultObject {
 
 /** Whether the whole response has more than the status and the transaction. */
 function hasMoreThanStatus({ object, messages, data, received }: Envelope): boolean {
-  const places = typeof received === 'object' && received !== null ? Object.keys(received) : [];
-  const undocumented = places.some((place) => !['stid', 'status', 'result'].includes(place));
-  return object !== undefined || messages.length > 0 || data.length > 0 || undocumented;
+  const keys = typeof received === 'object' && received !== null ? Object.keys(received) : [];
+  const hasUndocumentedKey = keys.some((place) => !['stid', 'status', 'result'].includes(place));
+  return object !== undefined || messages.length > 0 || data.length > 0 || hasUndocumentedKey;
 }
 
 /** The whole response, as stored beside the order. */
-export function fullResponse(envelope: Envelope): unknown {
+export function getFullResponse(envelope: Envelope): unknown {
   return envelope.received ?? envelope;
 }
 
 /** The failed response, as stored beside the order; undefined without a response. */
-export function failedResponse({ envelope, unread }: ServiceError): unknown {
-  return envelope === undefined ? unread && { unread } : fullResponse(envelope);
+export function getFailedResponse({ envelope, unread }: ServiceError): unknown {
+  return envelope === undefined ? unread && { unread } : getFullResponse(envelope);
 }
 
 /** Stored for a successful response. */
 export function buildResult(
   answer: CallResult<Secret | undefined>,
-  { secretResult }: { readonly secretResult: boolean },
+  { hasSecretResult }: { readonly hasSecretResult: boolean },
 ): ItemResult & { readonly summary: PlainSummary } {
   return {
-    ...fromEnvelope(answer.envelope),
+    ...readEnvelope(answer.envelope),
     httpStatus: answer.httpStatus,
     summary: { code: 'done' },
-    ...(secretResult && answer.output !== undefined ? { hasSecret: true } : {}),
+    ...(hasSecretResult && answer.output !== undefined ? { hasSecret: true } : {}),
   };
 }
 
@@ -99,21 +99,25 @@ export function buildErrorResult(
     return { summary: { code: outcome === 'FAILED' ? 'not_prepared' : 'failed_under_way' } };
   }
   return {
-    ...(error.envelope === undefined ? {} : fromEnvelope(error.envelope)),
+    ...(error.envelope === undefined ? {} : readEnvelope(error.envelope)),
     ...(error.unread === undefined ? {} : { hasAnswer: true }),
     ...(error.code === undefined ? {} : { code: error.code }),
     ...(error.text === undefined ? {} : { text: error.text }),
     ...(error.stid === undefined ? {} : { stid: error.stid }),
     ...(error.httpStatus === undefined ? {} : { httpStatus: error.httpStatus }),
     errorKind: error.kind,
-    summary: summaryOf(error, outcome, account),
+    summary: summarizeError(error, outcome, account),
   };
 }
 
 /** An order's account, for messages. */
 type NamedAccount = Omit<OrderAccount, 'id' | 'method'>;
 
-function summaryOf(error: ServiceError, outcome: 'FAILED' | 'UNKNOWN', account: NamedAccount): PlainSummary {
+function summarizeError(
+  error: ServiceError,
+  outcome: 'FAILED' | 'UNKNOWN',
+  account: NamedAccount,
+): PlainSummary {
   switch (error.kind) {
     case 'auth':
       return {

@@ -60,7 +60,7 @@ export const LIMIT_KINDS: readonly OrderLogEntry['kind'][] = [
 ];
 
 /** Events that end each item they name. */
-const ENDING: ReadonlySet<OrderLogEntry['kind']> = new Set([
+const ENDING_KINDS: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'answered',
   'answered_late',
   'stopped',
@@ -77,35 +77,35 @@ interface LoggedItem {
 }
 
 /** An item's state by the log. An ended item stays ended. */
-export function itemInLog(
+export function readLoggedItem(
   history: readonly OrderLogEntry[],
   item: OrderItem,
   isWitnessed: ReturnType<IsWitnessed>,
 ): LoggedItem {
-  const own = history.filter(({ n, names, lost, ctids }: AnyOrderLogEntry) => {
+  const itemHistory = history.filter(({ n, names, lost, ctids }: AnyOrderLogEntry) => {
     const isListed = names?.includes(item.name) || lost?.includes(item.ctid) || ctids?.includes(item.ctid);
     return n === item.n || isListed === true;
   });
   // A person who stops an order also stops requests that are being sent.
   const isStopping = history.some(({ kind, actor }) => kind === 'stopped' && actor !== 'system');
-  const hasEnded = history.some(endsOrder) || own.some(({ kind }) => ENDING.has(kind));
-  const done = wasDoneByLog(own, isWitnessed);
-  const underWay = isStopping ? 'stopping' : 'sent';
-  const unsent = isStopping ? 'ended' : 'unsent';
-  return { state: hasEnded ? 'ended' : done === undefined ? unsent : underWay, done };
+  const hasEnded = history.some(endsOrder) || itemHistory.some(({ kind }) => ENDING_KINDS.has(kind));
+  const done = findLoggedOutcome(itemHistory, isWitnessed);
+  const sentState = isStopping ? 'stopping' : 'sent';
+  const unsentState = isStopping ? 'ended' : 'unsent';
+  return { state: hasEnded ? 'ended' : done === undefined ? unsentState : sentState, done };
 }
 
 /**
  * Whether the service may have carried out an item, by the item's events. A request may have been carried out until a
  * later event of its own claim, or one for all claims, shows otherwise.
  */
-export function wasDoneByLog(
-  own: readonly AnyOrderLogEntry[],
+export function findLoggedOutcome(
+  itemHistory: readonly AnyOrderLogEntry[],
   isWitnessed: ReturnType<IsWitnessed>,
 ): LoggedItem['done'] {
-  if (own.some(({ outcome }) => outcome === 'SUCCEEDED')) return 'SUCCEEDED';
-  const repeats = own.filter(allowsRepeat);
-  const isOpen = own.some(
+  if (itemHistory.some(({ outcome }) => outcome === 'SUCCEEDED')) return 'SUCCEEDED';
+  const repeats = itemHistory.filter(allowsRepeat);
+  const isOpen = itemHistory.some(
     ({ kind, outcome, version = 0, worker }) =>
       (kind === 'sending' || outcome === 'UNKNOWN') &&
       !repeats.some(
@@ -133,7 +133,7 @@ export function findLimit(
   // A request with an older version would look repeatable.
   if (history.some(({ version }) => version > order.version) || isFromEarlierRound(order, history))
     return 'older';
-  const { state } = itemInLog(history, item, isWitnessed(order.id));
+  const { state } = readLoggedItem(history, item, isWitnessed(order.id));
   const expected = item.state === 'SENT' ? 'sent' : 'unsent';
   if (state === expected) return undefined;
   if (state === 'unsent') return 'missing';
@@ -144,7 +144,7 @@ export function findLimit(
  * How an order's rows differ from its log; undefined when they don't.
  * @param history may omit events of single items of an order with many rows
  */
-export function differenceFromLog(
+export function findLogDifference(
   order: Order,
   history: readonly OrderLogEntry[],
   isWitnessed: IsWitnessed,
@@ -154,10 +154,10 @@ export function differenceFromLog(
   if (newest.version > order.version) return 'older';
   if (newest.version === order.version && newest.state !== order.state) return 'older';
   if (isFromEarlierRound(order, history)) return 'older';
-  if (order.task === 'mandate') return mandateDifference(order, history);
+  if (order.task === 'mandate') return findMandateDifference(order, history);
   for (const item of order.items) {
     if (item.state !== 'WAITING' && item.state !== 'SENT') continue;
-    const logged = itemInLog(history, item, isWitnessed(order.id));
+    const logged = readLoggedItem(history, item, isWitnessed(order.id));
     const isStopping = item.state === 'SENT' && logged.state === 'stopping';
     const limit = isStopping ? undefined : findLimit(order, item, history, isWitnessed);
     if (limit !== undefined && !(limit === 'missing' && order.bulk !== undefined)) return limit;
@@ -177,22 +177,22 @@ export const MANDATE_LIMIT_KINDS: readonly OrderLogEntry['kind'][] = [
 ];
 
 /** A mandate is active from one event until another. */
-function mandateDifference({ state, mandateEnd }: Order, history: readonly OrderLogEntry[]) {
+function findMandateDifference({ state, mandateEnd }: Order, history: readonly OrderLogEntry[]) {
   if (state !== 'SUCCEEDED' || mandateEnd !== undefined) return undefined;
   if (!history.some(({ kind }) => kind === 'in_force')) return 'missing';
   return history.some(({ kind }) => MANDATE_LIMIT_KINDS.includes(kind)) ? 'ended' : undefined;
 }
 
 /** The event that stops an order whose rows differ from its log; undefined when they don't. */
-export function findLogContradiction(
+export function buildContradiction(
   order: Order,
   history: readonly OrderLogEntry[],
   isWitnessed: IsWitnessed,
 ) {
-  const found = differenceFromLog(order, history, isWitnessed);
+  const found = findLogDifference(order, history, isWitnessed);
   if (found === undefined) return undefined;
   const done = new Map(
-    order.items.map((item) => [item.n, itemInLog(history, item, isWitnessed(order.id)).done]),
+    order.items.map((item) => [item.n, readLoggedItem(history, item, isWitnessed(order.id)).done]),
   );
   const version = Math.max(order.version, ...history.map((entry) => entry.version));
   return { type: 'contradicted', found, version, done } as const;

@@ -17,7 +17,7 @@ export interface OffboardingContext extends ChangeContext {
     readonly team: Pick<Accounts['team'], 'current'>;
   };
   /** Alerts admins, once, that the person who linked the team's account has left. The account stays linked. */
-  readonly alertOfTeamAccount: (account: Account, userId: string) => Promise<void>;
+  readonly alertTeamAccountOwnerLeft: (account: Account, userId: string) => Promise<void>;
   /** Private calendar URLs. */
   readonly feeds: {
     people(): Promise<readonly string[]>;
@@ -43,23 +43,27 @@ export interface OffboardingContext extends ChangeContext {
 export async function offboard(deps: OffboardingContext, userId: string): Promise<void> {
   const accounts = await deps.accounts.list(userId);
   const accountIds = accounts.map(({ id }) => id);
-  const orderIds = await deps.store.unfinishedOf(accountIds, userId);
+  const orderIds = await deps.store.listUnfinishedIds(accountIds, userId);
   // In parallel: a slow service must not delay the rest.
   await Promise.all([
     deps.accounts.unlink(userId),
     deps.feeds.remove(userId),
     deps.keys.revoke(userId),
     deps.owners.left(userId),
-    deps.store.forgetPrivate(userId),
-    ...orderIds.map((orderId) => stopOrder(deps, orderId, userId)),
+    deps.store.deletePrivateData(userId),
+    ...orderIds.map((orderId) => stopOrderAfterDeparture(deps, orderId, userId)),
   ]);
   const team = await deps.accounts.team.current();
-  if (team?.linkedBy === userId) await deps.alertOfTeamAccount(team, userId);
+  if (team?.linkedBy === userId) await deps.alertTeamAccountOwnerLeft(team, userId);
   if (accountIds.length + orderIds.length > 0)
     deps.log.info({ userId, accountIds, orderIds }, 'a person left: credentials deleted, orders stopped');
 }
 
-async function stopOrder(deps: OffboardingContext, orderId: string, userId: string): Promise<void> {
+async function stopOrderAfterDeparture(
+  deps: OffboardingContext,
+  orderId: string,
+  userId: string,
+): Promise<void> {
   await changeOrder(deps, orderId, (order) => ({
     event: {
       type: 'stopped',
@@ -87,7 +91,7 @@ async function offboardDeparted(deps: DepartureCheckContext): Promise<boolean> {
   const { pauseMs = PAUSE_MS, signal } = deps;
   const { linkedBy } = (await deps.accounts.team.current()) ?? {};
   const owners = await deps.owners.people();
-  const gone = new Set(owners.flatMap(({ id, hasLeft }) => (hasLeft ? id : [])));
+  const markedAsLeft = new Set(owners.flatMap(({ id, hasLeft }) => (hasLeft ? id : [])));
   const people = new Set([
     ...(await deps.accounts.people()),
     ...(await deps.feeds.people()),
@@ -100,9 +104,9 @@ async function offboardDeparted(deps: DepartureCheckContext): Promise<boolean> {
     if (!isFirst) await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
     isFirst = false;
     if (signal.aborted) return false;
-    const membership = await deps.directory.membership(userId);
+    const membership = await deps.directory.findMembership(userId);
     if (membership === 'left') await offboard(deps, userId);
-    if (membership === 'member' && gone.has(userId)) await deps.owners.returned(userId);
+    if (membership === 'member' && markedAsLeft.has(userId)) await deps.owners.returned(userId);
     return membership !== 'unknown';
   });
   throwIfAny(checked.errors);

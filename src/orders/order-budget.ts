@@ -6,7 +6,7 @@ import type { OrderCost } from '../money/prices.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { isPaused } from './bulk/waves.ts';
 import type { OrdersContext } from './context.ts';
-import { type Approval, isRequester, type Order, pendingItems, waitsForScheduledTime } from './order.ts';
+import { type Approval, findPendingItems, isRequester, type Order, waitsForScheduledTime } from './order.ts';
 
 /**
  * Checks an order against the team's budgets. An order that exceeds one needs an admin's approval, in addition to all
@@ -22,28 +22,33 @@ export interface BudgetUse {
 }
 
 /** All items, or the unsent ones of an order that has already reserved them. */
-export function budgetedItems(order: Order): BudgetedItems {
+export function pickBudgetedItems(order: Order): BudgetedItems {
   return isPaused(order) || waitsForScheduledTime(order)
-    ? { items: pendingItems(order), resumed: order.id }
+    ? { items: findPendingItems(order), resumed: order.id }
     : { items: order.items, resumed: undefined };
 }
 
 /** The cost of those items on the day on which the order is sent, by the current price list. */
-export function currentCost({ priceOf }: OrdersContext, order: Order): Promise<OrderCost | undefined> {
+export function computeCost({ priceOrder }: OrdersContext, order: Order): Promise<OrderCost | undefined> {
   const { task, input, sendAfter } = order;
-  return priceOf({ task, names: budgetedItems(order).items.map(({ name }) => name), input, sendAfter });
+  return priceOrder({
+    task,
+    names: pickBudgetedItems(order).items.map(({ name }) => name),
+    input,
+    sendAfter,
+  });
 }
 
-export function lookUpBudgets(context: OrdersContext, order: Order): Promise<BudgetUse> {
-  return checkBudgets(context, order, budgetedItems(order), currentCost(context, order));
+export function loadBudgetUse(context: OrdersContext, order: Order): Promise<BudgetUse> {
+  return checkBudgets(context, order, pickBudgetedItems(order), computeCost(context, order));
 }
 
-type Budgeted = Pick<Order, 'sendAfter'> & {
+type BudgetedOrder = Pick<Order, 'sendAfter'> & {
   readonly account: Pick<Order['account'], 'context'>;
 };
 
 /** The budgets of the day on which an order is sent. */
-export function budgetsOnSendDay(context: OrdersContext, order: Budgeted): CompareBudgets {
+export function budgetsOnSendDay(context: OrdersContext, order: BudgetedOrder): CompareBudgets {
   const now = context.now();
   const day = sendingDay(order, now);
   return day === utcDay(now) ? context.compareBudgets : context.budgetsOn(day);
@@ -52,19 +57,19 @@ export function budgetsOnSendDay(context: OrdersContext, order: Budgeted): Compa
 /** @param cost of these items; the budgets are read meanwhile. Demo systems cost nothing. */
 export async function checkBudgets(
   context: OrdersContext,
-  order: Budgeted,
-  taken: BudgetedItems,
+  order: BudgetedOrder,
+  items: BudgetedItems,
   cost: OrderCost | undefined | Promise<OrderCost | undefined>,
 ): Promise<BudgetUse> {
   const comparison =
     cost === undefined || isDemoContext(order.account.context)
       ? undefined
-      : await budgetsOnSendDay(context, order)(taken, cost);
+      : await budgetsOnSendDay(context, order)(items, cost);
   return { price: await cost, over: comparison?.over ?? [], reservation: comparison?.reservation };
 }
 
 /** Consent to exceeding budgets, except by requesters. Pure. */
-export function consentToExcess(
+export function findExcessConsent(
   order: Order,
   { over, reservation }: BudgetUse,
   admins: ReadonlySet<string>,

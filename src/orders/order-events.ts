@@ -8,7 +8,7 @@ import { storedCost } from '../money/prices.ts';
 import { storedRule } from '../policy/stored-requirements.ts';
 import { storedPauseReason } from './bulk/stored-bulk.ts';
 import {
-  type ApprovalsGiven,
+  type ApprovalProgress,
   DELEGATIONS,
   ORDER_STATES,
   ORDER_TASK_NAMES,
@@ -28,7 +28,7 @@ function orderEvent<Kind extends string, Data extends z.ZodRawShape>(kind: Kind,
 }
 
 const rules = z.array(storedRule).readonly();
-const progress: z.ZodType<ApprovalsGiven> = z.object({
+const progress: z.ZodType<ApprovalProgress> = z.object({
   isApproved: z.boolean(),
   policyVersion: z.int(),
   isStricter: z.boolean(),
@@ -100,7 +100,7 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
     /** The time that its requester chose. */
     notBefore: at.exactOptional(),
     /** The local time occurs twice that day; the first is used. */
-    comesTwice: z.literal(true).exactOptional(),
+    occursTwice: z.literal(true).exactOptional(),
   }),
   orderEvent('confirmed', { policyVersion: z.int().exactOptional(), decidedBy: rules.exactOptional() }),
   orderEvent('approved', {
@@ -182,10 +182,10 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
 
 export type OrderLogEntry = Readonly<z.output<typeof orderLogEntry>>;
 
-type KeysOf<Union> = Union extends unknown ? keyof Union : never;
+type AllKeys<Union> = Union extends unknown ? keyof Union : never;
 type ValueOf<Union, Key> = Union extends unknown ? (Key extends keyof Union ? Union[Key] : never) : never;
 export type AnyOrderLogEntry = {
-  readonly [Key in KeysOf<OrderLogEntry>]?: ValueOf<OrderLogEntry, Key> | undefined;
+  readonly [Key in AllKeys<OrderLogEntry>]?: ValueOf<OrderLogEntry, Key> | undefined;
 };
 
 export const DECISION_KINDS: ReadonlySet<OrderLogEntry['kind']> = new Set([

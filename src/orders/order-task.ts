@@ -94,24 +94,24 @@ interface DeclaredTask<Name extends string> {
 export interface OrderTask<Name extends string = OrderTaskName> extends DeclaredTask<Name> {
   readonly effect: Effect;
   /** Whether its orders send requests to the service. Others take effect only in the bot. */
-  readonly sends: boolean;
+  readonly sendsRequests: boolean;
   readonly idempotent: boolean;
   /** Starts as `DRAFT`: the requester confirms before anyone else sees it. */
-  readonly confirmFirst: boolean;
+  readonly needsConfirmation: boolean;
   readonly nameField: string;
   /** The answer has a secret for the requester. */
-  readonly secretResult: boolean;
+  readonly hasSecretResult: boolean;
   /** Why this account can't do it; undefined when it can. */
-  unsupported(interfaces: AvailableInterfaces): RequestIssue | undefined;
+  findUnsupportedReason(interfaces: AvailableInterfaces): RequestIssue | undefined;
   /** The account's interfaces that support it. */
-  availableInterfaces(interfaces: AvailableInterfaces): AvailableInterfaces;
+  findInterfaces(interfaces: AvailableInterfaces): AvailableInterfaces;
   /**
    * Input that only one interface documents; it selects the interface.
    * @param input as typed, or as stored
    */
-  constraints(input: unknown): InterfaceConstraints;
+  findConstraints(input: unknown): InterfaceConstraints;
   /** Why an input's interface isn't available, at the fields that need it. */
-  routeIssues(interfaces: AvailableInterfaces, input: unknown): readonly InputIssue[];
+  findInterfaceIssues(interfaces: AvailableInterfaces, input: unknown): readonly InputIssue[];
   /**
    * Checks an input against the zone's rules, on request and again before sending.
    * @param input as typed, or as stored
@@ -124,71 +124,71 @@ export interface OrderTask<Name extends string = OrderTaskName> extends Declared
   /** The names in an input whose other fields may be missing or wrong; empty when unreadable. */
   findNames(input: unknown): readonly string[];
   /** Notes for approvers beyond the fields, from the zone and the service API. */
-  notes(names: readonly string[]): readonly TaskNote[];
-  locksTransfers(name: string): { readonly days: number; readonly since: string } | undefined;
+  listNotes(names: readonly string[]): readonly TaskNote[];
+  findTransferLock(name: string): { readonly days: number; readonly since: string } | undefined;
   /** Whether it costs money. If undocumented, it isn't assumed to be free. */
-  charge(names: readonly string[]): Charge;
+  findCharge(names: readonly string[]): Charge;
   /** The input for some of its names, for a retry. */
-  onlyFor(input: unknown, names: readonly string[]): unknown;
+  restrictInput(input: unknown, names: readonly string[]): unknown;
   /**
    * The request for one name. Pure.
    * @param interfaces of the account
    * @throws {InvalidInputError} when it can't be sent
    */
-  describe(
+  describeRequest(
     requested: RequestedItem,
     interfaces: AvailableInterfaces,
   ): RequestDescription | Extract<StatedRequest, { interface: 'none' }>;
   /** Prepares the call of a request. Sends nothing yet. @throws {ServiceError | InvalidInputError} */
-  begin(client: ServiceClient, request: OutgoingRequest): OrderCall;
+  beginCall(client: ServiceClient, request: OutgoingRequest): OrderCall;
 }
 
 interface Definition<Name extends string, Input, Wire, Output> extends DeclaredTask<Name> {
   readonly service: ServiceTask<Wire, Output>;
-  readonly confirmFirst?: boolean;
+  readonly needsConfirmation?: boolean;
   readonly input: z.ZodType<Input> & Pick<z.ZodObject, 'partial'>;
   /** The names of an input; default: the name field. */
-  readonly names?: (input: Input) => readonly string[];
+  readonly findNames?: (input: Input) => readonly string[];
   /** Field with the names; default `name`. */
   readonly nameField?: string;
   /**
    * Issues beyond the shape of single fields. Called even if only some fields could be read.
    * @param zones of the given names, also of unreadable ones; the general rules if there are none
    */
-  readonly issues?: (
+  readonly findIssues?: (
     input: Partial<Input>,
     zones: readonly ZoneProfile[],
     complete: boolean,
   ) => readonly InputIssue[];
-  readonly wire: (input: Input, name: string, secret: SecretCommitment | undefined) => Wire;
-  readonly onlyFor?: (input: Input, names: readonly string[]) => Input;
-  readonly secretOf?: (output: Output) => Secret | undefined;
+  readonly toWire: (input: Input, name: string, secret: SecretCommitment | undefined) => Wire;
+  readonly restrictInput?: (input: Input, names: readonly string[]) => Input;
+  readonly extractSecret?: (output: Output) => Secret | undefined;
   /** Notes of the service API about the task, in any zone. */
   readonly remarks?: readonly TaskNote[];
   /** Input that only one interface documents; default: none. */
-  readonly constraints?: (input: Readonly<Record<string, unknown>>) => InterfaceConstraints;
+  readonly findConstraints?: (input: Readonly<Record<string, unknown>>) => InterfaceConstraints;
 }
 
 const UNCONSTRAINED: InterfaceConstraints = { json: [], xml: [] };
 
-function routeIssues(
+function findInterfaceIssues(
   service: TaskOutline,
   { json, xml }: InterfaceConstraints,
   interfaces: AvailableInterfaces,
 ): readonly InputIssue[] {
   const [tiedToXml] = xml;
   if (tiedToXml !== undefined && json.length > 0) {
-    return json.map(({ field, what }) => ({
+    return json.map(({ field, kind }) => ({
       field,
       code: 'interfaces_conflict',
-      overJson: what,
-      overXml: tiedToXml.what,
+      overJson: kind,
+      overXml: tiedToXml.kind,
     }));
   }
   const issuesOf = (needs: Interface, tied: readonly InterfaceConstraint[]): InputIssue[] =>
     tied.length === 0 || taskInterfaces(service, interfaces)[needs]
       ? []
-      : tied.map(({ field, what }) => ({ field, code: 'interface_out_of_reach', needs, because: what }));
+      : tied.map(({ field, kind }) => ({ field, code: 'interface_out_of_reach', needs, because: kind }));
   return [...issuesOf('xml', xml), ...issuesOf('json', json)];
 }
 
@@ -205,15 +205,15 @@ function omitInvalidFields(raw: unknown, issues: readonly z.core.$ZodIssue[]): o
   );
 }
 
-function textsIn(input: unknown, field: string): readonly string[] {
-  const given = Object.entries(typeof input === 'object' && input !== null ? input : {});
-  const value: unknown = given.find(([name]) => name === field)?.[1];
+function readTexts(input: unknown, field: string): readonly string[] {
+  const entries = Object.entries(typeof input === 'object' && input !== null ? input : {});
+  const value: unknown = entries.find(([name]) => name === field)?.[1];
   return [value].flat().filter((text) => typeof text === 'string');
 }
 
 /** The zones of names as typed. The zone of an unreadable name is taken from its ending. */
 function findZones(raw: unknown, nameField: string): readonly ZoneProfile[] {
-  const zones = textsIn(raw, nameField).map((name) => {
+  const zones = readTexts(raw, nameField).map((name) => {
     const parsed = parseDomainName(name);
     return zoneFor(parsed.ok ? parsed.value.ascii : (guessZone(name) ?? ''));
   });
@@ -242,40 +242,40 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
   const { name, words, risk, nameKind, zoneTask, nextStep, formNote, secretField, ...own } = definition;
   const { service, nameField = 'name' } = own;
   const partialInput = own.input.partial();
-  const constraints = (raw: unknown): InterfaceConstraints =>
+  const findConstraints = (raw: unknown): InterfaceConstraints =>
     typeof raw === 'object' && raw !== null
-      ? (own.constraints?.({ ...raw }) ?? UNCONSTRAINED)
+      ? (own.findConstraints?.({ ...raw }) ?? UNCONSTRAINED)
       : UNCONSTRAINED;
   return {
     name,
     words,
     effect: service.effect,
-    sends: true,
+    sendsRequests: true,
     risk,
     nameKind,
     idempotent: service.idempotent,
-    confirmFirst: own.confirmFirst ?? false,
+    needsConfirmation: own.needsConfirmation ?? false,
     nameField,
     zoneTask,
     nextStep,
     formNote,
     secretField,
-    secretResult: own.secretOf !== undefined,
-    ...zoneFacts(zoneTask, own.remarks ?? []),
-    constraints,
-    unsupported(interfaces) {
+    hasSecretResult: own.extractSecret !== undefined,
+    ...buildZoneMethods(zoneTask, own.remarks ?? []),
+    findConstraints,
+    findUnsupportedReason(interfaces) {
       const support = chooseInterface(service, interfaces);
       return 'unsupported' in support ? support.unsupported : undefined;
     },
-    availableInterfaces: (interfaces) => taskInterfaces(service, interfaces),
-    routeIssues: (interfaces, raw) => routeIssues(service, constraints(raw), interfaces),
+    findInterfaces: (interfaces) => taskInterfaces(service, interfaces),
+    findInterfaceIssues: (interfaces, raw) => findInterfaceIssues(service, findConstraints(raw), interfaces),
     check(raw) {
       const parsed = own.input.safeParse(raw, { error: () => UNREADABLE });
       if (parsed.success) return checkInput(definition, parsed.data);
       const { issues } = parsed.error;
       // Each of these fields was parsed by its own schema.
       const readable = (partialInput.safeParse(omitInvalidFields(raw, issues)).data ?? {}) as Partial<Input>;
-      const further = own.issues?.(readable, findZones(raw, nameField), false) ?? [];
+      const further = own.findIssues?.(readable, findZones(raw, nameField), false) ?? [];
       return { ok: false, issues: [...issues.map(readInputIssue), ...removeDuplicates(further)] };
     },
     findNames(raw) {
@@ -283,51 +283,51 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
       const readable = parsed.success
         ? parsed
         : partialInput.safeParse(omitInvalidFields(raw, parsed.error.issues));
-      return textsIn(readable.data, nameField);
+      return readTexts(readable.data, nameField);
     },
-    onlyFor(raw, names) {
+    restrictInput(raw, names) {
       const input = own.input.parse(raw);
-      return own.onlyFor?.(input, names) ?? input;
+      return own.restrictInput?.(input, names) ?? input;
     },
-    describe: (requested, interfaces) =>
-      describe(definition, requested, interfaces, constraints(requested.input)),
-    begin: beginCall(service, own.secretOf),
+    describeRequest: (requested, interfaces) =>
+      describe(definition, requested, interfaces, findConstraints(requested.input)),
+    beginCall: beginCall(service, own.extractSecret),
   };
 }
 
 /** Checks an input whose fields can all be read. */
 function checkInput<Input>(
   {
-    names,
+    findNames,
     nameField: field = 'name',
     zoneTask,
-    issues,
-  }: Pick<Definition<string, Input, unknown, unknown>, 'names' | 'nameField' | 'zoneTask' | 'issues'>,
+    findIssues,
+  }: Pick<Definition<string, Input, unknown, unknown>, 'findNames' | 'nameField' | 'zoneTask' | 'findIssues'>,
   input: Input,
 ): ReturnType<OrderTask['check']> {
-  const given = names?.(input) ?? textsIn(input, field);
-  const zones = given.map(zoneFor);
+  const inputNames = findNames?.(input) ?? readTexts(input, field);
+  const zones = inputNames.map(zoneFor);
   const zoneIssues = zoneTask === undefined ? [] : zones.flatMap((zone) => checkTask(zone, zoneTask));
   const found = removeDuplicates<InputIssue>([
     ...zoneIssues.map((issue) => ({ field, code: 'zone_issue' as const, issue })),
-    ...(issues?.(input, zones, true) ?? []),
+    ...(findIssues?.(input, zones, true) ?? []),
   ]);
-  return found.length > 0 ? { ok: false, issues: found } : { ok: true, input, names: given };
+  return found.length > 0 ? { ok: false, issues: found } : { ok: true, input, names: inputNames };
 }
 
-function zoneFacts(
+function buildZoneMethods(
   zoneTask: ZoneTask | undefined,
   remarks: readonly TaskNote[],
-): Pick<OrderTask, 'notes' | 'locksTransfers' | 'charge'> {
+): Pick<OrderTask, 'listNotes' | 'findTransferLock' | 'findCharge'> {
   if (zoneTask === undefined)
-    return { notes: () => remarks, locksTransfers: () => undefined, charge: () => 'not_stated' };
+    return { listNotes: () => remarks, findTransferLock: () => undefined, findCharge: () => 'not_stated' };
   return {
-    notes(names) {
+    listNotes(names) {
       const notes = names.flatMap((name) => describeTask(zoneFor(name), zoneTask));
       return [...removeDuplicates(notes), ...remarks];
     },
-    locksTransfers: (name) => findTransferLock(zoneFor(name), zoneTask),
-    charge(names) {
+    findTransferLock: (name) => findTransferLock(zoneFor(name), zoneTask),
+    findCharge(names) {
       const charges = names.map((name) => findCharge(zoneFor(name), zoneTask));
       return charges.find((charge) => charge !== 'no') ?? 'no';
     },
@@ -338,8 +338,8 @@ function describe<Input, Wire, Output>(
   {
     input: schema,
     service,
-    wire,
-  }: Pick<Definition<string, Input, Wire, Output>, 'input' | 'service' | 'wire'>,
+    toWire,
+  }: Pick<Definition<string, Input, Wire, Output>, 'input' | 'service' | 'toWire'>,
   { input, name, secret }: RequestedItem,
   interfaces: AvailableInterfaces,
   constraints: InterfaceConstraints,
@@ -348,18 +348,18 @@ function describe<Input, Wire, Output>(
   if (!parsed.success) throw new InvalidInputError('the order’s input can’t be read');
   const choice = chooseInterface(service, interfaces, requiredInterface(constraints));
   if ('unsupported' in choice) throw new InvalidInputError(choice.unsupported.code, choice.unsupported);
-  return describeRequest(service, wire(parsed.data, name, secret), choice.interface);
+  return describeRequest(service, toWire(parsed.data, name, secret), choice.interface);
 }
 
 function beginCall<Output>(
   service: AnsweredTask<Output>,
-  secretOf: ((output: Output) => Secret | undefined) | undefined,
-): OrderTask['begin'] {
+  extractSecret: ((output: Output) => Secret | undefined) | undefined,
+): OrderTask['beginCall'] {
   const withSecretOutput: AnsweredTask<Secret | undefined> = {
     ...service,
     output(response) {
       const reading = service.output(response);
-      return { ...reading, output: secretOf?.(reading.output) };
+      return { ...reading, output: extractSecret?.(reading.output) };
     },
   };
   return (client, { item: { name, ctid, request }, secrets, ...call }) => {

@@ -63,10 +63,10 @@ export const DEFAULT_APPROVAL_TASKS: readonly OrderTaskName[] = [
 ];
 
 /** Tasks whose success updates the watch list. */
-export const FOLLOWED_TASKS: readonly OrderTaskName[] = ['create', 'transfer', 'renew', 'restore', 'delete'];
+export const WATCHED_TASKS: readonly OrderTaskName[] = ['create', 'transfer', 'renew', 'restore', 'delete'];
 
 /** Tasks whose result is in public records. */
-export const LOOKED_UP_TASKS: ReadonlySet<OrderTaskName> = new Set<OrderTaskName>([
+export const PUBLIC_RECORD_TASKS: ReadonlySet<OrderTaskName> = new Set<OrderTaskName>([
   'create',
   'renew',
   'transfer',
@@ -183,7 +183,7 @@ export interface OrderItem {
   readonly answeredAt: Date | undefined;
   readonly result: ItemResult | undefined;
   /** Its success is on the watch list. */
-  readonly isFollowed: boolean;
+  readonly isWatchListUpdated: boolean;
 }
 
 /** The owner and the purpose of a name after a success. Never sent. */
@@ -278,14 +278,14 @@ export interface OrderAccount {
 export const EVIDENCE = 'evidence';
 
 /** An order's requirements by the policy, when requested or confirmed. */
-export interface DecisionByPolicy {
+export interface PolicyDecision {
   readonly policyVersion: number;
   readonly demand: Requirements;
   readonly approvalsRequired: number;
   readonly decidedBy: readonly RuleReference[];
 }
 
-export interface ApprovalsGiven {
+export interface ApprovalProgress {
   readonly isApproved: boolean;
   readonly policyVersion: number;
   /** It needs more than at the request. */
@@ -301,7 +301,7 @@ interface ItemOutcome {
   readonly result: ItemResult;
 }
 
-export interface ApprovalWeight {
+export interface EvaluatedApproval {
   readonly by: string;
   /** The clicker's signature; undefined for a plain click. */
   readonly signed: LoggedSignature | undefined;
@@ -309,7 +309,7 @@ export interface ApprovalWeight {
   readonly agreedExcess: readonly MissingAmount[];
   /** Approvers who may approve now, including `by`, if this is an approval. */
   readonly validApprovers: readonly string[];
-  readonly progress: ApprovalsGiven;
+  readonly progress: ApprovalProgress;
   /** Approver groups that Slack couldn't look up; treated as empty. */
   readonly unreadableGroups: readonly string[];
   /** The current price of the order or its rest, by the team's price list. */
@@ -326,9 +326,9 @@ export type OrderEvent =
       readonly remindAt: Date;
       readonly escalateAt?: Date;
       /** The current requirements, with their rules. */
-      readonly decision?: DecisionByPolicy;
+      readonly decision?: PolicyDecision;
     }
-  | (ApprovalWeight & {
+  | (EvaluatedApproval & {
       readonly type: 'approved';
       /** The approver's comment. */
       readonly reason?: string | undefined;
@@ -361,7 +361,7 @@ export type OrderEvent =
       readonly type: 'reopened';
       readonly reasons: readonly ReopenReason[];
       readonly price: OrderCost | undefined;
-      readonly decision: DecisionByPolicy;
+      readonly decision: PolicyDecision;
     } & PendingDeadlines)
   /** An approver asks a question: the time limit starts again. */
   | ({ readonly type: 'asked'; readonly by: string; readonly question: string } & PendingDeadlines)
@@ -370,7 +370,7 @@ export type OrderEvent =
       readonly by: string;
       readonly reason: string | undefined;
       /** The effect of this approval alone; undefined if a rule refuses the order. */
-      readonly progress?: ApprovalsGiven | undefined;
+      readonly progress?: ApprovalProgress | undefined;
     }
   | { readonly type: 'cancelled'; readonly by: string }
   | { readonly type: 'expired' }
@@ -461,7 +461,7 @@ export type OrderEvent =
       readonly workerId?: string;
     }
   /** The requester or an approver resumes it. All approvals are needed again. */
-  | (ApprovalWeight & { readonly type: 'resumed' })
+  | (EvaluatedApproval & { readonly type: 'resumed' })
   /** The rows differ from the log, which is authoritative: nothing more is sent. */
   | {
       readonly type: 'contradicted';
@@ -509,7 +509,7 @@ export function isOpen(state: OrderState): boolean {
 }
 
 /** The items that a retry repeats: the failed ones, unless they may have been carried out. */
-export function retryableItems(order: Order): readonly OrderItem[] {
+export function findRetryableItems(order: Order): readonly OrderItem[] {
   return order.items.filter(
     ({ state, result }) =>
       state === 'FAILED' &&
@@ -540,7 +540,7 @@ export function isRetryExpired(order: Order, now: Date): boolean {
 export const UNDO_HOURS = 48;
 
 /** Until when an item's nameserver change can be undone; undefined for other items. */
-export function undoableUntil(
+export function findUndoDeadline(
   { task, closedAt, bulk }: Order,
   { state, answeredAt }: OrderItem,
 ): Date | undefined {
@@ -560,7 +560,7 @@ export function isRequester(
 }
 
 /** The person whose account an order uses: the first requester, however often it was retried. */
-export function accountOwner(order: Order): string {
+export function getAccountOwner(order: Order): string {
   return order.earlierRequesters[0] ?? order.requesterId;
 }
 
@@ -570,13 +570,16 @@ export function isReviewOpen(order: Order): boolean {
 }
 
 /** The time that a requester chose; undefined for an order without one. */
-export function chosenTime({ sendAfter, mandated }: Pick<Order, 'sendAfter' | 'mandated'>): Date | undefined {
+export function getChosenTime({
+  sendAfter,
+  mandated,
+}: Pick<Order, 'sendAfter' | 'mandated'>): Date | undefined {
   return mandated === undefined ? sendAfter : undefined;
 }
 
 /** Approved for a chosen time, and nothing was tried yet. */
 export function waitsForScheduledTime(order: Order): boolean {
-  const time = chosenTime(order);
+  const time = getChosenTime(order);
   return (
     order.state === 'APPROVED' &&
     time !== undefined &&
@@ -591,40 +594,43 @@ export function isReopened({ state, approvalRound }: Pick<Order, 'state' | 'appr
 }
 
 /** The chosen time of an order that isn't sent before. */
-export function upcomingTime(order: Order): Date | undefined {
+export function findUpcomingTime(order: Order): Date | undefined {
   const { state } = order;
   const isOpen = state === 'DRAFT' || (state === 'PENDING' && !isReopened(order));
-  return isOpen || waitsForScheduledTime(order) ? chosenTime(order) : undefined;
+  return isOpen || waitsForScheduledTime(order) ? getChosenTime(order) : undefined;
 }
 
 /** Scheduled orders first, in order of time. */
-export function scheduledFirst(orders: readonly Order[]): readonly Order[] {
-  const timeOf = (order: Order) => upcomingTime(order)?.getTime() ?? Number.MAX_SAFE_INTEGER;
+export function sortScheduledFirst(orders: readonly Order[]): readonly Order[] {
+  const timeOf = (order: Order) => findUpcomingTime(order)?.getTime() ?? Number.MAX_SAFE_INTEGER;
   return orders.toSorted((a, b) => timeOf(a) - timeOf(b));
 }
 
 /** Items waiting to be sent or resent. */
-export function pendingItems(order: Order): readonly OrderItem[] {
+export function findPendingItems(order: Order): readonly OrderItem[] {
   return order.items.filter((item) => item.state === 'WAITING');
 }
 
-export function inputOfItem(order: { readonly input: unknown }, item: { readonly input?: unknown }): unknown {
+export function getItemInput(
+  order: { readonly input: unknown },
+  item: { readonly input?: unknown },
+): unknown {
   return item.input ?? order.input;
 }
 
 /** The period of an input, in years; undefined if its task has none. */
-export function periodOf(input: unknown): number | undefined {
+export function readPeriod(input: unknown): number | undefined {
   const period = typeof input === 'object' && input !== null && 'period' in input ? input.period : undefined;
   return typeof period === 'number' && Number.isInteger(period) && period > 0 ? period : undefined;
 }
 
 /** `ctid` of an item: the order's id, with the item's number when there are several. */
-export function itemCtid(orderId: string, n: number, count: number): string {
+export function buildCtid(orderId: string, n: number, count: number): string {
   return count === 1 ? orderId : `${orderId}.${n}`;
 }
 
 /** The order's state from its items' once all are settled; undefined before. */
-export function outcomeOf(items: readonly OrderItem[]): 'SUCCEEDED' | 'FAILED' | 'UNKNOWN' | undefined {
+export function computeOutcome(items: readonly OrderItem[]): 'SUCCEEDED' | 'FAILED' | 'UNKNOWN' | undefined {
   if (items.some((item) => item.state === 'WAITING' || item.state === 'SENT')) return undefined;
   if (items.some((item) => item.state === 'UNKNOWN')) return 'UNKNOWN';
   return items.some((item) => item.state === 'FAILED') ? 'FAILED' : 'SUCCEEDED';

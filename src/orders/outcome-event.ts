@@ -26,7 +26,7 @@ export interface SendOutcome {
 }
 
 /** How far an item's request has come. */
-export interface SendProgress {
+export interface RequestProgress {
   readonly task: OrderTask;
   readonly account: OrderAccount;
   /** As it was claimed. */
@@ -39,10 +39,10 @@ export interface SendProgress {
 }
 
 /** Turns an error into an item's outcome. Pure. */
-export function buildErrorOutcome(error: unknown, progress: SendProgress, now: Date): SendOutcome {
+export function buildErrorOutcome(error: unknown, progress: RequestProgress, now: Date): SendOutcome {
   const { task, item, workerId, sent } = progress;
   const decision = decideResend(error, task, sent?.attempts ?? item.attempts + 1, progress.mayBeDone);
-  if (decision.kind === 'final') return { event: answeredByError(error, progress, decision.outcome), sent };
+  if (decision.kind === 'final') return { event: buildErrorAnswer(error, progress, decision.outcome), sent };
   const { why, inDoubt = item.result?.inDoubt ?? false } = decision;
   return {
     event: {
@@ -54,13 +54,13 @@ export function buildErrorOutcome(error: unknown, progress: SendProgress, now: D
       ...(inDoubt ? { doubt: { code: 'sent_again' } as const } : {}),
     },
     sent,
-    ...(sent === undefined ? {} : { end: answeredByError(error, progress, inDoubt ? 'UNKNOWN' : 'FAILED') }),
+    ...(sent === undefined ? {} : { end: buildErrorAnswer(error, progress, inDoubt ? 'UNKNOWN' : 'FAILED') }),
   };
 }
 
-function answeredByError(
+function buildErrorAnswer(
   error: unknown,
-  { account, item, workerId, sent }: SendProgress,
+  { account, item, workerId, sent }: RequestProgress,
   outcome: 'FAILED' | 'UNKNOWN',
 ): AnsweredEvent {
   const result = buildErrorResult(error, outcome, account);
@@ -95,7 +95,7 @@ export function buildOutcomeEvent(current: Order, outcome: SendOutcome): Unguard
   if (result.errorKind === 'not_sent' && !wasTreatedAsSent) return event;
   if (isFinal(current.state) || item.state === 'SUCCEEDED' || item.state === 'FAILED')
     return { type: 'answered_late', n, outcome: became, result };
-  return item.state === 'WAITING' ? lostRequest(answer, sent) : answer;
+  return item.state === 'WAITING' ? buildLostRequest(answer, sent) : answer;
 }
 
 /** Whether this same outcome was committed before. */
@@ -105,7 +105,7 @@ function isRetryScheduled(item: OrderItem, event: RetryScheduledEvent, sent: Ord
 }
 
 /** The event that stops an order whose row has lost a sent request. */
-export function lostRequest(
+export function buildLostRequest(
   answer: AnsweredEvent,
   sent: OrderItem,
 ): OrderEvent & { readonly type: 'invalidated' } {

@@ -30,7 +30,7 @@ export async function findParties(findAccount: FindAccount, order: Order): Promi
 }
 
 /** The result of an order whose account is no longer linked. */
-export function accountGone({ account }: Order): PlainSummary {
+export function summarizeMissingAccount({ account }: Order): PlainSummary {
   return { code: account.isTeamAccount === true ? 'team_account_gone' : 'account_gone' };
 }
 
@@ -43,7 +43,7 @@ export type MemberCheck =
 /** Whether all of an order's people are still full members of the workspace. */
 export async function checkMembers(directory: Directory, parties: readonly Party[]): Promise<MemberCheck> {
   const checks = await Promise.all(
-    parties.map(async (party) => ({ party, membership: await directory.membership(party.userId) })),
+    parties.map(async (party) => ({ party, membership: await directory.findMembership(party.userId) })),
   );
   for (const kind of ['left', 'unknown'] as const) {
     const found = checks.find(({ membership }) => membership === kind);

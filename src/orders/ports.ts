@@ -34,7 +34,7 @@ export interface OrderCommit {
   /** The service's whole answer to an item's request, secrets masked. */
   readonly answer?: { readonly n: number; readonly answer: unknown };
   /** Required to send a mandate's order: checked in the same transaction, and reserved again. */
-  readonly mandated?: MandatedSending;
+  readonly mandatedSending?: MandatedSending;
   /**
    * The order's amounts in the team's budgets. Reserved in the same transaction if the change sends the order; if a
    * budget is exceeded, the change isn't made.
@@ -51,7 +51,7 @@ export interface MandatedSending {
    * Why it may not be sent, by what is read under the transaction's locks. Pure.
    * @param mandate the mandate's order
    */
-  readonly refusal: (mandate: Order | undefined, read: SendingRead) => HeldCode | undefined;
+  readonly check: (mandate: Order | undefined, read: SendingRead) => HeldCode | undefined;
 }
 
 /** Facts about a name, read in the transaction that sends it. */
@@ -108,18 +108,18 @@ export interface OrderFilter {
 export type DueLane = 'deadlines' | 'execution' | 'observation';
 
 /** The earliest known expiry of some names. */
-export type FirstExpiry = (names: readonly string[]) => Promise<Date | undefined>;
+export type FindFirstExpiry = (names: readonly string[]) => Promise<Date | undefined>;
 
 /** Facts that policy rules read besides the order itself. */
 export interface RuleFacts {
   /** ISO 4217 code of the team's amounts. */
   readonly currency: string;
   /** The tags of the hosts, without their parents' tags. A host without an entry is unknown. */
-  tagsOf(hosts: readonly string[]): Promise<PolicyFacts['tags']>;
+  loadTags(hosts: readonly string[]): Promise<PolicyFacts['tags']>;
   /** Watched names that match a rule's patterns. */
-  namesFitting(patterns: readonly string[]): Promise<readonly string[]>;
+  findMatchingNames(patterns: readonly string[]): Promise<readonly string[]>;
   /** Known prices of a task for each name. */
-  pricesOf(order: PricedOrder): Promise<PolicyFacts['prices']>;
+  loadPrices(order: PricedOrder): Promise<PolicyFacts['prices']>;
 }
 
 /** A new order, or one that the database has lost, with all its initial data. */
@@ -159,21 +159,25 @@ export interface OrderStore {
    * @returns false when it has lost the claim
    */
   extendLease(id: string, workerId: string, leaseMs: number): Promise<boolean>;
-  sealedInput(id: string): Promise<Sealed | undefined>;
-  sealedItemInputs(id: string): Promise<ReadonlyMap<number, Sealed>>;
+  loadSealedInput(id: string): Promise<Sealed | undefined>;
+  loadSealedItemInputs(id: string): Promise<ReadonlyMap<number, Sealed>>;
   /** Open orders of a task for some names: ids by name. */
-  openOrders(task: OrderTaskName, names: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  findOpenOrders(task: OrderTaskName, names: readonly string[]): Promise<ReadonlyMap<string, string>>;
   list(filter: OrderFilter): Promise<readonly Order[]>;
-  history(orderId: string, viewer: SystemViewer): Promise<readonly OrderLogEntry[]>;
+  loadHistory(orderId: string, viewer: SystemViewer): Promise<readonly OrderLogEntry[]>;
   readonly isWitnessed: IsWitnessed;
   /**
    * An order with its log, oldest first, in one snapshot; without events of single items of an order with many rows.
    */
   loadWithHistory(id: string, viewer: SystemViewer): Promise<OrderWithHistory | undefined>;
   /** All answers of the service, item by item, oldest first. */
-  answers(orderId: string, viewer: SystemViewer): Promise<readonly StoredResponse[]>;
+  loadAnswers(orderId: string, viewer: SystemViewer): Promise<readonly StoredResponse[]>;
   /** The newest order of a task by a person in a context, for prefilling forms. */
-  latest(task: OrderTaskName, requesterId: string, context: number | undefined): Promise<Order | undefined>;
+  findLatest(
+    task: OrderTaskName,
+    requesterId: string,
+    context: number | undefined,
+  ): Promise<Order | undefined>;
   /**
    * Claims orders that are due and unclaimed: until the lease ends, by the database's clock, no one else gets them. A
    * worker whose lease has ended loses its claim. A change of an order ends the lease.
@@ -182,7 +186,7 @@ export interface OrderStore {
    */
   claimDue(lane: DueLane, until: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
   /** Reschedules an order that couldn't be advanced, with a delay that grows with each try. */
-  putOff(id: string): Promise<void>;
+  postpone(id: string): Promise<void>;
   /** Ends this process's lease of an order that it can't carry out, and doesn't claim it again for some seconds. */
   releaseToOthers(id: string): Promise<void>;
   /** Sets when an unchanged order is due again, if at all. Does nothing when the order has changed. */
@@ -194,13 +198,13 @@ export interface OrderStore {
   /** Saves the budget excess that every card of an order now shows. */
   recordShownExcess(id: string, excess: readonly MissingAmount[]): Promise<void>;
   /** Ids of orders that are `APPROVED` or `EXECUTING`. */
-  unsent(): Promise<readonly string[]>;
+  listUnsentIds(): Promise<readonly string[]>;
   /** Ids of unfinished orders that use one of the accounts or that a person requested. */
-  unfinishedOf(accountIds: readonly string[], requesterId?: string): Promise<readonly string[]>;
+  listUnfinishedIds(accountIds: readonly string[], requesterId?: string): Promise<readonly string[]>;
   /** Deletes a person's drafts and their unshown secret results. */
-  forgetPrivate(requesterId: string): Promise<void>;
+  deletePrivateData(requesterId: string): Promise<void>;
   /** Deletes a draft with all its data. @returns false when it isn't a draft */
-  forgetDraft(id: string): Promise<boolean>;
+  deleteDraft(id: string): Promise<boolean>;
   /** Deletes expired drafts and secrets. @returns how many of each */
   purgeExpired(now: Date): Promise<{ readonly drafts: number; readonly secrets: number }>;
   /** Returns a secret, once: it is then deleted. */
@@ -215,9 +219,9 @@ export type Membership = 'member' | 'left' | 'unknown';
 /** Members of the workspace and its user groups. Implemented by `slack`. */
 export interface Directory {
   /** `left` includes guests and people who never were members. */
-  membership(userId: string): Promise<Membership>;
+  findMembership(userId: string): Promise<Membership>;
   /** @returns undefined while Slack can't look it up; then the group has no approvers */
-  membersOf(groupId: string): Promise<readonly string[] | undefined>;
+  listGroupMembers(groupId: string): Promise<readonly string[] | undefined>;
 }
 
 /** Keys, charters, the published policy, saved settings and stand-ins, in one snapshot. */
@@ -251,7 +255,7 @@ export type SendingGuard =
  * The impact as the approver knows it. `none`: the task puts nothing at risk. `changed`: something has appeared since
  * the request, or can no longer be seen, and no one was warned at a click yet.
  */
-export type ImpactAtApproval = 'none' | 'known' | 'unknown' | 'changed';
+export type ImpactCheck = 'none' | 'known' | 'unknown' | 'changed';
 
 export interface KnownIncidents {
   readonly shown: readonly ShownIncident[];
@@ -260,15 +264,15 @@ export interface KnownIncidents {
 }
 
 /** The open incidents of orders' names, and the approvers who know them. */
-export interface IncidentsOfOrders {
+export interface IncidentRecords {
   /** Undefined while none is open. */
-  readonly known: (order: Order) => Promise<KnownIncidents | undefined>;
+  readonly loadKnown: (order: Order) => Promise<KnownIncidents | undefined>;
   /** Records that these were shown to a person. */
   readonly recordShown: (orderId: string, userId: string, shown: readonly ShownIncident[]) => Promise<void>;
 }
 
 /** The roots of trust for keys; undefined when none can be used. */
-export interface KeyUse {
+export interface KeyTrust {
   /** `SIGNING_ROOTS`. */
   readonly roots: ReadonlySet<string>;
   readonly verifier: Verifier;
@@ -284,20 +288,20 @@ export interface SignedBy {
 /** The signatures of orders, for decisions and sending. */
 export interface OrderSigning {
   /** Undefined if signing is off. */
-  readonly use: KeyUse | undefined;
+  readonly trust: KeyTrust | undefined;
   /** The policy and the settings in force. */
-  deciding(): Promise<EffectiveRules>;
-  /** The settings of {@link deciding}. */
-  settings(): Promise<TeamSettings>;
-  /** The policy of {@link deciding}. */
+  loadEffectiveRules(): Promise<EffectiveRules>;
+  /** The settings of {@link loadEffectiveRules}. */
+  loadSettings(): Promise<TeamSettings>;
+  /** The policy of {@link loadEffectiveRules}. */
   readonly policy: EffectivePolicySource;
   readonly standIns: StandInSource;
-  keys(): Promise<SigningLog & { readonly log: KeyLog; readonly ring: KeyRing }>;
+  loadKeys(): Promise<SigningLog & { readonly log: KeyLog; readonly ring: KeyRing }>;
   /** Whether a charter is valid; undefined if signing is off. */
-  charter(): Promise<CharterStatus | undefined>;
+  loadCharterStatus(): Promise<CharterStatus | undefined>;
   /** People with a valid signed approval of an order. @param policyVersion the current version */
   loadSigners(order: Order, policyVersion: number): Promise<ReadonlySet<string>>;
-  /** The approvals with a valid signature. @param ring of {@link keys} */
+  /** The approvals with a valid signature. @param ring of {@link loadKeys} */
   filterValid<Each extends SignedBy>(
     approvals: readonly Each[],
     subject: SignedSubject,

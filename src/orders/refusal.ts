@@ -1,7 +1,7 @@
 import type { HeldCode } from '../mandates/codes.ts';
 import type { MissingAmount } from '../money/budget.ts';
 import type { RuleReference } from '../policy/policy.ts';
-import type { ApprovalsGiven, OrderEvent, OrderState } from './order.ts';
+import type { ApprovalProgress, OrderEvent, OrderState } from './order.ts';
 import type { ScheduleIssue } from './schedule.ts';
 import type { SendingDifference } from './summary.ts';
 
@@ -99,7 +99,7 @@ export type Refusal =
   | { readonly code: 'secret_answer_of'; readonly ownerId: string }
   | { readonly code: 'stop_unapproved' }
   /** A paused order lacks approvals by the current rules. */
-  | { readonly code: 'approvals_missing'; readonly requirements: ApprovalsGiven['requirements'] }
+  | { readonly code: 'approvals_missing'; readonly requirements: ApprovalProgress['requirements'] }
   /** A bulk order is running again, or has ended. */
   | { readonly code: 'not_paused' }
   /** An order with many rows is retried with a new file. */

@@ -13,8 +13,8 @@ import type { Order, OrderTaskName, Ownership } from './order.ts';
 import { type BudgetUse, checkBudgets } from './order-budget.ts';
 import type { OrderTask } from './order-task.ts';
 import { type SealedSecrets, sealSecrets } from './salted-secret.ts';
-import { readSchedule, type Schedule, type ScheduleIssue, type WantedTime } from './schedule.ts';
-import type { ServicePlaces } from './statement.ts';
+import { readSchedule, type Schedule, type ScheduleIssue, type TypedTime } from './schedule.ts';
+import type { ServiceEndpoints } from './statement.ts';
 import { findTask } from './tasks.ts';
 
 /* Everything that decides about a request, read before the decision. */
@@ -41,7 +41,7 @@ export interface OrderRequest {
   /** When a mandate's order is sent. */
   readonly sendAfter?: Date;
   /** When a person wants it sent. */
-  readonly sendAt?: WantedTime | undefined;
+  readonly sendAt?: TypedTime | undefined;
   readonly retries?: Order;
   /** Identifies the command, form or click, so that a redelivered one creates no second order. */
   readonly deliveryId: string;
@@ -73,7 +73,7 @@ export interface RequestContext {
   /** Read only for an order that is sent immediately. */
   readonly budgets: BudgetUse;
   readonly secrets: SealedSecrets;
-  readonly servicePlaces: ServicePlaces;
+  readonly serviceEndpoints: ServiceEndpoints;
 }
 
 export async function loadRequest(
@@ -82,7 +82,7 @@ export async function loadRequest(
 ): Promise<RequestContext | RequestProblem | { readonly kind: 'not_linked' }> {
   const { account, requesterId, isHeld = false } = request;
   if (account === undefined) return { kind: 'not_linked' };
-  const checked = checkRequest(context.interfacesOf(account), request);
+  const checked = checkRequest(context.listInterfaces(account), request);
   if (checked.kind !== 'checked') return checked;
   const { names, input } = checked;
   const requested = { task: request.task, names, requesterId, input };
@@ -91,10 +91,10 @@ export async function loadRequest(
   const sendAfter = typeof schedule === 'object' ? schedule.at : undefined;
   const [evaluated, price, firstExpiry] = await Promise.all([
     evaluateOrder(context, { ...requested, usesTeamAccount: isTeamAccount(account), isHeld }),
-    context.priceOf({ ...requested, sendAfter }),
-    context.firstExpiry(names),
+    context.priceOrder({ ...requested, sendAfter }),
+    context.findFirstExpiry(names),
     // Fails now, not after the approval, if the account's credential can't be decrypted.
-    context.clientFor(account.id),
+    context.loadClient(account.id),
   ]);
   const isSentAtOnce = evaluated.demand.outcome === 'free' && !startsAsDraft(checked, request);
   const items = names.map((name, index) => ({ n: index + 1, name }));
@@ -106,7 +106,7 @@ export async function loadRequest(
     ...{ now, id, request, account, checked, schedule },
     ...{ evaluated, price, firstExpiry, budgets },
     secrets: sealSecrets(context.vault, { id, requesterId, items }, request),
-    servicePlaces: context.servicePlaces,
+    serviceEndpoints: context.serviceEndpoints,
   };
 }
 
@@ -115,13 +115,13 @@ export function checkRequest(
   request: Pick<OrderRequest, 'task' | 'input' | 'bulk'>,
 ): CheckedRequest | RequestProblem {
   const task = findTask(request.task);
-  const issue = task.unsupported(interfaces);
+  const issue = task.findUnsupportedReason(interfaces);
   if (issue !== undefined) return { kind: 'unsupported', issue };
   const { bulk } = request;
   const checked = bulk === undefined ? task.check(request.input) : checkRows(task, bulk.rows);
   if (!checked.ok) return { kind: 'invalid', issues: checked.issues };
   const { input, names } = checked;
-  const unreachable = task.routeIssues(interfaces, input);
+  const unreachable = task.findInterfaceIssues(interfaces, input);
   return unreachable.length > 0
     ? { kind: 'invalid', issues: unreachable }
     : { kind: 'checked', task, input, names };
@@ -129,7 +129,7 @@ export function checkRequest(
 
 /** The requester must confirm it first. */
 export function startsAsDraft({ task }: CheckedRequest, { bulk }: OrderRequest): boolean {
-  return task.confirmFirst || bulk !== undefined;
+  return task.needsConfirmation || bulk !== undefined;
 }
 
 /** An order's id, which is also its `ctid`: 60 random bits in letters and digits that aren't easily confused. */

@@ -1,16 +1,16 @@
 import { type ApprovalPolicy, findApprovers, refusalOfNonApprover } from '../approvals/approvers.ts';
-import { type ChangeOutcome, changeOrder, type Decision } from './change-order.ts';
+import { type ChangeDecision, type ChangeOutcome, changeOrder } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
 import type { Order } from './order.ts';
 import type { Refusal } from './refusal.ts';
 
 /** Checked before the form for the reason opens. */
-export async function refusalToResolve(
+export async function checkCanResolve(
   context: OrdersContext,
   order: Order,
   userId: string,
 ): Promise<Refusal | undefined> {
-  return refusalOfSettlement(order, await findApprovers(context, order, [userId], 'general'), userId);
+  return checkSettlement(order, await findApprovers(context, order, [userId], 'general'), userId);
 }
 
 /** An approver settles an order with an unknown outcome. */
@@ -39,12 +39,12 @@ export function decideSettlement(
     readonly outcome: 'SUCCEEDED' | 'FAILED';
     readonly reason: string | undefined;
   },
-): Decision {
-  const refusal = refusalOfSettlement(order, rights, settled.by);
+): ChangeDecision {
+  const refusal = checkSettlement(order, rights, settled.by);
   return refusal === undefined ? { event: { type: 'resolved', ...settled } } : { refusal };
 }
 
-function refusalOfSettlement(order: Order, rights: ApprovalPolicy, userId: string): Refusal | undefined {
+function checkSettlement(order: Order, rights: ApprovalPolicy, userId: string): Refusal | undefined {
   const refusal = refusalOfNonApprover(rights, userId, 'resolve');
   if (refusal !== undefined) return refusal;
   return order.state === 'UNKNOWN' ? undefined : { code: 'outcome_known' };

@@ -3,7 +3,7 @@ import { ANNOUNCED_MS } from '../mandates/acting.ts';
 import { endAfterRestore } from '../mandates/life.ts';
 import { changeOrder } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
-import { pendingDeadlines } from './deadlines.ts';
+import { computeDeadlines } from './deadlines.ts';
 import { type Order, type OrderEvent, waitsForScheduledTime } from './order.ts';
 
 /**
@@ -12,7 +12,7 @@ import { type Order, type OrderEvent, waitsForScheduledTime } from './order.ts';
  */
 
 /** The database's identity, and its last heartbeat. */
-export interface Sighting {
+export interface HeartbeatReading {
   /** Identifies the database. A copy, another server and a promoted standby each have another id. */
   readonly database: string;
   /** Identifies the server process: each start has another id. */
@@ -34,14 +34,14 @@ export interface HeartbeatRow {
   /** The row was written by the transaction it names. False for a row loaded from a dump. */
   readonly isOriginal: boolean;
   /** Processes that didn't stop cleanly: they are running, or were killed. */
-  readonly atWork: readonly string[];
+  readonly activeProcesses: readonly string[];
   /** Changes with each write. */
   readonly version: string;
 }
 
 /** The bots' heartbeat in their database. Implemented by the store. */
 export interface Heartbeat {
-  read(): Promise<Sighting>;
+  read(): Promise<HeartbeatReading>;
   /**
    * Writes a process's heartbeat.
    * @param beat.seen the sighting it is based on
@@ -49,14 +49,14 @@ export interface Heartbeat {
    * @returns the count
    * @throws when the sighting is outdated: another heartbeat came between, or the connection leads to another server
    */
-  beat(beat: {
+  write(beat: {
     readonly at: Date;
-    readonly seen: Sighting;
+    readonly seen: HeartbeatReading;
     readonly processId: string;
     readonly isLast: boolean;
   }): Promise<number>;
   /** Allows orders to be claimed and sent on this server. @throws when connections now lead to another server */
-  verify(seen: Sighting): Promise<void>;
+  verify(seen: HeartbeatReading): Promise<void>;
   /** Blocks claims and sending until the server is verified. */
   suspend(): void;
   /** @param listener called when a connection leads to another server, which is suspended until verified */
@@ -69,26 +69,26 @@ export interface GuardContext extends OrdersContext {
   readonly processId: string;
   /** Default {@link BEAT_MS}. */
   readonly beatMs?: number;
-  /** Default {@link OTHERS_MS}. */
-  readonly othersMs?: number;
+  /** Default {@link OTHER_PROCESSES_MS}. */
+  readonly otherProcessesMs?: number;
 }
 
 const BEAT_MS = 15_000;
 /** Longer than a process works without a heartbeat. */
-const HEARTBEATS_MS = 4 * BEAT_MS;
+const MAX_SILENCE_MS = 4 * BEAT_MS;
 const RETRY_MS = 1_000;
 /**
  * After a server restart, other processes may have seen later commits than this one. They notice within this time,
  * because each uses the database every few seconds.
  */
-const OTHERS_MS = 10_000;
+const OTHER_PROCESSES_MS = 10_000;
 /** Attempts to record a clean stop. */
-const LAST_TRIES = 5;
+const MAX_FINAL_TRIES = 5;
 /** After this long without a bot, the database isn't trusted about running orders. */
-const ASLEEP_MS = 15 * MINUTE_MS;
+const MAX_DOWNTIME_MS = 15 * MINUTE_MS;
 
 /** A process's knowledge of its database. */
-export interface Known {
+export interface KnownDatabase {
   readonly database: string;
   readonly server: string;
   readonly count: number;
@@ -99,7 +99,7 @@ export interface Known {
  * for long. Runs at start, before any work.
  * @returns what is known about the database, for {@link startHeartbeat}
  */
-export async function markUnsentUnknown(deps: GuardContext): Promise<Known> {
+export async function markUnsentUnknown(deps: GuardContext): Promise<KnownDatabase> {
   const seen = await deps.heartbeat.read();
   const sign = findRestoreSign(seen, deps.now());
   if (sign !== undefined) await invalidateUnsent(deps, sign, seen.last?.seenAt);
@@ -115,21 +115,24 @@ interface RestoreSign {
 }
 
 /** Why a database may have been restored while no bot ran. */
-function findRestoreSign({ database, server, last }: Sighting, now: Date): RestoreSign | undefined {
+function findRestoreSign({ database, server, last }: HeartbeatReading, now: Date): RestoreSign | undefined {
   if (last === undefined) return undefined;
   if (last.database !== database)
     return { why: 'another database, or a server that was promoted', isCopy: true };
   if (!last.isOriginal) return { why: 'its heartbeat was loaded from a dump', isCopy: true };
-  if (now.getTime() - last.seenAt.getTime() > ASLEEP_MS)
+  if (now.getTime() - last.seenAt.getTime() > MAX_DOWNTIME_MS)
     return { why: 'no bot was running for a long time', isCopy: false };
   // A restored data folder looks the same as a machine that lost power.
-  if (last.atWork.length > 0 && last.server !== server)
+  if (last.activeProcesses.length > 0 && last.server !== server)
     return { why: 'the server was started after a bot was killed', isCopy: false };
   return undefined;
 }
 
 /** Why a database lacks what this process has seen in it, for the log. */
-function findRewindSign(known: Known, { database, isBehind, last }: Sighting): string | undefined {
+function findRewindSign(
+  known: KnownDatabase,
+  { database, isBehind, last }: HeartbeatReading,
+): string | undefined {
   if (database !== known.database) return 'another database, or a server that was promoted';
   if (isBehind) return 'the server lost commits';
   if (last === undefined || last.count < known.count) return 'its heartbeat went back';
@@ -137,9 +140,9 @@ function findRewindSign(known: Known, { database, isBehind, last }: Sighting): s
 }
 
 /** Must run after the orders are marked: a process that starts before must come to the same conclusion. */
-async function verify(deps: GuardContext, seen: Sighting, isLast: boolean): Promise<Known> {
+async function verify(deps: GuardContext, seen: HeartbeatReading, isLast: boolean): Promise<KnownDatabase> {
   const { heartbeat, now, processId } = deps;
-  const count = await heartbeat.beat({ at: now(), seen, processId, isLast });
+  const count = await heartbeat.write({ at: now(), seen, processId, isLast });
   await heartbeat.verify(seen);
   return { database: seen.database, server: seen.server, count };
 }
@@ -152,12 +155,12 @@ async function invalidateUnsent(
 ): Promise<void> {
   const now = deps.now();
   // Without heartbeats, nothing is claimed. An old copy of a data folder looks the same, so a person decides.
-  const trustedUntil = isCopy || lastSeen === undefined ? now : new Date(lastSeen.getTime() + HEARTBEATS_MS);
-  for (const orderId of await deps.store.unsent()) {
+  const trustedUntil = isCopy || lastSeen === undefined ? now : new Date(lastSeen.getTime() + MAX_SILENCE_MS);
+  for (const orderId of await deps.store.listUnsentIds()) {
     const outcome = await changeOrder(deps, orderId, (order) => {
-      if (isForLater(order, now)) return { refusal: { code: 'not_due' } };
-      if (waitsForScheduledTime(order) && isForLater(order, trustedUntil))
-        return { event: reopenedLate(order, now) };
+      if (isScheduledAfter(order, now)) return { refusal: { code: 'not_due' } };
+      if (waitsForScheduledTime(order) && isScheduledAfter(order, trustedUntil))
+        return { event: buildLateReopening(order, now) };
       return order.state === 'APPROVED' || order.state === 'EXECUTING'
         ? { event: { type: 'invalidated', summary: { code: 'database_restored' } } }
         : { refusal: { code: 'not_due' } };
@@ -170,13 +173,13 @@ async function invalidateUnsent(
 }
 
 /** Whether an order can't have been sent before this time, because it wasn't due. */
-function isForLater({ state, sendAfter }: Order, at: Date): boolean {
+function isScheduledAfter({ state, sendAfter }: Order, at: Date): boolean {
   return state === 'APPROVED' && sendAfter !== undefined && sendAfter > at;
 }
 
 type ReopenedEvent = Extract<OrderEvent, { readonly type: 'reopened' }>;
 
-function reopenedLate({ policyVersion, demand, approvalsRequired }: Order, now: Date): ReopenedEvent {
+function buildLateReopening({ policyVersion, demand, approvalsRequired }: Order, now: Date): ReopenedEvent {
   const decision = {
     policyVersion,
     demand,
@@ -188,7 +191,7 @@ function reopenedLate({ policyVersion, demand, approvalsRequired }: Order, now: 
     reasons: ['late'],
     price: undefined,
     decision,
-    ...pendingDeadlines(demand, now),
+    ...computeDeadlines(demand, now),
   };
 }
 
@@ -202,18 +205,18 @@ export interface RunningHeartbeat {
  * Writes a heartbeat periodically, and checks each time whether the database still has what this process has seen. Does
  * so immediately when a connection leads to another server; until then, nothing is claimed or sent there.
  */
-export function startHeartbeat(deps: GuardContext, start: Known): RunningHeartbeat {
-  const { heartbeat, log, processId, beatMs = BEAT_MS, othersMs = OTHERS_MS } = deps;
-  let known = start;
+export function startHeartbeat(deps: GuardContext, initial: KnownDatabase): RunningHeartbeat {
+  const { heartbeat, log, processId, beatMs = BEAT_MS, otherProcessesMs = OTHER_PROCESSES_MS } = deps;
+  let known = initial;
   let isStopped = false;
-  let isWanted = false;
+  let isRequested = false;
   let timer: NodeJS.Timeout | undefined;
-  let turn: Promise<void> | undefined;
-  let restart = { server: start.server, seenAt: 0 };
-  const leaveTimeToOthers = ({ server, last }: Sighting) => {
+  let running: Promise<void> | undefined;
+  let restart = { server: initial.server, seenAt: 0 };
+  const requireOtherChecks = ({ server, last }: HeartbeatReading) => {
     if (restart.server !== server) restart = { server, seenAt: performance.now() };
-    const isAlone = last?.atWork.every((process) => process === processId) ?? true;
-    if (!isAlone && performance.now() - restart.seenAt < othersMs)
+    const isAlone = last?.activeProcesses.every((process) => process === processId) ?? true;
+    if (!isAlone && performance.now() - restart.seenAt < otherProcessesMs)
       throw new Error('the server restarted: other processes first check whether it lost commits');
   };
 
@@ -224,24 +227,24 @@ export function startHeartbeat(deps: GuardContext, start: Known): RunningHeartbe
       heartbeat.suspend();
       log.error({ why }, 'the database went back: orders shown as unsent become unknown');
       await invalidateUnsent(deps, { why, isCopy: true }, seen.last?.seenAt);
-    } else if (seen.server !== known.server) leaveTimeToOthers(seen);
+    } else if (seen.server !== known.server) requireOtherChecks(seen);
     known = await verify(deps, seen, isLast);
   };
 
   const beatAndContinue = async () => {
     let waitMs = beatMs;
-    isWanted = false;
+    isRequested = false;
     await beat(false).catch((err: unknown) => {
       waitMs = RETRY_MS;
       log.warn({ err }, 'saving the heartbeat');
     });
-    turn = undefined;
-    if (!isStopped) timer = setTimeout(begin, isWanted ? 0 : waitMs);
+    running = undefined;
+    if (!isStopped) timer = setTimeout(begin, isRequested ? 0 : waitMs);
   };
   const begin = () => {
     clearTimeout(timer);
-    isWanted = true;
-    turn ??= beatAndContinue();
+    isRequested = true;
+    running ??= beatAndContinue();
   };
 
   heartbeat.onOtherServer(() => {
@@ -256,13 +259,13 @@ export function startHeartbeat(deps: GuardContext, start: Known): RunningHeartbe
     stop,
     async stopCleanly() {
       stop();
-      await turn;
+      await running;
       // Other processes that stop at the same time may write in between.
       for (let tries = 1; ; tries += 1) {
         try {
           return await beat(true);
         } catch (error) {
-          if (tries === LAST_TRIES) throw error;
+          if (tries === MAX_FINAL_TRIES) throw error;
         }
       }
     },

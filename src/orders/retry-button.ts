@@ -1,17 +1,17 @@
 import { findApprovers, refusalOfNonApprover } from '../approvals/approvers.ts';
 import type { BulkRow } from './bulk/read-csv.ts';
 import type { OrdersContext } from './context.ts';
-import { findEarlier } from './earlier.ts';
+import { loadEarlierFindings } from './earlier.ts';
 import {
-  accountOwner,
+  findRetryableItems,
+  getAccountOwner,
+  getItemInput,
   hasRowSecrets,
   hasSecretInput,
-  inputOfItem,
   isRequester,
   isRetryExpired,
   type Order,
   RETRY_DAYS,
-  retryableItems,
 } from './order.ts';
 import type { Refusal } from './refusal.ts';
 import type { OrderRequest } from './request-context.ts';
@@ -39,15 +39,15 @@ export async function retryOrder(
   deps: OrdersContext,
   orderId: string,
   userId: string,
-  given?: RetryInput,
+  retryInput?: RetryInput,
 ): Promise<RetryOutcome> {
   const order = await deps.store.load(orderId, 'system');
   if (order === undefined) return { kind: 'refused', refusal: { code: 'no_such_order' } };
-  const refusal = (await refusalOfPerson(deps, order, userId)) ?? (await refusalOfOrder(deps, order));
+  const refusal = (await checkPerson(deps, order, userId)) ?? (await checkRetryable(deps, order));
   if (refusal !== undefined) return { kind: 'refused', refusal };
-  const names = await namesToRetry(deps, order);
+  const names = await findNamesToRetry(deps, order);
   if ('refusal' in names) return { kind: 'refused', refusal: names.refusal };
-  if (given === undefined) {
+  if (retryInput === undefined) {
     if (order.bulk !== undefined) return { kind: 'needs_plan', order, rows: findRows(order, names.failed) };
     if (hasSecretInput(order)) return { kind: 'needs_secret', order };
   }
@@ -60,11 +60,11 @@ export async function retryOrder(
     threadTs: order.threadTs,
     isPrivate: order.isPrivate,
   };
-  if (given !== undefined && order.bulk === undefined && !isSameInput(order, given, names.failed)) {
-    return requestOrder(deps, { ...request, ...given });
+  if (retryInput !== undefined && order.bulk === undefined && !isSameInput(order, retryInput, names.failed)) {
+    return requestOrder(deps, { ...request, ...retryInput });
   }
-  const content = given ?? {
-    input: findTask(order.task).onlyFor(order.input, names.failed),
+  const content = retryInput ?? {
+    input: findTask(order.task).restrictInput(order.input, names.failed),
     secret: undefined,
     reason: order.reason,
     ownership: order.ownership,
@@ -79,22 +79,18 @@ export async function retryOrder(
   });
 }
 
-async function refusalOfPerson(
-  deps: OrdersContext,
-  order: Order,
-  userId: string,
-): Promise<Refusal | undefined> {
+async function checkPerson(deps: OrdersContext, order: Order, userId: string): Promise<Refusal | undefined> {
   if (!isRequester(order, userId)) {
     const refusal = refusalOfNonApprover(await findApprovers(deps, order, [userId]), userId, 'retry');
     if (refusal !== undefined) return refusal;
   }
-  const owner = accountOwner(order);
+  const owner = getAccountOwner(order);
   if (owner === userId) return undefined;
   if (hasSecretInput(order)) return { code: 'secret_input_of', ownerId: owner };
-  return findTask(order.task).secretResult ? { code: 'secret_answer_of', ownerId: owner } : undefined;
+  return findTask(order.task).hasSecretResult ? { code: 'secret_answer_of', ownerId: owner } : undefined;
 }
 
-async function refusalOfOrder(deps: OrdersContext, order: Order): Promise<Refusal | undefined> {
+async function checkRetryable(deps: OrdersContext, order: Order): Promise<Refusal | undefined> {
   if (hasRowSecrets(order)) return { code: 'retry_bulk' };
   if (order.state !== 'FAILED') return { code: 'not_failed', state: order.state };
   if (!isRetryExpired(order, deps.now())) return undefined;
@@ -104,20 +100,20 @@ async function refusalOfOrder(deps: OrdersContext, order: Order): Promise<Refusa
 }
 
 /** The names that failed, except those that an earlier order turned out to have done. */
-async function namesToRetry(
+async function findNamesToRetry(
   deps: OrdersContext,
   order: Order,
 ): Promise<{ readonly failed: readonly string[] } | { readonly refusal: Refusal }> {
-  const items = retryableItems(order);
-  const findings = await findEarlier(deps.store.load, order, items);
+  const items = findRetryableItems(order);
+  const findings = await loadEarlierFindings(deps.store.load, order, items);
   const open = findings.find(({ found }) => found === 'open');
   if (open !== undefined) return { refusal: { code: 'earlier_order', finding: open } };
   const failed = items.map(({ name }) => name).filter((name) => findings.every((each) => each.name !== name));
-  return failed.length > 0 ? { failed } : { refusal: nothingToRetry(order) };
+  return failed.length > 0 ? { failed } : { refusal: explainNothingToRetry(order) };
 }
 
 /** Why nothing of a failed order can be retried. A request without an answer proves nothing. */
-function nothingToRetry({ items }: Order): Refusal {
+function explainNothingToRetry({ items }: Order): Refusal {
   const isUnanswered = items.some(({ result }) => result?.late === 'UNKNOWN');
   return { code: isUnanswered ? 'retry_unanswered' : 'retry_done_since' };
 }
@@ -127,7 +123,7 @@ function findRows(order: Order, names: readonly string[]): BulkRow[] {
   const wanted = new Set(names);
   return order.items
     .filter(({ name }) => wanted.has(name))
-    .map((item) => ({ line: item.n, name: item.name, input: inputOfItem(order, item), secret: undefined }));
+    .map((item) => ({ line: item.n, name: item.name, input: getItemInput(order, item), secret: undefined }));
 }
 
 /** Whether the typed input requests the same as the order. */

@@ -3,7 +3,7 @@ import type { Secret } from '../service/secret.ts';
 import type { Order } from './order.ts';
 import type { OrderStore } from './ports.ts';
 import type { Refusal } from './refusal.ts';
-import { resultOwner } from './salted-secret.ts';
+import { buildResultOwner } from './salted-secret.ts';
 
 export type RevealOutcome =
   | {
@@ -11,7 +11,7 @@ export type RevealOutcome =
       readonly secret: Secret;
       readonly order: Order;
       /** Called when the secret couldn't be shown: it can be requested again until its hour is over. */
-      readonly putBack: () => Promise<void>;
+      readonly restore: () => Promise<void>;
     }
   | {
       readonly kind: 'refused';
@@ -34,18 +34,18 @@ export async function revealSecret(
   const sealed = item && (await deps.store.takeRevealable(orderId, item.n, deps.now()));
   if (item === undefined || sealed === undefined) return refused({ code: 'nothing_to_reveal' });
   if (sealed === 'gone') return refused({ code: 'reveal_over' });
-  const putBack = () => deps.store.returnRevealable(orderId, item.n, sealed);
+  const restore = () => deps.store.returnRevealable(orderId, item.n, sealed);
   try {
     return {
       kind: 'revealed',
-      secret: deps.vault.open(sealed, resultOwner(order, item.n)),
+      secret: deps.vault.open(sealed, buildResultOwner(order, item.n)),
       order,
-      putBack,
+      restore,
     };
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
     // The operator may add the missing key within the hour.
-    await putBack();
+    await restore();
     return {
       kind: 'refused',
       err: error,

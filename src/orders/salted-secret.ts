@@ -20,15 +20,15 @@ const SALT_LENGTH = 2 * SALT_BYTES;
 
 export function saltSecret(secret: Secret): SaltedSecret {
   const salted = new Secret(randomBytes(SALT_BYTES).toString('hex') + secret.reveal());
-  return { salted, hash: hashOf(salted) };
+  return { salted, hash: hashSalted(salted) };
 }
 
 /** @returns undefined when the secret doesn't match the hash */
 export function unsaltSecret(salted: Secret, hash: string): Secret | undefined {
-  return hashOf(salted) === hash ? new Secret(salted.reveal().slice(SALT_LENGTH)) : undefined;
+  return hashSalted(salted) === hash ? new Secret(salted.reveal().slice(SALT_LENGTH)) : undefined;
 }
 
-function hashOf(salted: Secret): string {
+function hashSalted(salted: Secret): string {
   return `sha256:${createHash('sha256').update(salted.reveal()).digest('hex')}`;
 }
 
@@ -47,7 +47,7 @@ export const NO_SECRETS: SealedSecrets = {
 
 export function sealSecrets(
   vault: Vault,
-  order: Sealable & { readonly items: readonly SealableItem[] },
+  order: OrderIdentity & { readonly items: readonly SealableItem[] },
   { secret, bulk }: { readonly secret: Secret | undefined; readonly bulk?: BulkRequest },
 ): SealedSecrets {
   const own = secret && saltSecret(secret);
@@ -57,26 +57,26 @@ export function sealSecrets(
   });
   return {
     hash: own?.hash,
-    sealedInput: own && vault.seal(own.salted, inputOwner(order)),
+    sealedInput: own && vault.seal(own.salted, buildInputOwner(order)),
     rowHashes: new Map(rows.map(({ item, hash }) => [item.n, hash])),
     sealedItems: new Map(
-      rows.map(({ item, salted }) => [item.n, vault.seal(salted, itemInputOwner(order, item))]),
+      rows.map(({ item, salted }) => [item.n, vault.seal(salted, buildItemInputOwner(order, item))]),
     ),
   };
 }
 
 /** Associated data of every encrypted value of an order. */
-type Sealable = { readonly id: string; readonly requesterId: string };
+type OrderIdentity = { readonly id: string; readonly requesterId: string };
 type SealableItem = Pick<OrderItem, 'n' | 'name'>;
 
-export function inputOwner(order: Sealable): readonly string[] {
+export function buildInputOwner(order: OrderIdentity): readonly string[] {
   return ['order-input', order.id, order.requesterId];
 }
 
-export function itemInputOwner(order: Sealable, item: SealableItem): readonly string[] {
+export function buildItemInputOwner(order: OrderIdentity, item: SealableItem): readonly string[] {
   return ['order-item-input', order.id, String(item.n), item.name, order.requesterId];
 }
 
-export function resultOwner(order: Sealable, n: number): readonly string[] {
+export function buildResultOwner(order: OrderIdentity, n: number): readonly string[] {
   return ['order-result', order.id, String(n), order.requesterId];
 }

@@ -5,7 +5,7 @@ import type { OrderTaskName } from './order.ts';
 /** The time at which a person wants an order sent. Pure. */
 
 /** As typed, in the person's time zone; undefined if unknown to Slack. */
-export interface WantedTime {
+export interface TypedTime {
   readonly text: string;
   readonly timeZone: string | undefined;
 }
@@ -13,7 +13,7 @@ export interface WantedTime {
 export interface Schedule {
   readonly at: Date;
   /** The local time occurs twice; the first is used. */
-  readonly comesTwice: boolean;
+  readonly occursTwice: boolean;
 }
 
 export type ScheduleIssue =
@@ -26,8 +26,8 @@ export type ScheduleIssue =
   | 'time_zone_unknown'
   | 'not_for_task';
 
-const SOONEST_MS = 5 * MINUTE_MS;
-const LATEST_MS = 90 * DAY_MS;
+const MIN_LEAD_MS = 5 * MINUTE_MS;
+const MAX_LEAD_MS = 90 * DAY_MS;
 /** Longer than any change of local clocks. */
 const CLOCK_CHANGE_MS = 4 * HOUR_MS;
 
@@ -37,7 +37,7 @@ export function isSchedulable(task: OrderTaskName): boolean {
 }
 
 export function readSchedule(
-  { text, timeZone }: WantedTime,
+  { text, timeZone }: TypedTime,
   task: OrderTaskName,
   now: Date,
 ): Schedule | ScheduleIssue {
@@ -45,12 +45,12 @@ export function readSchedule(
   const local = readLocalTime(text);
   if (local === undefined) return 'unreadable';
   if (timeZone === undefined) return 'time_zone_unknown';
-  const schedule = scheduleAt(local, timeZone);
+  const schedule = resolveSchedule(local, timeZone);
   if (typeof schedule === 'string') return schedule;
-  const aheadMs = schedule.at.getTime() - now.getTime();
-  if (aheadMs <= 0) return 'past';
-  if (aheadMs < SOONEST_MS) return 'too_soon';
-  return aheadMs > LATEST_MS ? 'too_late' : schedule;
+  const leadMs = schedule.at.getTime() - now.getTime();
+  if (leadMs <= 0) return 'past';
+  if (leadMs < MIN_LEAD_MS) return 'too_soon';
+  return leadMs > MAX_LEAD_MS ? 'too_late' : schedule;
 }
 
 /** `2026-12-06 02:00`, as if it were UTC. */
@@ -61,13 +61,13 @@ function readLocalTime(text: string): Date | undefined {
   return isTime && isCalendarDay(day) ? new Date(`${day}T${hour.padStart(2, '0')}:${minute}:00Z`) : undefined;
 }
 
-function scheduleAt(local: Date, timeZone: string): Schedule | ScheduleIssue {
+function resolveSchedule(local: Date, timeZone: string): Schedule | ScheduleIssue {
   try {
     const at = resolveLocalTime(local, timeZone);
     if (localTime(at, timeZone).getTime() !== local.getTime()) return 'no_such_time';
     const later = new Date(at.getTime() + CLOCK_CHANGE_MS);
     const second = new Date(local.getTime() - localTime(later, timeZone).getTime() + later.getTime());
-    return { at, comesTwice: second > at && localTime(second, timeZone).getTime() === local.getTime() };
+    return { at, occursTwice: second > at && localTime(second, timeZone).getTime() === local.getTime() };
   } catch (error) {
     if (error instanceof RangeError) return 'time_zone_unknown';
     throw error;

@@ -4,43 +4,48 @@ import type { HeldCode } from '../mandates/codes.ts';
 import type { SendDeadline } from '../service/client.ts';
 import { ServiceError } from '../service/errors.ts';
 import type { Secret } from '../service/secret.ts';
-import { nextItems, reasonToPause } from './bulk/waves.ts';
+import { findNextItems, findPauseReason } from './bulk/waves.ts';
 import {
+  type ChangeDecision,
   type ChangeOutcome,
   changeOrder,
-  type Decision,
   type EventDecision,
   type UnguardedEvent,
 } from './change-order.ts';
-import { changedParts, findContradiction, isSameRequest, StatementChangedError } from './check-statement.ts';
+import {
+  findChangedParts,
+  isSameRequest,
+  loadContradiction,
+  StatementChangedError,
+} from './check-statement.ts';
 import {
   type ClaimedOrder,
   claimOrder,
-  holdForMandate,
+  computePauseEnd,
   LEASE_MS,
-  pauseEnd,
   type ReadyRequests,
-  warnOfMembership,
+  recordMandateHold,
+  warnUnknownMembership,
 } from './claim-order.ts';
 import type { SendingContext } from './context.ts';
-import { decideWave, heldByMandate, isDue } from './decide-sending.ts';
-import { buildResult, failedResponse, fullResponse, RetryRefusedError } from './item-result.ts';
-import { type ItemResult, type Order, type OrderItem, pendingItems } from './order.ts';
+import { buildMandateHold, decideWave, isDue } from './decide-sending.ts';
+import { buildResult, getFailedResponse, getFullResponse, RetryRefusedError } from './item-result.ts';
+import { findPendingItems, type ItemResult, type Order, type OrderItem } from './order.ts';
 import type { OrderCall, OrderTask } from './order-task.ts';
-import { buildErrorOutcome, buildOutcomeEvent, lostRequest, type SendOutcome } from './outcome-event.ts';
-import { accountGone, checkMembers } from './parties.ts';
+import { buildErrorOutcome, buildLostRequest, buildOutcomeEvent, type SendOutcome } from './outcome-event.ts';
+import { checkMembers, summarizeMissingAccount } from './parties.ts';
 import type { Refusal } from './refusal.ts';
-import { resultOwner } from './salted-secret.ts';
+import { buildResultOwner } from './salted-secret.ts';
 import { transition } from './state-machine.ts';
 import type { Statement, StatementItem } from './statement-shape.ts';
-import { stopEarlier } from './stop.ts';
+import { stopEarlierNames } from './stop.ts';
 import type { RetryReason, StatementPart } from './summary.ts';
 import { findTask } from './tasks.ts';
 
 /** A request that wasn't sent within this time is not sent, because after the lease a person may settle the order. */
 export const MAX_SEND_DELAY_MS = LEASE_MS / 4;
 /** Lease renewals within one lease. */
-const HEARTBEATS = 4;
+const RENEWALS_PER_LEASE = 4;
 const PARALLEL_ITEMS = 4;
 /** How long a secret result is kept. */
 const REVEAL_MS = HOUR_MS;
@@ -51,31 +56,31 @@ interface Sending extends ClaimedOrder {
   /** The order after this worker's last change. */
   latest: Order;
   /** Resolves with the last change that was started: items are sent in parallel, and committed sequentially. */
-  turn: Promise<unknown>;
+  lastChange: Promise<unknown>;
 }
 
 /**
  * Sends an approved order: claims it, sends one request per item, and commits each outcome. At shutdown, running
  * requests are aborted; sent items become `UNKNOWN`.
- * @param known the order as just read
+ * @param snapshot the order as just read
  */
-export async function sendOrder(context: SendingContext, known: Order): Promise<void> {
-  const claimed = await claimOrder(context, known);
+export async function sendOrder(context: SendingContext, snapshot: Order): Promise<void> {
+  const claimed = await claimOrder(context, snapshot);
   if (claimed === undefined) return;
   const { order, workerId } = claimed;
   const { leaseMs, store, log } = context;
   const task = findTask(order.task);
-  const sending: Sending = { ...claimed, context, task, latest: order, turn: Promise.resolve() };
+  const sending: Sending = { ...claimed, context, task, latest: order, lastChange: Promise.resolve() };
   const heartbeat = setInterval(() => {
     store
       .extendLease(order.id, workerId, leaseMs)
       .catch((err: unknown) =>
         log.warn({ err, orderId: order.id }, 'extending the lease of an order failed'),
       );
-  }, leaseMs / HEARTBEATS);
+  }, leaseMs / RENEWALS_PER_LEASE);
   try {
     await sendItems(sending);
-    await release(sending);
+    await releaseClaim(sending);
   } finally {
     clearInterval(heartbeat);
   }
@@ -83,7 +88,7 @@ export async function sendOrder(context: SendingContext, known: Order): Promise<
 
 async function sendItems(sending: Sending): Promise<void> {
   const { order, prepared, context } = sending;
-  const due = dueItems(sending, order);
+  const due = findDueItems(sending, order);
   switch (prepared.kind) {
     case 'failed':
       context.log.error(
@@ -96,15 +101,15 @@ async function sendItems(sending: Sending): Promise<void> {
       }
       return;
     case 'account_gone':
-      await changeUntilCommitted(sending, { type: 'stopped', summary: accountGone(order) });
+      await changeUntilCommitted(sending, { type: 'stopped', summary: summarizeMissingAccount(order) });
       return;
     case 'ready':
       return order.bulk === undefined ? sendInParallel(sending, prepared, due) : sendWaves(sending, prepared);
   }
 }
 
-function dueItems({ context }: Sending, order: Order): readonly OrderItem[] {
-  return nextItems(order).filter((item) => isDue(item, context.now()));
+function findDueItems({ context }: Sending, order: Order): readonly OrderItem[] {
+  return findNextItems(order).filter((item) => isDue(item, context.now()));
 }
 
 async function sendInParallel(
@@ -115,7 +120,7 @@ async function sendInParallel(
   const next = items.values();
   const sendInTurn = async () => {
     for (const item of next) {
-      if (sending.context.stopSending.aborted || reasonToPause(sending.latest) !== undefined) return;
+      if (sending.context.stopSending.aborted || findPauseReason(sending.latest) !== undefined) return;
       if (!(await areMembersPresent(sending))) return;
       await sendItem(sending, item, prepared);
     }
@@ -126,7 +131,7 @@ async function sendInParallel(
 /** Sends one wave after the other. Ends when nothing is left, when a person is needed, or when the rest must wait. */
 async function sendWaves(sending: Sending, prepared: ReadyRequests): Promise<void> {
   while (!sending.context.stopSending.aborted) {
-    const due = dueItems(sending, sending.latest);
+    const due = findDueItems(sending, sending.latest);
     if (!(await canContinue(sending)) || due.length === 0 || !(await matchesStatement(sending))) return;
     const { version } = sending.latest;
     await sendInParallel(sending, prepared, due);
@@ -138,7 +143,7 @@ async function sendWaves(sending: Sending, prepared: ReadyRequests): Promise<voi
 /** Pauses or stops an order whose next wave may not be sent. */
 async function canContinue(sending: Sending): Promise<boolean> {
   const { context, workerId } = sending;
-  const pauseEndsAt = await retryUntilCommitted(context, () => pauseEnd(context));
+  const pauseEndsAt = await retryUntilCommitted(context, () => computePauseEnd(context));
   if (decideWave(sending.latest, pauseEndsAt, workerId) === undefined) return true;
   await changeUntilCommitted(sending, (current) => {
     const decision = decideWave(current, pauseEndsAt, workerId);
@@ -150,7 +155,7 @@ async function canContinue(sending: Sending): Promise<boolean> {
 /** Reads a file's rows again before a wave, and stops the order if they no longer match its statement. */
 async function matchesStatement(sending: Sending): Promise<boolean> {
   const { context } = sending;
-  const parts = await retryUntilCommitted(context, () => changedSince(sending));
+  const parts = await retryUntilCommitted(context, () => loadChangesSinceClaim(sending));
   if (parts === undefined) return true;
   await changeUntilCommitted(sending, {
     type: 'stopped',
@@ -160,11 +165,14 @@ async function matchesStatement(sending: Sending): Promise<boolean> {
 }
 
 /** Changes of the order's rows since it was claimed; undefined if none. */
-async function changedSince({ context, order }: Sending): Promise<readonly StatementPart[] | undefined> {
-  const { store, servicePlaces } = context;
+async function loadChangesSinceClaim({
+  context,
+  order,
+}: Sending): Promise<readonly StatementPart[] | undefined> {
+  const { store, serviceEndpoints } = context;
   const current = await store.load(order.id, 'system');
   if (current === undefined || isSameRequest(current, order)) return undefined;
-  return changedParts(current, await store.history(order.id, 'system'), servicePlaces);
+  return findChangedParts(current, await store.loadHistory(order.id, 'system'), serviceEndpoints);
 }
 
 /**
@@ -174,7 +182,7 @@ async function changedSince({ context, order }: Sending): Promise<readonly State
 async function areMembersPresent(sending: Sending): Promise<boolean> {
   const { context, order, people } = sending;
   const members = await checkMembers(context.directory, people);
-  if (members.kind === 'unknown') warnOfMembership(context.log, order.id, members.userId);
+  if (members.kind === 'unknown') warnUnknownMembership(context.log, order.id, members.userId);
   if (members.kind === 'left')
     await changeUntilCommitted(sending, { type: 'stopped', summary: members.summary });
   return members.kind === 'members';
@@ -186,7 +194,7 @@ async function sendItem(sending: Sending, item: OrderItem, prepared: ReadyReques
   if (outcome === undefined) return;
   reportOutcome(sending, item, outcome, (performance.now() - startedAt) / 1_000);
   await commitOutcome(sending, item, outcome);
-  if (outcome.isAccepted === true) await sending.context.accepted(sending.order.account.id);
+  if (outcome.isAccepted === true) await sending.context.recordAcceptedCredential(sending.order.account.id);
 }
 
 /** How one request ended, with the stored part of its answer. */
@@ -213,8 +221,8 @@ async function requestItem(
   let mayBeDone = false;
   try {
     const { replyTo } = statement;
-    call = task.begin(client, {
-      ...{ item: statedItem(statement, item), secrets, replyTo, signal: context.stopSending },
+    call = task.beginCall(client, {
+      ...{ item: findStatementItem(statement, item), secrets, replyTo, signal: context.stopSending },
     });
     await call.sign();
     const first = await markSending(sending, item);
@@ -235,21 +243,27 @@ async function requestItem(
     }
     const result = buildResult(answer, task);
     const event = { type: 'answered', n: item.n, outcome: 'SUCCEEDED', result } as const;
-    return { event, sent, isAccepted: true, secret: answer.output, response: fullResponse(answer.envelope) };
+    return {
+      event,
+      sent,
+      isAccepted: true,
+      secret: answer.output,
+      response: getFullResponse(answer.envelope),
+    };
   } catch (error) {
     if (!(error instanceof ServiceError)) {
       const about = { orderId: order.id, ctid: item.ctid, sent: sent !== undefined, mayBeDone };
       context.log.error({ err: error, ...about }, 'executing an order failed');
     }
     const progress = { task, account: order.account, item, workerId, sent, mayBeDone };
-    const response = error instanceof ServiceError ? failedResponse(error) : undefined;
+    const response = error instanceof ServiceError ? getFailedResponse(error) : undefined;
     return { ...buildErrorOutcome(error, progress, context.now()), response };
   } finally {
     call?.end();
   }
 }
 
-function statedItem({ items }: Statement, { n }: OrderItem): StatementItem {
+function findStatementItem({ items }: Statement, { n }: OrderItem): StatementItem {
   const item = items.find((each) => each.n === n);
   if (item === undefined) throw new StatementChangedError(['names']);
   return item;
@@ -274,25 +288,25 @@ async function markSending(
   const { context, order } = sending;
   const { wallClock, maxSendDelayMs } = context;
   // A file's rows are read before each wave.
-  const parts = order.bulk === undefined ? await changedSince(sending) : undefined;
+  const parts = order.bulk === undefined ? await loadChangesSinceClaim(sending) : undefined;
   if (parts !== undefined) throw new StatementChangedError(parts);
   // The clock is read before the commit, because the process may be suspended during it.
   const sendDeadline = { at: wallClock() + maxSendDelayMs, clock: wallClock };
-  const marked = await inTurn(sending, () =>
+  const marked = await runInTurn(sending, () =>
     changeOrder(context, order.id, () => decideMark(sending, item, again), sending.latest),
   );
   if (marked.ok) return { sendDeadline, sent: marked.order.items.find(({ n }) => n === item.n) };
-  await stopRefused(sending, marked.refusal);
+  await handleMarkRefusal(sending, marked.refusal);
   return undefined;
 }
 
 /** The mark with its guard, which the commit checks against the rows it has locked. */
-async function decideMark(sending: Sending, { n }: OrderItem, again?: RetryReason): Promise<Decision> {
-  const { context, order, workerId, mandated } = sending;
+async function decideMark(sending: Sending, { n }: OrderItem, again?: RetryReason): Promise<ChangeDecision> {
+  const { context, order, workerId, mandatedSending } = sending;
   // A mandate's order is sent with the mandate's approvals.
-  const guard = await context.signing.loadGuard(mandated?.signedBy ?? order);
+  const guard = await context.signing.loadGuard(mandatedSending?.signedBy ?? order);
   if (guard === undefined) return NOT_DUE;
-  const amount = mandated?.reservation.items[0]?.amount;
+  const amount = mandatedSending?.reservation.items[0]?.amount;
   return {
     guard,
     event: {
@@ -301,27 +315,28 @@ async function decideMark(sending: Sending, { n }: OrderItem, again?: RetryReaso
       ...(again === undefined ? {} : { again }),
       ...(amount === undefined ? {} : { amount }),
     },
-    extra: { ...fullLease(context), ...(mandated === undefined ? {} : { mandated }) },
+    extra: { ...fullLease(context), ...(mandatedSending === undefined ? {} : { mandatedSending }) },
   };
 }
 
 /** Temporary reasons: the order is checked again later. */
-const WAITS: ReadonlySet<HeldCode> = new Set<HeldCode>(['not_announced', 'day_full']);
+const TEMPORARY_HOLDS: ReadonlySet<HeldCode> = new Set<HeldCode>(['not_announced', 'day_full']);
 
 /** Stops an order whose mark was refused permanently. Otherwise another worker has it, or its state has changed. */
-async function stopRefused(sending: Sending, refusal: Refusal): Promise<void> {
+async function handleMarkRefusal(sending: Sending, refusal: Refusal): Promise<void> {
   const { context, order } = sending;
   const orderId = order.id;
-  if (refusal.code === 'earlier_order') await stopEarlier(context, orderId);
-  if (refusal.code === 'mandate_held' && !WAITS.has(refusal.because)) {
-    await holdForMandate(context, orderId, refusal.because);
-    await change(sending, heldByMandate(refusal.because).event);
+  if (refusal.code === 'earlier_order') await stopEarlierNames(context, orderId);
+  if (refusal.code === 'mandate_held' && !TEMPORARY_HOLDS.has(refusal.because)) {
+    await recordMandateHold(context, orderId, refusal.because);
+    await commitChange(sending, buildMandateHold(refusal.because).event);
   }
-  if (refusal.code === 'log_differs') await change(sending, (current) => findContradiction(context, current));
+  if (refusal.code === 'log_differs')
+    await commitChange(sending, (current) => loadContradiction(context, current));
   if (refusal.code === 'not_signed') {
     const differs = [...refusal.differs];
     context.log.error({ orderId, differs }, 'an order’s approvals lack required signatures');
-    await change(sending, { type: 'stopped', summary: { code: 'not_signed', differs } });
+    await commitChange(sending, { type: 'stopped', summary: { code: 'not_signed', differs } });
   }
 }
 
@@ -332,7 +347,7 @@ function reportOutcome(
   seconds: number,
 ): void {
   const ended = event.type === 'answered' ? event.outcome : event.type;
-  context.observe(task.name, ended, seconds);
+  context.recordDuration(task.name, ended, seconds);
   // The answer's data names people and assets. It is stored with the order, not in the log.
   const { data: _data, ...result }: Partial<ItemResult> = event.type === 'answered' ? event.result : {};
   context.log.info(
@@ -345,7 +360,7 @@ async function commitOutcome(sending: Sending, { n, ctid }: OrderItem, outcome: 
   const { context, order } = sending;
   const { response, secret } = outcome;
   const revealable = secret && {
-    ...{ n, sealed: context.vault.seal(secret, resultOwner(order, n)) },
+    ...{ n, sealed: context.vault.seal(secret, buildResultOwner(order, n)) },
     expiresAt: new Date(context.now().getTime() + REVEAL_MS),
   };
   const extra = {
@@ -353,9 +368,9 @@ async function commitOutcome(sending: Sending, { n, ctid }: OrderItem, outcome: 
     ...(revealable === undefined ? {} : { revealable }),
   };
   await retryUntilCommitted(context, async () => {
-    const kept = await change(sending, (current) => buildOutcomeEvent(current, outcome), extra);
-    if (kept.order === undefined) await restoreLostOrder(sending, outcome);
-    else if (kept.ok && buildOutcomeEvent(kept.before, outcome).type === 'invalidated')
+    const saved = await commitChange(sending, (current) => buildOutcomeEvent(current, outcome), extra);
+    if (saved.order === undefined) await restoreLostOrder(sending, outcome);
+    else if (saved.ok && buildOutcomeEvent(saved.before, outcome).type === 'invalidated')
       context.log.error({ orderId: order.id, ctid }, 'the database lost the record of a sent request');
   });
 }
@@ -365,7 +380,7 @@ async function restoreLostOrder({ context, latest }: Sending, outcome: SendOutco
   const { event, sent, end } = outcome;
   const response = event.type === 'answered' ? event : end;
   if (sent === undefined || response === undefined) return;
-  const lost = transition(latest, lostRequest(response, sent), context.now());
+  const lost = transition(latest, buildLostRequest(response, sent), context.now());
   const { id } = latest;
   context.log.error({ orderId: id, ctid: sent.ctid }, 'the database lost a sent order');
   if (!lost.ok) return;
@@ -383,17 +398,17 @@ async function restoreLostOrder({ context, latest }: Sending, outcome: SendOutco
 }
 
 /** Releases an order whose items wait for their `notBefore`, for a later claim. */
-async function release(sending: Sending): Promise<void> {
+async function releaseClaim(sending: Sending): Promise<void> {
   // Only this worker schedules retries for items of its claim, so its own snapshot is sufficient.
-  if (pendingItems(sending.latest).length === 0) return;
-  await change(sending, (order) =>
-    order.claim?.workerId === sending.workerId && pendingItems(order).length > 0
+  if (findPendingItems(sending.latest).length === 0) return;
+  await commitChange(sending, (order) =>
+    order.claim?.workerId === sending.workerId && findPendingItems(order).length > 0
       ? { type: 'released' }
       : undefined,
   );
 }
 
-const NOT_DUE: Decision = { refusal: { code: 'not_due' } };
+const NOT_DUE: ChangeDecision = { refusal: { code: 'not_due' } };
 
 /** Every change renews the lease, so a marked item has all of it for its answer. */
 function fullLease({ leaseMs }: SendingContext) {
@@ -401,34 +416,34 @@ function fullLease({ leaseMs }: SendingContext) {
 }
 
 /** An event, or a function of the current order; undefined changes nothing. */
-type MadeEvent = UnguardedEvent | undefined;
-type ChangeEvent = UnguardedEvent | ((current: Order) => MadeEvent | Promise<MadeEvent>);
+type OptionalEvent = UnguardedEvent | undefined;
+type EventSource = UnguardedEvent | ((current: Order) => OptionalEvent | Promise<OptionalEvent>);
 
 /** Commits an event. The order is read again only after a conflict. */
-function change(
+function commitChange(
   sending: Sending,
-  given: ChangeEvent,
+  source: EventSource,
   extra: EventDecision['extra'] = {},
 ): Promise<ChangeOutcome> {
   const { context } = sending;
-  const decide = async (current: Order): Promise<Decision> => {
-    const event = typeof given === 'function' ? await given(current) : given;
+  const decide = async (current: Order): Promise<ChangeDecision> => {
+    const event = typeof source === 'function' ? await source(current) : source;
     return event === undefined ? NOT_DUE : { event, extra: { ...extra, ...fullLease(context) } };
   };
-  return inTurn(sending, () => changeOrder(context, sending.order.id, decide, sending.latest));
+  return runInTurn(sending, () => changeOrder(context, sending.order.id, decide, sending.latest));
 }
 
-async function inTurn(sending: Sending, commit: () => Promise<ChangeOutcome>): Promise<ChangeOutcome> {
-  const changing = sending.turn.then(commit);
-  sending.turn = changing.catch(() => undefined);
+async function runInTurn(sending: Sending, commit: () => Promise<ChangeOutcome>): Promise<ChangeOutcome> {
+  const changing = sending.lastChange.then(commit);
+  sending.lastChange = changing.catch(() => undefined);
   const outcome = await changing;
   if (outcome.order !== undefined && outcome.order.version > sending.latest.version)
     sending.latest = outcome.order;
   return outcome;
 }
 
-function changeUntilCommitted(sending: Sending, event: ChangeEvent): Promise<ChangeOutcome> {
-  return retryUntilCommitted(sending.context, () => change(sending, event));
+function changeUntilCommitted(sending: Sending, event: EventSource): Promise<ChangeOutcome> {
+  return retryUntilCommitted(sending.context, () => commitChange(sending, event));
 }
 
 /**

@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isExcessApproved } from '../money/budget.ts';
-import { canBeSentNext, isPaused, resumedBulk } from './bulk/waves.ts';
+import { canBeSentNext, isPaused, resumeBulk } from './bulk/waves.ts';
 import {
   type Approval,
-  type ApprovalWeight,
+  computeOutcome,
   EVIDENCE,
+  type EvaluatedApproval,
+  findPendingItems,
   type ItemResult,
   isFinal,
   isRequester,
@@ -13,8 +15,6 @@ import {
   type OrderEvent,
   type OrderItem,
   type OrderState,
-  outcomeOf,
-  pendingItems,
   waitsForScheduledTime,
 } from './order.ts';
 import type { OrderLogEntry } from './order-events.ts';
@@ -40,7 +40,7 @@ export type Transition =
 
 type EventOf<Type extends OrderEvent['type']> = Extract<OrderEvent, { readonly type: Type }>;
 
-interface Row<Type extends OrderEvent['type']> {
+interface TransitionRule<Type extends OrderEvent['type']> {
   readonly from: readonly OrderState[];
   /** @returns undefined when the event doesn't apply to the order's items */
   readonly apply: (order: Order, event: EventOf<Type>, now: Date) => Transition | undefined;
@@ -48,44 +48,44 @@ interface Row<Type extends OrderEvent['type']> {
 
 const NOT_FINAL = ORDER_STATES.filter((state) => !isFinal(state));
 
-const EVENTS: { readonly [Type in OrderEvent['type']]: Row<Type> } = {
-  confirmed: { from: ['DRAFT'], apply: confirmed },
-  approved: { from: ['PENDING', 'APPROVED'], apply: approved },
-  emergency_approved: { from: ['PENDING'], apply: emergencyApproved },
-  denied: { from: ['PENDING'], apply: denied },
-  cancelled: { from: ['PENDING'], apply: cancelled },
-  expired: { from: ['PENDING', 'APPROVED'], apply: expired },
-  reminded: { from: ['PENDING'], apply: reminded },
-  escalated: { from: ['PENDING'], apply: escalated },
-  asked: { from: ['PENDING'], apply: asked },
-  reopened: { from: ['APPROVED'], apply: reopened },
-  claimed: { from: ['APPROVED'], apply: claimed },
-  sending: { from: ['EXECUTING'], apply: sending },
-  retry_scheduled: { from: ['EXECUTING'], apply: retryScheduled },
-  released: { from: ['EXECUTING'], apply: released },
-  stopped: { from: ['PENDING', 'APPROVED', 'EXECUTING'], apply: stopped },
-  paused: { from: ['APPROVED', 'EXECUTING'], apply: paused },
-  resumed: { from: ['APPROVED'], apply: resumed },
-  answered: { from: NOT_FINAL, apply: answered },
-  invalidated: { from: NOT_FINAL, apply: invalidated },
-  contradicted: { from: ORDER_STATES, apply: contradicted },
-  hinted: { from: NOT_FINAL, apply: hinted },
-  resolved: { from: NOT_FINAL, apply: resolved },
-  answered_late: { from: ORDER_STATES, apply: answeredLate },
-  shown: { from: ORDER_STATES, apply: registryConfirmed },
-  overdue: { from: ORDER_STATES, apply: overdue },
-  delegation_seen: { from: ORDER_STATES, apply: delegationSeen },
-  signed_off: { from: ORDER_STATES, apply: signedOff },
-  in_force: { from: ['APPROVED'], apply: inForce },
-  mandate_ending: { from: ['SUCCEEDED'], apply: mandateEnding },
-  mandate_ended: { from: ['SUCCEEDED'], apply: mandateEnded },
+const EVENTS: { readonly [Type in OrderEvent['type']]: TransitionRule<Type> } = {
+  confirmed: { from: ['DRAFT'], apply: applyConfirmed },
+  approved: { from: ['PENDING', 'APPROVED'], apply: applyApproved },
+  emergency_approved: { from: ['PENDING'], apply: applyEmergencyApproved },
+  denied: { from: ['PENDING'], apply: applyDenied },
+  cancelled: { from: ['PENDING'], apply: applyCancelled },
+  expired: { from: ['PENDING', 'APPROVED'], apply: applyExpired },
+  reminded: { from: ['PENDING'], apply: applyReminded },
+  escalated: { from: ['PENDING'], apply: applyEscalated },
+  asked: { from: ['PENDING'], apply: applyAsked },
+  reopened: { from: ['APPROVED'], apply: applyReopened },
+  claimed: { from: ['APPROVED'], apply: applyClaimed },
+  sending: { from: ['EXECUTING'], apply: applySending },
+  retry_scheduled: { from: ['EXECUTING'], apply: applyRetryScheduled },
+  released: { from: ['EXECUTING'], apply: applyReleased },
+  stopped: { from: ['PENDING', 'APPROVED', 'EXECUTING'], apply: applyStopped },
+  paused: { from: ['APPROVED', 'EXECUTING'], apply: applyPaused },
+  resumed: { from: ['APPROVED'], apply: applyResumed },
+  answered: { from: NOT_FINAL, apply: applyAnswered },
+  invalidated: { from: NOT_FINAL, apply: applyInvalidated },
+  contradicted: { from: ORDER_STATES, apply: applyContradicted },
+  hinted: { from: NOT_FINAL, apply: applyHinted },
+  resolved: { from: NOT_FINAL, apply: applyResolved },
+  answered_late: { from: ORDER_STATES, apply: applyAnsweredLate },
+  shown: { from: ORDER_STATES, apply: applyShown },
+  overdue: { from: ORDER_STATES, apply: applyOverdue },
+  delegation_seen: { from: ORDER_STATES, apply: applyDelegationSeen },
+  signed_off: { from: ORDER_STATES, apply: applySignedOff },
+  in_force: { from: ['APPROVED'], apply: applyInForce },
+  mandate_ending: { from: ['SUCCEEDED'], apply: applyMandateEnding },
+  mandate_ended: { from: ['SUCCEEDED'], apply: applyMandateEnded },
 };
 
 export function transition(order: Order, event: OrderEvent, now: Date): Transition {
-  return applyRow(event.type, order, event, now);
+  return applyRule(event.type, order, event, now);
 }
 
-function applyRow<Type extends OrderEvent['type']>(
+function applyRule<Type extends OrderEvent['type']>(
   type: Type,
   order: Order,
   event: EventOf<Type>,
@@ -93,14 +93,14 @@ function applyRow<Type extends OrderEvent['type']>(
 ): Transition {
   const { from, apply } = EVENTS[type];
   const result = from.includes(order.state) ? apply(order, event, now) : undefined;
-  return result ?? refused({ code: 'wrong_state', wanted: type, state: order.state });
+  return result ?? refuse({ code: 'wrong_state', wanted: type, state: order.state });
 }
 
-function confirmed(order: Order, event: EventOf<'confirmed'>, now: Date): Transition {
+function applyConfirmed(order: Order, event: EventOf<'confirmed'>, now: Date): Transition {
   const { needsApproval, expiresAt, remindAt, escalateAt, decision } = event;
   const { decidedBy, ...needs } = decision ?? {};
   const decided = decision && { policyVersion: decision.policyVersion, decidedBy: decision.decidedBy };
-  return changedOrder(
+  return applyChanges(
     order,
     now,
     { kind: event.type, actor: order.requesterId, ...decided },
@@ -111,33 +111,33 @@ function confirmed(order: Order, event: EventOf<'confirmed'>, now: Date): Transi
 }
 
 /** An approval that isn't enough to resume a paused order is kept until others have approved too. */
-function approved(order: Order, event: EventOf<'approved'>, now: Date): Transition | undefined {
+function applyApproved(order: Order, event: EventOf<'approved'>, now: Date): Transition | undefined {
   if (order.state === 'APPROVED' && !isPaused(order)) return undefined;
   if (hasExpired(order, now)) return TIME_IS_OVER;
   // Earlier approvers may click again: a person whose approval had lapsed may be an approver again.
-  const former = order.approvals.find((approval) => approval.userId === event.by);
-  const approvals = withApproval(order, event, now);
+  const previous = order.approvals.find((approval) => approval.userId === event.by);
+  const approvals = addApproval(order, event, now);
   const { over, admins } = event.budget;
   const validCount = approvals.filter(({ userId }) => event.validApprovers.includes(userId)).length;
   const isAgreed = validCount >= order.approvalsRequired && event.progress.isApproved;
-  const enough = isAgreed && (over.length === 0 || admins.length > 0);
+  const isEnough = isAgreed && (over.length === 0 || admins.length > 0);
   // An admin who clicks again may agree to a new excess.
-  const agrees = admins.includes(event.by) && !isExcessApproved(over, former?.agreedExcess ?? []);
-  if (former !== undefined && !enough && !agrees && event.isRenewed !== true) {
-    return refused(isAgreed ? { code: 'over_budget', over } : { code: 'approved_already' });
+  const agrees = admins.includes(event.by) && !isExcessApproved(over, previous?.agreedExcess ?? []);
+  if (previous !== undefined && !isEnough && !agrees && event.isRenewed !== true) {
+    return refuse(isAgreed ? { code: 'over_budget', over } : { code: 'approved_already' });
   }
-  if (isPaused(order) && enough) return undefined;
+  if (isPaused(order) && isEnough) return undefined;
   const detail = {
     ...describeApprovals(order, approvals, event),
     ...(event.reason === undefined ? {} : { reason: event.reason }),
     ...(event.isImpactUnknown === true ? { isImpactUnknown: true as const } : {}),
-    ...(isPaused(order) ? { waiting: pendingItems(order).length } : {}),
+    ...(isPaused(order) ? { waiting: findPendingItems(order).length } : {}),
   };
-  return changedOrder(
+  return applyChanges(
     order,
     now,
     { kind: event.type, actor: event.by, ...detail },
-    enough ? { approvals, state: 'APPROVED', ...NO_DEADLINES } : { approvals },
+    isEnough ? { approvals, state: 'APPROVED', ...NO_DEADLINES } : { approvals },
   );
 }
 
@@ -145,7 +145,7 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
 function describeApprovals(
   { approvalsRequired, statementHash }: Order,
   approvals: readonly Approval[],
-  { validApprovers, unreadableGroups, price, progress, budget: { over, admins }, signed }: ApprovalWeight,
+  { validApprovers, unreadableGroups, price, progress, budget: { over, admins }, signed }: EvaluatedApproval,
 ) {
   const others = approvals.map(({ userId }) => userId).filter((userId) => !validApprovers.includes(userId));
   // Admins who agree to exceeding a budget need not be approvers.
@@ -167,7 +167,7 @@ function describeApprovals(
  * A repeated approval keeps its place and time, and agrees to what the card shows now. A renewed approval gets the time
  * of its renewal.
  */
-function withApproval(
+function addApproval(
   { approvals }: Order,
   event: EventOf<'approved' | 'emergency_approved' | 'resumed'>,
   now: Date,
@@ -191,23 +191,23 @@ function withApproval(
 }
 
 /** Requesters never approve alone, whatever the settings allow. */
-function emergencyApproved(
+function applyEmergencyApproved(
   order: Order,
   event: EventOf<'emergency_approved'>,
   now: Date,
 ): Transition | undefined {
-  const { type, by, agreedExcess: _, over, price, isImpactUnknown, ...grounds } = event;
+  const { type, by, agreedExcess: _, over, price, isImpactUnknown, ...details } = event;
   if (hasExpired(order, now)) return TIME_IS_OVER;
-  if (isRequester(order, by)) return refused({ code: 'own_emergency' });
+  if (isRequester(order, by)) return refuse({ code: 'own_emergency' });
   const detail = {
     statement: order.statementHash,
-    ...grounds,
+    ...details,
     ...(price === undefined ? {} : { price }),
     ...(isImpactUnknown === true ? { isImpactUnknown } : {}),
     ...(over.length === 0 ? {} : { overBudget: over, admins: [by] }),
   };
-  const approvals = withApproval(order, event, now);
-  return changedOrder(
+  const approvals = addApproval(order, event, now);
+  return applyChanges(
     order,
     now,
     { kind: type, actor: by, ...detail },
@@ -215,41 +215,41 @@ function emergencyApproved(
   );
 }
 
-function denied(order: Order, event: EventOf<'denied'>, now: Date): Transition {
+function applyDenied(order: Order, event: EventOf<'denied'>, now: Date): Transition {
   const { by, reason = null, progress } = event;
   const detail = { reason, ...(progress === undefined ? {} : { progress }) };
-  return changedOrder(order, now, { kind: event.type, actor: by, ...detail }, closedOrder('DENIED', now));
+  return applyChanges(order, now, { kind: event.type, actor: by, ...detail }, buildClosing('DENIED', now));
 }
 
-function cancelled(order: Order, event: EventOf<'cancelled'>, now: Date): Transition {
-  return changedOrder(order, now, { kind: event.type, actor: event.by }, closedOrder('CANCELLED', now));
+function applyCancelled(order: Order, event: EventOf<'cancelled'>, now: Date): Transition {
+  return applyChanges(order, now, { kind: event.type, actor: event.by }, buildClosing('CANCELLED', now));
 }
 
-function expired(order: Order, event: EventOf<'expired'>, now: Date): Transition | undefined {
+function applyExpired(order: Order, event: EventOf<'expired'>, now: Date): Transition | undefined {
   if (order.expiresAt === undefined || order.expiresAt > now) return undefined;
   return isPaused(order)
-    ? stopWaiting(order, event.type, now)
-    : changedOrder(order, now, { kind: event.type }, closedOrder('EXPIRED', now));
+    ? stopAfterPause(order, event.type, now)
+    : applyChanges(order, now, { kind: event.type }, buildClosing('EXPIRED', now));
 }
 
 /** No one resumed it in time. Sent items keep their results. */
-function stopWaiting(order: Order, kind: 'expired', now: Date): Transition {
-  const entry = { kind, names: pendingItems(order).map(({ name }) => name), summary: PAUSE_OVER };
-  if (order.items.every(isUnsent)) return changedOrder(order, now, entry, closedOrder('CANCELLED', now));
+function stopAfterPause(order: Order, kind: 'expired', now: Date): Transition {
+  const entry = { kind, names: findPendingItems(order).map(({ name }) => name), summary: PAUSE_OVER };
+  if (order.items.every(isUnsent)) return applyChanges(order, now, entry, buildClosing('CANCELLED', now));
   const items = order.items.map((item) =>
-    item.state === 'WAITING' ? stoppedItem(item, { summary: PAUSE_OVER }) : item,
+    item.state === 'WAITING' ? stopItem(item, { summary: PAUSE_OVER }) : item,
   );
-  return settledOrder(order, now, entry, { items });
+  return applyAndSettle(order, now, entry, { items });
 }
 
-function reminded(order: Order, event: EventOf<'reminded'>, now: Date): Transition | undefined {
+function applyReminded(order: Order, event: EventOf<'reminded'>, now: Date): Transition | undefined {
   if (order.remindAt === undefined || order.remindAt > now) return undefined;
-  return changedOrder(order, now, { kind: event.type }, { remindAt: undefined });
+  return applyChanges(order, now, { kind: event.type }, { remindAt: undefined });
 }
 
-function escalated(order: Order, event: EventOf<'escalated'>, now: Date): Transition | undefined {
+function applyEscalated(order: Order, event: EventOf<'escalated'>, now: Date): Transition | undefined {
   if (order.escalateAt === undefined || order.escalateAt > now) return undefined;
-  return changedOrder(
+  return applyChanges(
     order,
     now,
     { kind: event.type, to: event.to, toAdmins: event.toAdmins },
@@ -257,10 +257,10 @@ function escalated(order: Order, event: EventOf<'escalated'>, now: Date): Transi
   );
 }
 
-function asked(order: Order, event: EventOf<'asked'>, now: Date): Transition {
+function applyAsked(order: Order, event: EventOf<'asked'>, now: Date): Transition {
   if (hasExpired(order, now)) return TIME_IS_OVER;
   const { by, question, expiresAt, remindAt, escalateAt } = event;
-  return changedOrder(
+  return applyChanges(
     order,
     now,
     { kind: event.type, actor: by, question },
@@ -269,13 +269,13 @@ function asked(order: Order, event: EventOf<'asked'>, now: Date): Transition {
 }
 
 /** Earlier approvals become invalid. */
-function reopened(order: Order, event: EventOf<'reopened'>, now: Date): Transition | undefined {
+function applyReopened(order: Order, event: EventOf<'reopened'>, now: Date): Transition | undefined {
   const { type, reasons, price, decision, ...deadlines } = event;
   if (!waitsForScheduledTime(order)) return undefined;
   const { decidedBy, ...needs } = decision;
   const { policyVersion } = decision;
   const entry = { kind: type, reasons, policyVersion, decidedBy, ...(price === undefined ? {} : { price }) };
-  return changedOrder(order, now, entry, {
+  return applyChanges(order, now, entry, {
     ...deadlines,
     ...needs,
     state: 'PENDING',
@@ -286,10 +286,10 @@ function reopened(order: Order, event: EventOf<'reopened'>, now: Date): Transiti
   });
 }
 
-function claimed(order: Order, event: EventOf<'claimed'>, now: Date): Transition | undefined {
+function applyClaimed(order: Order, event: EventOf<'claimed'>, now: Date): Transition | undefined {
   const { workerId } = event;
   if (order.bulk?.pause !== undefined) return undefined;
-  return changedOrder(
+  return applyChanges(
     order,
     now,
     { kind: event.type, worker: workerId },
@@ -298,7 +298,7 @@ function claimed(order: Order, event: EventOf<'claimed'>, now: Date): Transition
 }
 
 /** An item's request is about to be sent. If one was sent already, another needs the proof that allows it. */
-function sending(order: Order, event: EventOf<'sending'>, now: Date): Transition | undefined {
+function applySending(order: Order, event: EventOf<'sending'>, now: Date): Transition | undefined {
   const item = findItem(order, event.n);
   const applies =
     event.again === undefined
@@ -308,27 +308,37 @@ function sending(order: Order, event: EventOf<'sending'>, now: Date): Transition
   if (!isClaimedBy(order, event.workerId) || item === undefined || !applies) return undefined;
   if (event.again === undefined && !canBeSentNext(order, item)) return undefined;
   const why = event.again === undefined ? {} : { why: { code: event.again } };
-  return changedOrder(
+  return applyChanges(
     order,
     now,
-    { kind: event.type, ...requestFields(item), worker: event.workerId, ...why, ...markTaken(order, event) },
+    {
+      kind: event.type,
+      ...pickRequestFields(item),
+      worker: event.workerId,
+      ...why,
+      ...describeMandateUse(order, event),
+    },
     { items: replaceItem(order, event.n, { state: 'SENT', sentAt: now, attempts: item.attempts + 1 }) },
   );
 }
 
-function markTaken({ mandated }: Order, { amount }: EventOf<'sending'>) {
+function describeMandateUse({ mandated }: Order, { amount }: EventOf<'sending'>) {
   return { ...(mandated && { mandate: mandated.id }), ...(amount && { amount }) };
 }
 
 /** An item's request provably wasn't carried out, or a repeat is harmless: it may be resent. */
-function retryScheduled(order: Order, event: EventOf<'retry_scheduled'>, now: Date): Transition | undefined {
+function applyRetryScheduled(
+  order: Order,
+  event: EventOf<'retry_scheduled'>,
+  now: Date,
+): Transition | undefined {
   const item = findItem(order, event.n);
   if (!isClaimedBy(order, event.workerId) || (item?.state !== 'SENT' && item?.state !== 'WAITING'))
     return undefined;
   const { type: kind, workerId: worker, why, notBefore } = event;
   const entry = { kind, n: item.n, name: item.name, worker, why: { code: why }, until: notBefore };
-  if (item.result?.stoppedBy !== undefined) return notRetried(order, item, entry, event.doubt, now);
-  return changedOrder(order, now, entry, {
+  if (item.result?.stoppedBy !== undefined) return cancelRetry(order, item, entry, event.doubt, now);
+  return applyChanges(order, now, entry, {
     items: replaceItem(order, event.n, {
       state: 'WAITING',
       sentAt: undefined,
@@ -340,7 +350,7 @@ function retryScheduled(order: Order, event: EventOf<'retry_scheduled'>, now: Da
 }
 
 /** A person stopped the order while this item's request was being sent, so it isn't resent. */
-function notRetried(
+function cancelRetry(
   order: Order,
   item: OrderItem,
   entry: Entry,
@@ -351,18 +361,14 @@ function notRetried(
   const inDoubt = doubt !== undefined || item.result?.inDoubt === true;
   const summary = { code: 'stopped' } as const;
   const open = { ...item, result: { summary, inDoubt }, attempts: countAttempts(item) };
-  const items = replaceItem(
-    order,
-    item.n,
-    stoppedItem(open, { summary, ...(by === undefined ? {} : { by }) }),
-  );
-  return settledOrder(order, now, entry, { items });
+  const items = replaceItem(order, item.n, stopItem(open, { summary, ...(by === undefined ? {} : { by }) }));
+  return applyAndSettle(order, now, entry, { items });
 }
 
 /** Sent items without an answer are unknown. Unsent ones wait for another claim. */
-function released(order: Order, event: EventOf<'released'>, now: Date): Transition {
+function applyReleased(order: Order, event: EventOf<'released'>, now: Date): Transition {
   const lost = order.items.filter((item) => item.state === 'SENT');
-  return settledOrder(
+  return applyAndSettle(
     order,
     now,
     { kind: event.type, lost: lost.map((item) => item.ctid) },
@@ -377,7 +383,7 @@ function released(order: Order, event: EventOf<'released'>, now: Date): Transiti
 }
 
 /** Nothing more is sent of the order, or of some of its items. */
-function stopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition | undefined {
+function applyStopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition | undefined {
   const { by, only, doneIn } = event;
   const isStopped = (item: OrderItem) =>
     item.state === 'WAITING' && (only === undefined || only.includes(item.n));
@@ -394,58 +400,57 @@ function stopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition
   };
   const isCancelled = by !== undefined || event.summary.code === 'policy_refuses';
   if (isCancelled && order.items.every(isUnsent)) {
-    return changedOrder(order, now, entry, closedOrder('CANCELLED', now));
+    return applyChanges(order, now, entry, buildClosing('CANCELLED', now));
   }
   const items = order.items.map((item) => {
-    if (isStopped(item)) return stoppedItem(item, event);
+    if (isStopped(item)) return stopItem(item, event);
     // If the service turns out not to have carried it out, it isn't resent either.
     return by !== undefined && item.state === 'SENT'
       ? { ...item, result: { ...(item.result ?? { summary: { code: 'stopped_under_way' } }), stoppedBy: by } }
       : item;
   });
-  return settledOrder(order, now, entry, { items });
+  return applyAndSettle(order, now, entry, { items });
 }
 
 /** Nothing more of a bulk order is sent until a person resumes it. Its worker's requests have ended before. */
-function paused(order: Order, event: EventOf<'paused'>, now: Date): Transition | undefined {
+function applyPaused(order: Order, event: EventOf<'paused'>, now: Date): Transition | undefined {
   const { bulk } = order;
-  const isWorkers =
+  const isOwnWorker =
     order.state === 'APPROVED' ? event.workerId === undefined : isClaimedBy(order, event.workerId);
-  if (!isWorkers || bulk === undefined || bulk.pause !== undefined) return undefined;
-  const isQuiet = order.items.every(({ state }) => state !== 'SENT');
-  if (!isQuiet || pendingItems(order).length === 0) return undefined;
+  if (!isOwnWorker || bulk === undefined || bulk.pause !== undefined) return undefined;
+  const hasNoneRunning = order.items.every(({ state }) => state !== 'SENT');
+  if (!hasNoneRunning || findPendingItems(order).length === 0) return undefined;
   const { reason, expiresAt } = event;
-  return changedOrder(
+  return applyChanges(
     order,
     now,
-    { kind: event.type, pause: reason, waiting: pendingItems(order).length },
+    { kind: event.type, pause: reason, waiting: findPendingItems(order).length },
     { state: 'APPROVED', claim: undefined, expiresAt, bulk: { ...bulk, pause: reason } },
   );
 }
 
 /** Earlier failures are no longer considered: a person has reviewed them. */
-function resumed(order: Order, event: EventOf<'resumed'>, now: Date): Transition | undefined {
+function applyResumed(order: Order, event: EventOf<'resumed'>, now: Date): Transition | undefined {
   const { bulk } = order;
   const { type, by, validApprovers, progress, budget } = event;
   if (bulk?.pause === undefined) return undefined;
   if (hasExpired(order, now)) return TIME_IS_OVER;
-  if (!progress.isApproved)
-    return refused({ code: 'approvals_missing', requirements: progress.requirements });
+  if (!progress.isApproved) return refuse({ code: 'approvals_missing', requirements: progress.requirements });
   if (budget.over.length > 0 && budget.admins.length === 0)
-    return refused({ code: 'over_budget', over: budget.over });
+    return refuse({ code: 'over_budget', over: budget.over });
   const isApproval = validApprovers.includes(by) || budget.admins.includes(by);
-  const approvals = isApproval ? withApproval(order, event, now) : order.approvals;
-  const detail = { waiting: pendingItems(order).length, ...describeApprovals(order, approvals, event) };
-  return changedOrder(
+  const approvals = isApproval ? addApproval(order, event, now) : order.approvals;
+  const detail = { waiting: findPendingItems(order).length, ...describeApprovals(order, approvals, event) };
+  return applyChanges(
     order,
     now,
     { kind: type, actor: by, ...detail },
-    { approvals, expiresAt: undefined, bulk: resumedBulk(order.items, bulk) },
+    { approvals, expiresAt: undefined, bulk: resumeBulk(order.items, bulk) },
   );
 }
 
 /** A request that may have been carried out can't be called unsent. */
-function stoppedItem(item: OrderItem, { summary, by, doneIn }: Omit<EventOf<'stopped'>, 'type'>): OrderItem {
+function stopItem(item: OrderItem, { summary, by, doneIn }: Omit<EventOf<'stopped'>, 'type'>): OrderItem {
   const marks = {
     ...(by === undefined ? {} : { stoppedBy: by }),
     ...(doneIn === undefined ? {} : { doneIn }),
@@ -463,23 +468,24 @@ function stoppedItem(item: OrderItem, { summary, by, doneIn }: Omit<EventOf<'sto
  * A late answer, after the item was marked as unknown, is the best evidence there is. A worker that sent nothing may
  * answer only for its own claim, because another worker's request may be running.
  */
-function answered(order: Order, event: EventOf<'answered'>, now: Date): Transition | undefined {
+function applyAnswered(order: Order, event: EventOf<'answered'>, now: Date): Transition | undefined {
   const item = findItem(order, event.n);
-  const isOpen = (unknown: OrderItem) =>
-    unknown.answeredAt === undefined || (event.outcome !== 'UNKNOWN' && !isKept(unknown, event.result));
+  const acceptsAnswer = (unknown: OrderItem) =>
+    unknown.answeredAt === undefined ||
+    (event.outcome !== 'UNKNOWN' && !hasSameAnswer(unknown, event.result));
   const applies =
     event.givenUpBy === undefined
-      ? item?.state === 'SENT' || (item?.state === 'UNKNOWN' && isOpen(item))
+      ? item?.state === 'SENT' || (item?.state === 'UNKNOWN' && acceptsAnswer(item))
       : event.outcome === (item?.result?.inDoubt === true ? 'UNKNOWN' : 'FAILED') &&
         isClaimedBy(order, event.givenUpBy) &&
         (item?.state === 'WAITING' || item?.state === 'SENT');
   if (item === undefined || !applies) return undefined;
   const { type: kind, outcome, result, givenUpBy } = event;
   const worker = givenUpBy === undefined ? {} : { worker: givenUpBy };
-  return settledOrder(
+  return applyAndSettle(
     order,
     now,
-    { kind, ...requestFields(item), ...worker, outcome, result },
+    { kind, ...pickRequestFields(item), ...worker, outcome, result },
     {
       items: replaceItem(order, event.n, {
         state: outcome,
@@ -495,7 +501,7 @@ function answered(order: Order, event: EventOf<'answered'>, now: Date): Transiti
  * It is no longer known which items were sent. Without a request known to have been sent, only an order that was about
  * to be sent is affected. Such a request stops any order that has not ended, even a pending one.
  */
-function invalidated(order: Order, event: EventOf<'invalidated'>, now: Date): Transition | undefined {
+function applyInvalidated(order: Order, event: EventOf<'invalidated'>, now: Date): Transition | undefined {
   const { summary, known } = event;
   const item = findItem(order, known?.n);
   const applies =
@@ -506,15 +512,15 @@ function invalidated(order: Order, event: EventOf<'invalidated'>, now: Date): Tr
   const sent =
     known === undefined || item === undefined
       ? {}
-      : { ...requestFields(item), outcome: known.outcome, result: known.result };
-  return settledOrder(
+      : { ...pickRequestFields(item), outcome: known.outcome, result: known.result };
+  return applyAndSettle(
     order,
     now,
     { kind: event.type, summary, ...sent },
     {
       items: order.items.map((each): OrderItem => {
         if (hasOutcome(each)) return each;
-        if (each.n !== known?.n) return unknownItem(each, summary);
+        if (each.n !== known?.n) return markUnknown(each, summary);
         const attempts = Math.max(each.attempts, known.attempts);
         const { sentAt, result } = known;
         return { ...each, state: 'UNKNOWN', sentAt, attempts, answeredAt: now, result };
@@ -524,7 +530,7 @@ function invalidated(order: Order, event: EventOf<'invalidated'>, now: Date): Tr
 }
 
 /** The next version follows the log's newest. An item that may have been carried out is never resent. */
-function contradicted(order: Order, event: EventOf<'contradicted'>, now: Date): Transition {
+function applyContradicted(order: Order, event: EventOf<'contradicted'>, now: Date): Transition {
   const { type: kind, found, version, done } = event;
   const before = { ...order, version: Math.max(order.version, version) };
   const entry = { kind, found };
@@ -541,36 +547,36 @@ function contradicted(order: Order, event: EventOf<'contradicted'>, now: Date): 
   if (isFinal(order.state)) {
     const isMandate = order.task === 'mandate' && order.state === 'SUCCEEDED';
     const end = order.mandateEnd ?? ({ at: now, because: 'log_differs' } as const);
-    return changedOrder(before, now, entry, {
+    return applyChanges(before, now, entry, {
       items,
       ...(isMandate ? { mandateEnd: end, ...NO_DEADLINES } : {}),
     });
   }
-  const failed = changedOrder(before, now, entry, { items, ...closedOrder('FAILED', now) });
-  return { ...failed, log: [...failed.log, finishedEntry(failed.order, kind, now)] };
+  const failed = applyChanges(before, now, entry, { items, ...buildClosing('FAILED', now) });
+  return { ...failed, log: [...failed.log, buildFinishedEntry(failed.order, kind, now)] };
 }
 
-function unknownItem(item: OrderItem, summary: ItemSummary): OrderItem {
+function markUnknown(item: OrderItem, summary: ItemSummary): OrderItem {
   return item.state === 'UNKNOWN' ? item : { ...item, state: 'UNKNOWN', result: { ...item.result, summary } };
 }
 
 /** Public records show something about an item with an unknown outcome. Saved for the person who settles it. */
-function hinted(order: Order, event: EventOf<'hinted'>, now: Date): Transition | undefined {
+function applyHinted(order: Order, event: EventOf<'hinted'>, now: Date): Transition | undefined {
   const { n, hint } = event;
   const item = findItem(order, n);
   const known = item?.result?.hint;
   const isSame = isDeepStrictEqual(known?.seen, hint.seen) && known?.source === hint.source;
   if (item?.state !== 'UNKNOWN' || isSame) return undefined;
-  return changedOrder(
+  return applyChanges(
     order,
     now,
-    { kind: event.type, ...requestFields(item), hint: hint.seen, source: hint.source },
+    { kind: event.type, ...pickRequestFields(item), hint: hint.seen, source: hint.source },
     { items: replaceItem(order, n, { result: { ...(item.result ?? NO_ANSWER_KNOWN), hint } }) },
   );
 }
 
 /** A person, or public records, settle items with an unknown outcome. */
-function resolved(order: Order, event: EventOf<'resolved'>, now: Date): Transition | undefined {
+function applyResolved(order: Order, event: EventOf<'resolved'>, now: Date): Transition | undefined {
   const unknown = order.items.filter(
     (item) => item.state === 'UNKNOWN' && (event.n === undefined || item.n === event.n),
   );
@@ -582,7 +588,7 @@ function resolved(order: Order, event: EventOf<'resolved'>, now: Date): Transiti
     ...(event.seen === undefined ? {} : { seen: event.seen }),
     ctids: unknown.map((item) => item.ctid),
   };
-  return settledOrder(
+  return applyAndSettle(
     order,
     now,
     { kind: event.type, actor: event.by, ...detail },
@@ -600,38 +606,38 @@ function resolved(order: Order, event: EventOf<'resolved'>, now: Date): Transiti
  * An ended item stays as it is, because people and later orders rely on it. The outcome of the request is stored beside
  * it, and people are notified.
  */
-function answeredLate(order: Order, event: EventOf<'answered_late'>, now: Date): Transition | undefined {
+function applyAnsweredLate(order: Order, event: EventOf<'answered_late'>, now: Date): Transition | undefined {
   const item = findItem(order, event.n);
   const hasEnded = isFinal(order.state) || item?.state === 'SUCCEEDED' || item?.state === 'FAILED';
   if (item === undefined || !hasEnded) return undefined;
   const { summary, resolvedBy, late } = item.result ?? {};
   // The person who settled it already knew that the outcome was unknown.
-  const saysNothing = event.outcome === 'UNKNOWN' && resolvedBy !== undefined;
+  const addsNothing = event.outcome === 'UNKNOWN' && resolvedBy !== undefined;
   const wasLost = item.sentAt === undefined && resolvedBy === undefined;
   const isRepeated = late === 'SUCCEEDED' || (late === 'UNKNOWN' && event.outcome === 'UNKNOWN');
-  if (saysNothing || isRepeated || isKept(item, event.result)) return undefined;
+  if (addsNothing || isRepeated || hasSameAnswer(item, event.result)) return undefined;
   const { type: kind, outcome, result } = event;
   const settled = resolvedBy === undefined ? {} : { resolvedBy };
-  const kept: ItemResult = {
+  const keptResult: ItemResult = {
     ...result,
     ...settled,
     summary: wasLost || summary === undefined ? { code: 'sending_lost' } : summary,
     late: outcome,
   };
-  return changedOrder(
+  return applyChanges(
     order,
     now,
-    { kind, ...requestFields(item), outcome, ...settled, agrees: outcome === item.state, result },
-    { items: replaceItem(order, event.n, { answeredAt: now, result: kept }) },
+    { kind, ...pickRequestFields(item), outcome, ...settled, agrees: outcome === item.state, result },
+    { items: replaceItem(order, event.n, { answeredAt: now, result: keptResult }) },
   );
 }
 
 /** The registry shows that an accepted task is done. Recorded once per item. */
-function registryConfirmed(order: Order, event: EventOf<'shown'>, now: Date): Transition | undefined {
+function applyShown(order: Order, event: EventOf<'shown'>, now: Date): Transition | undefined {
   const item = findItem(order, event.n);
   const isConfirmed = item?.result?.confirmedByRegistry === true;
   if (item?.state !== 'SUCCEEDED' || item.result === undefined || isConfirmed) return undefined;
-  return changedOrder(
+  return applyChanges(
     order,
     now,
     { kind: event.type, actor: EVIDENCE, n: item.n, name: item.name },
@@ -640,11 +646,11 @@ function registryConfirmed(order: Order, event: EventOf<'shown'>, now: Date): Tr
 }
 
 /** The registry doesn't show an accepted task yet. Recorded once per item. */
-function overdue(order: Order, event: EventOf<'overdue'>, now: Date): Transition | undefined {
+function applyOverdue(order: Order, event: EventOf<'overdue'>, now: Date): Transition | undefined {
   const item = findItem(order, event.n);
   if (item?.state !== 'SUCCEEDED' || item.result === undefined) return undefined;
   if (item.result.confirmedByRegistry === true || item.result.isOverdue === true) return undefined;
-  return changedOrder(
+  return applyChanges(
     order,
     now,
     { kind: event.type, actor: EVIDENCE, n: item.n, name: item.name, days: event.days },
@@ -653,12 +659,16 @@ function overdue(order: Order, event: EventOf<'overdue'>, now: Date): Transition
 }
 
 /** Whether the new nameservers answer. Recorded only when it changes. */
-function delegationSeen(order: Order, event: EventOf<'delegation_seen'>, now: Date): Transition | undefined {
+function applyDelegationSeen(
+  order: Order,
+  event: EventOf<'delegation_seen'>,
+  now: Date,
+): Transition | undefined {
   const { n, delegation, hosts, hours } = event;
   const item = findItem(order, n);
-  const isNewSighting = item?.result?.delegation !== delegation;
-  if (item?.state !== 'SUCCEEDED' || item.result === undefined || !isNewSighting) return undefined;
-  return changedOrder(
+  const hasChanged = item?.result?.delegation !== delegation;
+  if (item?.state !== 'SUCCEEDED' || item.result === undefined || !hasChanged) return undefined;
+  return applyChanges(
     order,
     now,
     { kind: event.type, actor: EVIDENCE, n, name: item.name, delegation, hosts: [...hosts], hours },
@@ -667,51 +677,64 @@ function delegationSeen(order: Order, event: EventOf<'delegation_seen'>, now: Da
 }
 
 /** The review stays open however the order ends, until another admin signs off. */
-function signedOff(order: Order, { type, by }: EventOf<'signed_off'>, now: Date): Transition {
+function applySignedOff(order: Order, { type, by }: EventOf<'signed_off'>, now: Date): Transition {
   const { emergencyApprovedBy, signedOffBy } = order;
-  if (emergencyApprovedBy === undefined) return refused({ code: 'nothing_to_sign_off' });
-  if (signedOffBy !== undefined) return refused({ code: 'signed_off_already', by: signedOffBy });
-  if (emergencyApprovedBy === by) return refused({ code: 'own_emergency_approval' });
-  if (isRequester(order, by)) return refused({ code: 'own_order_to_sign_off' });
-  return changedOrder(order, now, { kind: type, actor: by, emergencyApprovedBy }, { signedOffBy: by });
+  if (emergencyApprovedBy === undefined) return refuse({ code: 'nothing_to_sign_off' });
+  if (signedOffBy !== undefined) return refuse({ code: 'signed_off_already', by: signedOffBy });
+  if (emergencyApprovedBy === by) return refuse({ code: 'own_emergency_approval' });
+  if (isRequester(order, by)) return refuse({ code: 'own_order_to_sign_off' });
+  return applyChanges(order, now, { kind: type, actor: by, emergencyApprovedBy }, { signedOffBy: by });
 }
 
 /** A mandate sends nothing: it has succeeded when it starts. */
-function inForce(order: Order, { type, ...moments }: EventOf<'in_force'>, now: Date): Transition | undefined {
+function applyInForce(
+  order: Order,
+  { type, ...moments }: EventOf<'in_force'>,
+  now: Date,
+): Transition | undefined {
   if (order.task !== 'mandate') return undefined;
   const result = { summary: { code: 'in_force' } } as const;
   const items = order.items.map(
     (item) => ({ ...item, state: 'SUCCEEDED', answeredAt: now, result }) as const,
   );
-  const { log, order: after } = settledOrder(order, now, { kind: type, until: moments.expiresAt }, { items });
+  const { log, order: after } = applyAndSettle(
+    order,
+    now,
+    { kind: type, until: moments.expiresAt },
+    { items },
+  );
   return { ok: true, log, order: { ...after, ...moments } };
 }
 
-function mandateEnding(order: Order, { type }: EventOf<'mandate_ending'>, now: Date): Transition | undefined {
+function applyMandateEnding(
+  order: Order,
+  { type }: EventOf<'mandate_ending'>,
+  now: Date,
+): Transition | undefined {
   const { task, mandateEnd, remindAt, expiresAt } = order;
   const isDue = remindAt !== undefined && remindAt <= now && expiresAt !== undefined;
   if (task !== 'mandate' || mandateEnd !== undefined || !isDue) return undefined;
-  return changedOrder(order, now, { kind: type, until: expiresAt }, { remindAt: undefined });
+  return applyChanges(order, now, { kind: type, until: expiresAt }, { remindAt: undefined });
 }
 
-function mandateEnded(order: Order, event: EventOf<'mandate_ended'>, now: Date): Transition | undefined {
+function applyMandateEnded(order: Order, event: EventOf<'mandate_ended'>, now: Date): Transition | undefined {
   const { type, because, by } = event;
   if (order.task !== 'mandate' || order.mandateEnd !== undefined) return undefined;
   const actor = because === 'person' && by !== undefined ? { actor: by } : {};
-  const who = by === undefined ? {} : { by };
-  return changedOrder(
+  const person = by === undefined ? {} : { by };
+  return applyChanges(
     order,
     now,
-    { kind: type, ...actor, because, ...who },
-    { mandateEnd: { at: now, because, ...who }, ...NO_DEADLINES },
+    { kind: type, ...actor, because, ...person },
+    { mandateEnd: { at: now, because, ...person }, ...NO_DEADLINES },
   );
 }
 
-function refused(refusal: Refusal): Transition {
+function refuse(refusal: Refusal): Transition {
   return { ok: false, refusal };
 }
 
-const TIME_IS_OVER = refused({ code: 'time_is_over' });
+const TIME_IS_OVER = refuse({ code: 'time_is_over' });
 
 function hasExpired({ expiresAt }: Order, now: Date): boolean {
   return expiresAt !== undefined && expiresAt <= now;
@@ -721,7 +744,7 @@ function findItem({ items }: Order, n: number | undefined): OrderItem | undefine
   return items.find((item) => item.n === n);
 }
 
-function requestFields({ n, name, ctid }: OrderItem) {
+function pickRequestFields({ n, name, ctid }: OrderItem) {
   return { n, name, ctid };
 }
 
@@ -753,14 +776,14 @@ function hasOutcome({ state }: OrderItem): boolean {
 }
 
 /** Whether an item already has this answer, because its commit succeeded without a confirmation. */
-function isKept(item: OrderItem, result: ItemResult): boolean {
-  const kept = serviceStatus(item.result);
-  const isAnswer = item.answeredAt !== undefined && Object.values(kept).some((word) => word !== undefined);
-  return isAnswer && isDeepStrictEqual(kept, serviceStatus(result));
+function hasSameAnswer(item: OrderItem, result: ItemResult): boolean {
+  const known = pickServiceFields(item.result);
+  const isAnswer = item.answeredAt !== undefined && Object.values(known).some((word) => word !== undefined);
+  return isAnswer && isDeepStrictEqual(known, pickServiceFields(result));
 }
 
 /** The part of a result that came from the service. The bot's own summary may change later. */
-function serviceStatus(result: ItemResult | undefined) {
+function pickServiceFields(result: ItemResult | undefined) {
   const { code, text, stid, httpStatus, messages, errorKind } = result ?? {};
   return { code, text, stid, httpStatus, messages, errorKind };
 }
@@ -773,7 +796,7 @@ const PAUSE_OVER = { code: 'pause_over' } as const;
 /** An order that is no longer pending has no deadlines. */
 const NO_DEADLINES = { expiresAt: undefined, remindAt: undefined, escalateAt: undefined } as const;
 
-function closedOrder(state: OrderState, now: Date): Partial<Order> {
+function buildClosing(state: OrderState, now: Date): Partial<Order> {
   return { state, closedAt: now, ...NO_DEADLINES, claim: undefined };
 }
 
@@ -782,7 +805,7 @@ type Entry<Logged = OrderLogEntry> = Logged extends unknown
   ? Omit<Logged, 'actor' | 'at' | 'state' | 'version'> & { readonly actor?: string }
   : never;
 
-function changedOrder(order: Order, now: Date, entry: Entry, changes: Partial<Order>): Changed {
+function applyChanges(order: Order, now: Date, entry: Entry, changes: Partial<Order>): Changed {
   const next: Order = { ...order, ...changes, version: order.version + 1 };
   return {
     ok: true,
@@ -791,23 +814,26 @@ function changedOrder(order: Order, now: Date, entry: Entry, changes: Partial<Or
   };
 }
 
-function settledOrder(order: Order, now: Date, entry: Entry, changes: Partial<Order>): Changed {
-  const result = changedOrder(order, now, entry, changes);
-  const outcome = outcomeOf(result.order.items);
+function applyAndSettle(order: Order, now: Date, entry: Entry, changes: Partial<Order>): Changed {
+  const result = applyChanges(order, now, entry, changes);
+  const outcome = computeOutcome(result.order.items);
   if (outcome === undefined || outcome === result.order.state) return result;
   const ended = {
     ...result.order,
-    ...closedOrder(outcome, now),
+    ...buildClosing(outcome, now),
     closedAt: outcome === 'UNKNOWN' ? undefined : now,
   };
   return {
     ok: true,
     order: ended,
-    log: [...result.log.map((line) => ({ ...line, state: outcome })), finishedEntry(ended, entry.kind, now)],
+    log: [
+      ...result.log.map((line) => ({ ...line, state: outcome })),
+      buildFinishedEntry(ended, entry.kind, now),
+    ],
   };
 }
 
 /** @param through the kind of the event that ended the order */
-function finishedEntry({ state, version }: Order, through: string, at: Date): OrderLogEntry {
+function buildFinishedEntry({ state, version }: Order, through: string, at: Date): OrderLogEntry {
   return { kind: 'finished', actor: SYSTEM, through, at, state, version };
 }

@@ -5,7 +5,7 @@ import { isWireList, type WireObject, type WireValue } from '../service/codec/wi
 import { credentialInterfaces } from '../service/interfaces.ts';
 import { Secret, type SecretCommitment } from '../service/secret.ts';
 import type { RequestDescription } from '../service/task.ts';
-import { chosenTime, inputOfItem, type Order } from './order.ts';
+import { getChosenTime, getItemInput, type Order } from './order.ts';
 import type {
   StatedObject,
   StatedRequest,
@@ -18,14 +18,14 @@ import { findTask } from './tasks.ts';
 /** Everything an order sends: shown to people, hashed and approved, and the source of requests. Pure. */
 
 /** The service's URLs and the fields of every request, from the configuration. */
-export interface ServicePlaces {
+export interface ServiceEndpoints {
   /** Undefined without a domain service: then orders have no statement, and nothing is sent. */
   readonly jsonUrl: string | undefined;
   readonly xmlUrl: string | undefined;
   readonly replyTo: string | undefined;
 }
 
-export type StatableOrder = Omit<Order, 'statementHash'>;
+export type UnhashedOrder = Omit<Order, 'statementHash'>;
 
 /** SHA-256 (hex) of a statement's canonical form. */
 export function hashStatement(statement: Statement): string {
@@ -36,13 +36,13 @@ export function hashStatement(statement: Statement): string {
  * An order's request, if unchanged since its creation.
  * @returns undefined when its rows don't match the statement that people saw
  */
-export function verifiedStatement(order: Order, places: ServicePlaces): Statement | undefined {
-  const statement = readStatement(order, places);
+export function verifyStatement(order: Order, places: ServiceEndpoints): Statement | undefined {
+  const statement = tryBuildStatement(order, places);
   return statement !== undefined && hashStatement(statement) === order.statementHash ? statement : undefined;
 }
 
 /** The request from an order's rows; undefined when they can't be made into one. */
-export function readStatement(order: StatableOrder, places: ServicePlaces): Statement | undefined {
+export function tryBuildStatement(order: UnhashedOrder, places: ServiceEndpoints): Statement | undefined {
   try {
     return buildStatement(order, places);
   } catch (error) {
@@ -52,18 +52,24 @@ export function readStatement(order: StatableOrder, places: ServicePlaces): Stat
 }
 
 /** @throws {InvalidInputError} when the rows can't be made into a request */
-export function buildStatement(order: StatableOrder, { jsonUrl, xmlUrl, replyTo }: ServicePlaces): Statement {
+export function buildStatement(
+  order: UnhashedOrder,
+  { jsonUrl, xmlUrl, replyTo }: ServiceEndpoints,
+): Statement {
   const { id, task, account } = order;
   if (jsonUrl === undefined) throw new InvalidInputError('no domain service is connected');
-  const time = chosenTime(order);
+  const time = getChosenTime(order);
   const interfaces = credentialInterfaces(account.method, xmlUrl !== undefined);
   const items = order.items.map((item): StatementItem => {
     const { n, name, ctid } = item;
     const secretHash = item.secretHash ?? order.secretHash;
     const secret: SecretCommitment | undefined =
       secretHash === undefined ? undefined : { secret: secretHash };
-    const request = findTask(task).describe({ input: inputOfItem(order, item), name, secret }, interfaces);
-    return { n, name, ctid, request: stated(request) };
+    const request = findTask(task).describeRequest(
+      { input: getItemInput(order, item), name, secret },
+      interfaces,
+    );
+    return { n, name, ctid, request: toStatedRequest(request) };
   });
   const hasJson = items.some(({ request }) => request.interface !== 'xml');
   return {
@@ -83,24 +89,26 @@ export function buildStatement(order: StatableOrder, { jsonUrl, xmlUrl, replyTo 
   };
 }
 
-function stated(request: RequestDescription | Extract<StatedRequest, { interface: 'none' }>): StatedRequest {
+function toStatedRequest(
+  request: RequestDescription | Extract<StatedRequest, { interface: 'none' }>,
+): StatedRequest {
   if (request.interface === 'none') return request;
-  if (request.interface === 'xml') return { ...request, element: statedObject(request.element) };
+  if (request.interface === 'xml') return { ...request, element: toStatedObject(request.element) };
   const { body, ...rest } = request;
-  return body === undefined ? rest : { ...rest, body: statedValue(body) };
+  return body === undefined ? rest : { ...rest, body: toStatedValue(body) };
 }
 
 /** Omitted values aren't sent. */
-function statedObject(values: WireObject): StatedObject {
+function toStatedObject(values: WireObject): StatedObject {
   return Object.fromEntries(
     Object.entries(values).flatMap(([field, value]) =>
-      value === undefined ? [] : [[field, statedValue(value)] as const],
+      value === undefined ? [] : [[field, toStatedValue(value)] as const],
     ),
   );
 }
 
-function statedValue(value: WireValue): StatedValue {
+function toStatedValue(value: WireValue): StatedValue {
   if (value instanceof Secret) throw new InvalidInputError('a secret is unhashed in a statement');
   if (typeof value !== 'object') return value;
-  return isWireList(value) ? value.map(statedValue) : statedObject(value);
+  return isWireList(value) ? value.map(toStatedValue) : toStatedObject(value);
 }

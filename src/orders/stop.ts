@@ -1,8 +1,8 @@
 import { type ApprovalPolicy, findApprovers, refusalOfNonApprover } from '../approvals/approvers.ts';
-import { type ChangeContext, type ChangeOutcome, changeOrder, type Decision } from './change-order.ts';
+import { type ChangeContext, type ChangeDecision, type ChangeOutcome, changeOrder } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
-import { findEarlier, stopAfterEarlierOrder } from './earlier.ts';
-import { isFinal, type Order, pendingItems } from './order.ts';
+import { buildEarlierOrderStop, loadEarlierFindings } from './earlier.ts';
+import { findPendingItems, isFinal, type Order } from './order.ts';
 
 /** The requester or an approver stops unsent items. A running request continues, and its answer is kept. */
 export function stopOrder(context: OrdersContext, orderId: string, userId: string): Promise<ChangeOutcome> {
@@ -13,21 +13,21 @@ export function stopOrder(context: OrdersContext, orderId: string, userId: strin
 }
 
 /** Pure. @param rights undefined for the requester */
-function decideStop(order: Order, rights: ApprovalPolicy | undefined, userId: string): Decision {
+function decideStop(order: Order, rights: ApprovalPolicy | undefined, userId: string): ChangeDecision {
   const { state } = order;
-  const mayNot = rights && refusalOfNonApprover(rights, userId, 'stop');
-  if (mayNot !== undefined) return { refusal: mayNot };
+  const refusal = rights && refusalOfNonApprover(rights, userId, 'stop');
+  if (refusal !== undefined) return { refusal: refusal };
   if (state === 'DRAFT' || state === 'PENDING') return { refusal: { code: 'stop_unapproved' } };
   if (isFinal(state) || state === 'UNKNOWN') return { refusal: { code: 'nothing_waits', state } };
-  if (pendingItems(order).length === 0) return { refusal: { code: 'sent_already' } };
+  if (findPendingItems(order).length === 0) return { refusal: { code: 'sent_already' } };
   return { event: { type: 'stopped', by: userId, summary: { code: 'stopped' } } };
 }
 
 /** Stops every name of a retry that an earlier order has done, or may still do. */
-export async function stopEarlier(deps: ChangeContext, orderId: string): Promise<ChangeOutcome> {
+export async function stopEarlierNames(deps: ChangeContext, orderId: string): Promise<ChangeOutcome> {
   for (;;) {
     const outcome = await changeOrder(deps, orderId, async (order) => {
-      const event = stopAfterEarlierOrder(order, await findEarlier(deps.store.load, order));
+      const event = buildEarlierOrderStop(order, await loadEarlierFindings(deps.store.load, order));
       return event === undefined ? { refusal: { code: 'not_due' } } : { event };
     });
     if (!outcome.ok) return outcome;

@@ -36,12 +36,12 @@ import {
 import type { InputIssue, limitIssueCode, PlainIssueCode } from './input-issue.ts';
 import type { InterfaceConstraint } from './interface-constraint.ts';
 import {
-  inputOfItem,
+  findPendingItems,
+  getItemInput,
   ORDER_TASK_NAMES,
   type Order,
   type OrderItem,
   type OrderTaskName,
-  pendingItems,
 } from './order.ts';
 import { defineOrderTask, type OrderTask } from './order-task.ts';
 import { isWebAddress, readRedirectSource } from './redirect-address.ts';
@@ -59,9 +59,9 @@ const delegation = {
   nameServers: z.array(hostName),
 };
 
-const single = z.object({ name: domainName });
+const singleName = z.object({ name: domainName });
 
-function nameServerIssues(
+function findNameServerIssues(
   { nameServers }: { readonly nameServers?: readonly string[] | undefined },
   [zone]: readonly ZoneProfile[],
 ): InputIssue[] {
@@ -73,7 +73,7 @@ function nameServerIssues(
   }));
 }
 
-function delegationWire(input: z.infer<z.ZodObject<typeof delegation>>) {
+function toDelegationWire(input: z.infer<z.ZodObject<typeof delegation>>) {
   return {
     name: input.name,
     ownerc: { id: input.ownerc },
@@ -83,7 +83,7 @@ function delegationWire(input: z.infer<z.ZodObject<typeof delegation>>) {
   };
 }
 
-function requiredSecret<S>(secret: S | undefined): S {
+function requireSecret<S>(secret: S | undefined): S {
   if (secret === undefined) throw new InvalidInputError('the order’s secret is missing');
   return secret;
 }
@@ -110,9 +110,9 @@ const create = defineOrderTask({
     notes: (zone) => [contactsNote(zone), daysNote('locks_transfers', zone.transfer.lockDays)],
   },
   input: z.object({ ...delegation, confirmOrder: z.boolean().default(true) }),
-  issues: nameServerIssues,
+  findIssues: findNameServerIssues,
   remarks: [{ code: 'sent_as_confirmed' }],
-  wire: (input) => ({ ...delegationWire(input), confirmOrder: input.confirmOrder }),
+  toWire: (input) => ({ ...toDelegationWire(input), confirmOrder: input.confirmOrder }),
 });
 
 const transfer = defineOrderTask({
@@ -142,8 +142,8 @@ const transfer = defineOrderTask({
   },
   secretField: 'auth',
   input: z.object(delegation),
-  issues: nameServerIssues,
-  wire: (input, _name, secret) => ({ ...delegationWire(input), auth: requiredSecret(secret) }),
+  findIssues: findNameServerIssues,
+  toWire: (input, _name, secret) => ({ ...toDelegationWire(input), auth: requireSecret(secret) }),
 });
 
 const renew = defineOrderTask({
@@ -175,14 +175,14 @@ const renew = defineOrderTask({
       .pipe(z.array(z.string()).max(MAX_NAMES, TOO_MANY_NAMES)),
     period: years,
   }),
-  issues: ({ period }, zones) =>
+  findIssues: ({ period }, zones) =>
     period === undefined
       ? []
       : zones.flatMap((zone) =>
           checkPeriod(zone, period).map((issue) => ({ field: 'period', code: 'zone_issue', issue })),
         ),
-  wire: (input, name) => ({ name, period: input.period }),
-  onlyFor: (input, names) => ({ ...input, names: [...names] }),
+  toWire: (input, name) => ({ name, period: input.period }),
+  restrictInput: (input, names) => ({ ...input, names: [...names] }),
 });
 
 const restore = defineOrderTask({
@@ -205,8 +205,8 @@ const restore = defineOrderTask({
     alwaysChargeable: true,
     notes: ({ lifecycle }) => [daysNote('restorable', lifecycle?.redemptionDays)],
   },
-  input: single,
-  wire: (input) => input,
+  input: singleName,
+  toWire: (input) => input,
 });
 
 const deleteDomain = defineOrderTask({
@@ -235,9 +235,9 @@ const deleteDomain = defineOrderTask({
       },
     ],
   },
-  confirmFirst: true,
-  input: single,
-  wire: (input) => input,
+  needsConfirmation: true,
+  input: singleName,
+  toWire: (input) => input,
 });
 
 const ownerChange = defineOrderTask({
@@ -266,9 +266,9 @@ const ownerChange = defineOrderTask({
       daysNote('locks_transfers_unless_opted_out', transfer.lockDays),
     ],
   },
-  confirmFirst: true,
-  input: single,
-  wire: (input) => input,
+  needsConfirmation: true,
+  input: singleName,
+  toWire: (input) => input,
 });
 
 const authcode = defineOrderTask({
@@ -289,16 +289,16 @@ const authcode = defineOrderTask({
     words: 'Getting auth codes',
     notes: () => [{ code: 'auth_code_gives_name_away' }],
   },
-  input: single,
-  wire: (input) => input,
-  secretOf: (output) => output.auth ?? output.answer,
+  input: singleName,
+  toWire: (input) => input,
+  extractSecret: (output) => output.auth ?? output.answer,
 });
 
 const nameservers = defineOrderTask({
   name: 'nameservers',
   service: domainUpdateNameservers,
   nameKind: 'host',
-  confirmFirst: true,
+  needsConfirmation: true,
   risk: 'takes_down',
   words: {
     verb: 'Change the nameservers of',
@@ -315,12 +315,12 @@ const nameservers = defineOrderTask({
     notes: () => [{ code: 'replaces_nameservers' }],
   },
   input: z.object({ name: domainName, nameServers: z.array(hostName) }),
-  issues: nameServerIssues,
-  wire: (input) => ({ name: input.name, nameServers: input.nameServers.map((name) => ({ name })) }),
+  findIssues: findNameServerIssues,
+  toWire: (input) => ({ name: input.name, nameServers: input.nameServers.map((name) => ({ name })) }),
 });
 
 /** The issues of a redirect's target. An email redirect needs an email address. */
-function targetIssues(
+function findTargetIssues(
   field: 'target' | 'backup',
   target: string | undefined,
   type: string | undefined,
@@ -330,15 +330,19 @@ function targetIssues(
   return fits ? [] : [{ field, code: type === 'email' ? 'target_no_email' : 'target_no_web_address' }];
 }
 
-function constraint(value: unknown, field: string, what: InterfaceConstraint['what']): InterfaceConstraint[] {
-  return value === undefined || value === '' ? [] : [{ field, what }];
+function toConstraints(
+  value: unknown,
+  field: string,
+  kind: InterfaceConstraint['kind'],
+): InterfaceConstraint[] {
+  return value === undefined || value === '' ? [] : [{ field, kind }];
 }
 
 /** An interface chosen by a person, if no field decides. */
 const chosenInterface = z.enum(['json', 'xml'], 'interface_unknown' satisfies PlainIssueCode).optional();
 
-function chosenTie(chosen: unknown, via: Interface): InterfaceConstraint[] {
-  return chosen === via ? [{ field: 'interface', what: `choice_${via}` }] : [];
+function toChoiceConstraint(chosen: unknown, via: Interface): InterfaceConstraint[] {
+  return chosen === via ? [{ field: 'interface', kind: `choice_${via}` }] : [];
 }
 
 const redirect = defineOrderTask({
@@ -354,13 +358,13 @@ const redirect = defineOrderTask({
     summary: 'Change a redirect’s target',
     submit: 'Change',
   },
-  constraints: ({ type, mode, title, backup }) => ({
-    json: mode === 'HTTP' ? [{ field: 'mode', what: 'mode_HTTP' }] : [],
+  findConstraints: ({ type, mode, title, backup }) => ({
+    json: mode === 'HTTP' ? [{ field: 'mode', kind: 'mode_HTTP' }] : [],
     xml: [
-      ...(type === 'email' ? [{ field: 'type', what: 'email_redirect' } as const] : []),
-      ...(mode === 'frame' || mode === 'single' ? [{ field: 'mode', what: `mode_${mode}` } as const] : []),
-      ...constraint(title, 'title', 'title'),
-      ...constraint(backup, 'backup', 'backup'),
+      ...(type === 'email' ? [{ field: 'type', kind: 'email_redirect' } as const] : []),
+      ...(mode === 'frame' || mode === 'single' ? [{ field: 'mode', kind: `mode_${mode}` } as const] : []),
+      ...toConstraints(title, 'title', 'title'),
+      ...toConstraints(backup, 'backup', 'backup'),
     ],
   }),
   input: z.object({
@@ -380,11 +384,11 @@ const redirect = defineOrderTask({
     backup: optionalText(2_000),
   }),
   nameField: 'source',
-  issues: ({ target, backup, type }) => [
-    ...targetIssues('target', target, type),
-    ...targetIssues('backup', backup, type),
+  findIssues: ({ target, backup, type }) => [
+    ...findTargetIssues('target', target, type),
+    ...findTargetIssues('backup', backup, type),
   ],
-  wire: (input) => input,
+  toWire: (input) => input,
 });
 
 const sslContact = defineOrderTask({
@@ -400,13 +404,13 @@ const sslContact = defineOrderTask({
     summary: 'Change a contact of SSL certificates',
     submit: 'Change',
   },
-  constraints: ({ fname, lname, interface: chosen }) => ({
+  findConstraints: ({ fname, lname, interface: chosen }) => ({
     json: [
-      ...constraint(fname, 'fname', 'first_name'),
-      ...constraint(lname, 'lname', 'last_name'),
-      ...chosenTie(chosen, 'json'),
+      ...toConstraints(fname, 'fname', 'first_name'),
+      ...toConstraints(lname, 'lname', 'last_name'),
+      ...toChoiceConstraint(chosen, 'json'),
     ],
-    xml: chosenTie(chosen, 'xml'),
+    xml: toChoiceConstraint(chosen, 'xml'),
   }),
   input: z.object({
     interface: chosenInterface,
@@ -427,12 +431,12 @@ const sslContact = defineOrderTask({
     fax: optionalText(),
     email: z.union([email, z.literal('').transform(() => undefined)]).optional(),
   }),
-  names: (input) => [input.id],
-  issues: ({ id: _id, interface: _via, ...fields }, _zones, complete) =>
+  findNames: (input) => [input.id],
+  findIssues: ({ id: _id, interface: _via, ...fields }, _zones, complete) =>
     complete && Object.values(fields).every((value) => value === undefined)
       ? [{ field: 'organization', code: 'no_field_to_change' }]
       : [],
-  wire: ({ interface: _via, ...input }) => input,
+  toWire: ({ interface: _via, ...input }) => input,
 });
 
 const user = defineOrderTask({
@@ -449,17 +453,17 @@ const user = defineOrderTask({
     submit: 'Create',
   },
   secretField: 'password',
-  constraints: ({ parent, user_mail_key: mailKey, interface: chosen }) => {
+  findConstraints: ({ parent, user_mail_key: mailKey, interface: chosen }) => {
     const superior: Readonly<Record<string, unknown>> =
       typeof parent === 'object' && parent !== null ? { ...parent } : {};
     return {
       json: [
-        ...constraint(superior['defaultEmail'], 'parent_defaultEmail', 'superior_email'),
-        ...constraint(superior['status'], 'parent_status', 'superior_status'),
-        ...constraint(superior['substatus'], 'parent_substatus', 'superior_substatus'),
-        ...chosenTie(chosen, 'json'),
+        ...toConstraints(superior['defaultEmail'], 'parent_defaultEmail', 'superior_email'),
+        ...toConstraints(superior['status'], 'parent_status', 'superior_status'),
+        ...toConstraints(superior['substatus'], 'parent_substatus', 'superior_substatus'),
+        ...toChoiceConstraint(chosen, 'json'),
       ],
-      xml: [...constraint(mailKey, 'user_mail_key', 'mail_key'), ...chosenTie(chosen, 'xml')],
+      xml: [...toConstraints(mailKey, 'user_mail_key', 'mail_key'), ...toChoiceConstraint(chosen, 'xml')],
     };
   },
   input: z.object({
@@ -484,13 +488,13 @@ const user = defineOrderTask({
     user_mail_key: optionalText(),
     interface: chosenInterface,
   }),
-  names: (input) => [input.user],
-  wire: ({ user_mail_key: userMailKey, interface: _via, ...input }, _name, password) => ({
+  findNames: (input) => [input.user],
+  toWire: ({ user_mail_key: userMailKey, interface: _via, ...input }, _name, password) => ({
     ...input,
     password,
     userMailKey,
   }),
-  secretOf: (output) => output.password,
+  extractSecret: (output) => output.password,
 });
 
 /** A mandate sends nothing: it allows renewals, each an order of its own. */
@@ -505,18 +509,18 @@ const mandate: OrderTask<'mandate'> = {
     submit: 'Request',
   },
   effect: 'write',
-  sends: false,
+  sendsRequests: false,
   risk: 'none',
   nameKind: 'host',
   idempotent: true,
-  confirmFirst: false,
+  needsConfirmation: false,
   nameField: 'mandate_names',
-  secretResult: false,
+  hasSecretResult: false,
   // Its renewals have the same needs.
-  unsupported: (interfaces) => renew.unsupported(interfaces),
-  availableInterfaces: (interfaces) => renew.availableInterfaces(interfaces),
-  constraints: (input) => renew.constraints(input),
-  routeIssues: () => [],
+  findUnsupportedReason: (interfaces) => renew.findUnsupportedReason(interfaces),
+  findInterfaces: (interfaces) => renew.findInterfaces(interfaces),
+  findConstraints: (input) => renew.findConstraints(input),
+  findInterfaceIssues: () => [],
   check(raw) {
     const parsed = mandateTerms.safeParse(raw);
     return parsed.success
@@ -524,16 +528,16 @@ const mandate: OrderTask<'mandate'> = {
       : { ok: false, issues: [{ field: 'mandate_names', code: 'unreadable' }] };
   },
   findNames: (raw) => mandateTerms.safeParse(raw).data?.mandate_names ?? [],
-  notes: () => [],
-  locksTransfers: () => undefined,
-  charge: () => 'no',
-  onlyFor: (raw) => raw,
-  describe({ input }) {
+  listNotes: () => [],
+  findTransferLock: () => undefined,
+  findCharge: () => 'no',
+  restrictInput: (raw) => raw,
+  describeRequest({ input }) {
     const parsed = mandateTerms.safeParse(input);
     if (!parsed.success) throw new InvalidInputError('the order’s input can’t be read');
     return { interface: 'none', terms: statedTerms(parsed.data) };
   },
-  begin() {
+  beginCall() {
     throw new InvalidInputError('nothing is sent for it');
   },
 };
@@ -567,12 +571,12 @@ export function findTask(name: OrderTaskName): OrderTask {
  * Why an input is no longer allowed; undefined if it is.
  * @param items those of a bulk order to check; default: waiting ones
  */
-export function rulesChanged(
+export function findRuleChange(
   order: Order,
-  items: readonly OrderItem[] = pendingItems(order),
+  items: readonly OrderItem[] = findPendingItems(order),
 ): PlainSummary | undefined {
   const task = findTask(order.task);
-  const inputs = order.bulk === undefined ? [order.input] : items.map((item) => inputOfItem(order, item));
+  const inputs = order.bulk === undefined ? [order.input] : items.map((item) => getItemInput(order, item));
   const issues = inputs.map((input) => task.check(input)).find(({ ok }) => !ok);
   return issues?.ok === false ? { code: 'rules_changed', issues: [...issues.issues] } : undefined;
 }

@@ -1,11 +1,11 @@
 import { findApprovers, refusalOfNonApprover } from '../approvals/approvers.ts';
 import type { OrdersContext } from './context.ts';
-import { isRequester, type Order, UNDO_HOURS, undoableUntil } from './order.ts';
+import { findUndoDeadline, isRequester, type Order, UNDO_HOURS } from './order.ts';
 import type { Refusal } from './refusal.ts';
 import { type RequestOutcome, requestOrder } from './request-order.ts';
 
 /** A name's nameservers before an order changed them, as far as known. */
-export type FormerNameServers =
+export type PreviousNameServers =
   | { readonly kind: 'known'; readonly nameServers: readonly string[] }
   | { readonly kind: 'unknown' }
   /** The same ones that the order set. */
@@ -16,7 +16,7 @@ export interface UndoRequest {
   readonly userId: string;
   readonly reason: string;
   readonly deliveryId: string;
-  readonly formerNameServers: (order: Order) => Promise<FormerNameServers>;
+  readonly findPreviousNameServers: (order: Order) => Promise<PreviousNameServers>;
 }
 
 /**
@@ -33,21 +33,21 @@ export async function undoOrder(deps: OrdersContext, request: UndoRequest): Prom
     if (refusal !== undefined) return refused(refusal);
   }
   const [item] = order.items;
-  const until = item && undoableUntil(order, item);
+  const until = item && findUndoDeadline(order, item);
   if (item === undefined || until === undefined) return refused({ code: 'nothing_to_undo' });
   if (until <= deps.now()) {
     // The card's button has expired; an update removes it.
     await deps.store.requestNotification(order.id, deps.now());
     return refused({ code: 'undo_over', hours: UNDO_HOURS });
   }
-  const former = await request.formerNameServers(order);
-  if (former.kind === 'same') return refused({ code: 'nothing_to_undo' });
-  if (former.kind === 'unknown') return refused({ code: 'undo_unknown' });
+  const previous = await request.findPreviousNameServers(order);
+  if (previous.kind === 'same') return refused({ code: 'nothing_to_undo' });
+  if (previous.kind === 'unknown') return refused({ code: 'undo_unknown' });
   const account = await deps.findAccount(order.account.id);
   if (account === undefined) return refused({ code: 'retry_account_gone' });
   return requestOrder(deps, {
     task: 'nameservers',
-    input: { name: item.name, nameServers: former.nameServers },
+    input: { name: item.name, nameServers: previous.nameServers },
     secret: undefined,
     reason: request.reason,
     account,

@@ -26,14 +26,14 @@ export async function canSeeAll(deps: OrdersContext, { id, isAdmin }: PersonView
 /**
  * The orders that match a filter and that a person may see. Whether they are an approver is checked only if it matters.
  */
-export async function visibleOrders(
+export async function listVisible(
   deps: OrdersContext,
   viewer: PersonViewer,
   filter: Omit<OrderFilter, 'viewer'>,
 ): Promise<readonly Order[]> {
   const all = await deps.store.list({ ...filter, viewer: 'system' });
-  const matters = all.some((order) => order.isPrivate && !isRequester(order, viewer.id));
-  return !matters || (await canSeeAll(deps, viewer)) ? all : deps.store.list({ ...filter, viewer });
+  const hasOthersPrivate = all.some((order) => order.isPrivate && !isRequester(order, viewer.id));
+  return !hasOthersPrivate || (await canSeeAll(deps, viewer)) ? all : deps.store.list({ ...filter, viewer });
 }
 
 export async function canSee(deps: OrdersContext, order: Order, viewer: PersonViewer): Promise<boolean> {
@@ -54,21 +54,21 @@ export async function loadVisible(
 }
 
 /** The ids that a person may see. For the others, only their existence is shown. */
-export async function visibleIds(
+export async function filterVisibleIds(
   deps: OrdersContext,
   viewer: PersonViewer,
   ids: Iterable<string>,
 ): Promise<ReadonlySet<string>> {
   const loaded = await Promise.all([...new Set(ids)].map((id) => deps.store.load(id, 'system')));
   const orders = loaded.filter((order) => order !== undefined);
-  const matters = orders.some((order) => order.isPrivate && !isRequester(order, viewer.id));
-  const seesThem = !matters || (await canSeeAll(deps, viewer));
-  const seen = await Promise.all(orders.map((order) => seesThem || canSee(deps, order, viewer)));
-  return new Set(orders.filter((_, index) => seen[index]).map(({ id }) => id));
+  const hasOthersPrivate = orders.some((order) => order.isPrivate && !isRequester(order, viewer.id));
+  const seesAll = !hasOthersPrivate || (await canSeeAll(deps, viewer));
+  const visible = await Promise.all(orders.map((order) => seesAll || canSee(deps, order, viewer)));
+  return new Set(orders.filter((_, index) => visible[index]).map(({ id }) => id));
 }
 
 /** The private ones among some orders, for messages in a channel that everyone reads. */
-export async function privateIds(
+export async function filterPrivateIds(
   { store }: { readonly store: Pick<OrderStore, 'load'> },
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
@@ -77,7 +77,7 @@ export async function privateIds(
 }
 
 /** The people notified about a pending order who may approve it now, including stand-ins. */
-export async function peopleToNotify(deps: OrdersContext, order: Order): Promise<readonly string[]> {
+export async function findPeopleToNotify(deps: OrdersContext, order: Order): Promise<readonly string[]> {
   const { demand, standIns } = await pendingDecision(deps, order);
   const { people } = await notifiedPeople(deps.directory, demand.requirements, standIns);
   const policy = await findApprovers(deps, order, people);

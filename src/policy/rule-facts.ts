@@ -9,15 +9,15 @@ import { subjectOf } from './subject.ts';
 export interface FactSources<Task extends string = string> {
   readonly directory: {
     /** Undefined if Slack doesn't return it. */
-    membersOf(groupId: string): Promise<readonly string[] | undefined>;
+    listGroupMembers(groupId: string): Promise<readonly string[] | undefined>;
   };
   readonly ruleFacts: {
     /** For the amount of zero of free tasks. */
     readonly currency: string;
     /** Known prices by name. */
-    pricesOf(order: FactOrder<Task>): Promise<PolicyFacts['prices']>;
+    loadPrices(order: FactOrder<Task>): Promise<PolicyFacts['prices']>;
     /** The tags of the hosts, without their parents' tags. Missing entries are unknown. */
-    tagsOf(hosts: readonly string[]): Promise<PolicyFacts['tags']>;
+    loadTags(hosts: readonly string[]): Promise<PolicyFacts['tags']>;
   };
 }
 
@@ -45,9 +45,9 @@ export async function gatherFacts<Task extends string>(
   const usesTags = rules.some(({ names }) => names.some((name) => parseTagPattern(name) !== undefined));
   const usesPrices = rules.some(({ over }) => over !== undefined);
   const [members, tags, prices] = await Promise.all([
-    Promise.all(groupIds.map(async (id) => [id, await directory.membersOf(id)] as const)),
-    usesTags ? ruleFacts.tagsOf([...new Set(hosts)]) : new Map<string, readonly string[]>(),
-    usesPrices ? ruleFacts.pricesOf(order) : new Map<string, Amount>(),
+    Promise.all(groupIds.map(async (id) => [id, await directory.listGroupMembers(id)] as const)),
+    usesTags ? ruleFacts.loadTags([...new Set(hosts)]) : new Map<string, readonly string[]>(),
+    usesPrices ? ruleFacts.loadPrices(order) : new Map<string, Amount>(),
   ]);
   return {
     task: order.facts,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { MINUTE_MS } from '../lib/duration.ts';
-import type { Heartbeat, Sighting } from '../orders/restore-guard.ts';
+import type { Heartbeat, HeartbeatReading } from '../orders/restore-guard.ts';
 import { optional } from './columns.ts';
 import { type Database, DatabaseUnverifiedError, Prisma, storeOf } from './database.ts';
 import { SERVER } from './session-settings.ts';
@@ -17,13 +17,13 @@ const SERVER_NAME = Prisma.raw(SERVER);
  */
 export function createHeartbeat({ run, server }: Database): Heartbeat {
   return {
-    ...storeOf<Pick<Heartbeat, 'read' | 'beat' | 'verify'>>('heartbeat', {
+    ...storeOf<Pick<Heartbeat, 'read' | 'write' | 'verify'>>('heartbeat', {
       read: async () => {
         const [{ checkpoint, ...seen }] = sightings.parse(await run(SELECT_SIGHTING));
         return { ...seen, isBehind: server.isBehind(seen.server, checkpoint) };
       },
 
-      beat: async ({ at, seen, processId, isLast }) => {
+      write: async ({ at, seen, processId, isLast }) => {
         const [row] = beats.parse(await run(upsertBeat(at, seen, processId, isLast)));
         if (row === undefined) throw new DatabaseUnverifiedError();
         return row.beat;
@@ -52,7 +52,7 @@ const SELECT_SIGHTING = Prisma.sql`
     CASE WHEN h.id IS NOT NULL THEN json_build_object(
       'seenAt', h.seen_at, 'database', h.database, 'server', h.server, 'count', h.beat,
       'isOriginal', coalesce(h.xact_id::numeric % 4294967296 = h.xmin::text::numeric, true),
-      'atWork', ARRAY(SELECT jsonb_object_keys(h.at_work)), 'version', h.xmin::text
+      'activeProcesses', ARRAY(SELECT jsonb_object_keys(h.at_work)), 'version', h.xmin::text
     ) END AS last
   FROM pg_control_system() s CROSS JOIN pg_control_checkpoint() c
     JOIN pg_database d ON d.datname = current_database()
@@ -71,7 +71,7 @@ const sightings = z.tuple([
         server: z.string(),
         count: z.number(),
         isOriginal: z.boolean(),
-        atWork: z.array(z.string()),
+        activeProcesses: z.array(z.string()),
         version: z.string(),
       }),
     ),
@@ -79,7 +79,7 @@ const sightings = z.tuple([
 ]);
 
 /** Returns the count, or no row if the row or the server has changed since the sighting. */
-function upsertBeat(at: Date, seen: Sighting, processId: string, isLast: boolean): Prisma.Sql {
+function upsertBeat(at: Date, seen: HeartbeatReading, processId: string, isLast: boolean): Prisma.Sql {
   const own = isLast ? {} : { [processId]: at };
   return Prisma.sql`
     INSERT INTO heartbeats AS h (id, seen_at, database, server, beat, xact_id, at_work)

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { LeaseStore } from '../names/ports.ts';
-import { FARTHEST_MS } from '../orders/clock.ts';
+import { MAX_WAIT_MS } from '../orders/clock.ts';
 import { type Database, Prisma, storeOf } from './database.ts';
 
 /** Whether a lease has expired by the database's clock. One from a clock that was set back later counts as expired. */
 export const isLeaseExpired = (
   column: Prisma.Sql,
 ): Prisma.Sql => Prisma.sql`(${column} IS NULL OR ${column} <= now()
-  OR ${column} > now() + ${FARTHEST_MS}::float8 * interval '1 ms')`;
+  OR ${column} > now() + ${MAX_WAIT_MS}::float8 * interval '1 ms')`;
 
 /** The end of a lease that starts now, by the database's clock. */
 export const leaseOf = (ms: number): Prisma.Sql => Prisma.sql`now() + ${ms}::float8 * interval '1 ms'`;

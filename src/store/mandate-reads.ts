@@ -4,7 +4,7 @@ import type { Witness } from '../approvals/charter.ts';
 import type { UsedAmounts } from '../mandates/acting.ts';
 import { heldCode } from '../mandates/codes.ts';
 import type { MandateAct, MandateName } from '../mandates/ports.ts';
-import { createWitnessCheck, MANDATE_LIMIT_KINDS, wasDoneByLog } from '../orders/log-limits.ts';
+import { createWitnessCheck, findLoggedOutcome, MANDATE_LIMIT_KINDS } from '../orders/log-limits.ts';
 import type { Order } from '../orders/order.ts';
 import { affectedTags, subjectOf } from '../policy/subject.ts';
 import { optional, optionalText, row } from './columns.ts';
@@ -86,7 +86,7 @@ async function findNotCarriedOut(
   return orderHistories
     .parse(rows)
     .flatMap(([id, history]) =>
-      wasDoneByLog(history, createWitnessCheck(witness)(id)) === undefined ? id : [],
+      findLoggedOutcome(history, createWitnessCheck(witness)(id)) === undefined ? id : [],
     );
 }
 

@@ -111,7 +111,7 @@ export function createMandateStore(
       return { booked: BigInt(sums?.booked ?? 0), reserved: BigInt(sums?.reserved ?? 0) };
     },
 
-    namesFitting: async (patterns) => {
+    findMatchingNames: async (patterns) => {
       const rows = await run(Prisma.sql`
         SELECT name, tags, lapse_confirmed_at IS NOT NULL AS "isLapsing" FROM domains ORDER BY name`);
       const watched = taggedRows.parse(rows);

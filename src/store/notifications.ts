@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FARTHEST_MS, LONGEST_NIGHT_MS } from '../orders/clock.ts';
+import { MAX_NIGHT_WAIT_MS, MAX_WAIT_MS } from '../orders/clock.ts';
 import {
   type ClaimedSubject,
   type NotificationStore,
@@ -66,8 +66,8 @@ const claimRow = row(
  * waits for the morning of people in quiet hours.
  */
 function isDue(now: Date): Prisma.Sql {
-  const farthest = new Date(now.getTime() + FARTHEST_MS);
-  const morning = new Date(now.getTime() + LONGEST_NIGHT_MS);
+  const farthest = new Date(now.getTime() + MAX_WAIT_MS);
+  const morning = new Date(now.getTime() + MAX_NIGHT_WAIT_MS);
   return Prisma.sql`(n.due_at <= ${now} OR (n.due_at > ${farthest}
     AND (n.shows IS DISTINCT FROM n.version::text OR n.attempts > 0 OR n.due_at > ${morning})))`;
 }

@@ -1,6 +1,6 @@
 import type { Witness } from '../approvals/charter.ts';
 import type { Reservation } from '../money/budget.ts';
-import { findEarlierItems } from '../orders/earlier.ts';
+import { findEarlierOutcomes } from '../orders/earlier.ts';
 import { createWitnessCheck, findLimit, signLog } from '../orders/log-limits.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
 import type {
@@ -147,17 +147,17 @@ async function refuseSending(
   run: RunStatement,
   commit: OrderCommit,
 ): Promise<Refusal | undefined> {
-  const { before, guard, mandated } = commit;
+  const { before, guard, mandatedSending } = commit;
   if (guard === undefined) throw new Error('a request without its guard');
   if (before.mandated !== undefined) {
-    if (mandated === undefined) throw new Error('the mandate of an order was not checked');
-    const refusal = await refuseMandated(on, run, commit, before.mandated.id, mandated);
+    if (mandatedSending === undefined) throw new Error('the mandate of an order was not checked');
+    const refusal = await refuseMandated(on, run, commit, before.mandated.id, mandatedSending);
     if (refusal !== undefined) return refusal;
   } else if (guard !== 'no_signatures' || before.retryOf !== undefined) {
     const refusal = await refuseRetry(run, commit);
     if (refusal !== undefined) return refusal;
   }
-  const signedId = mandated?.signedBy?.id ?? before.id;
+  const signedId = mandatedSending?.signedBy?.id ?? before.id;
   return refuseUnsigned(on.database, run, signedId, guard);
 }
 
@@ -170,7 +170,7 @@ async function refuseRetry(run: RunStatement, commit: OrderCommit): Promise<Refu
   const retried = idRows.parse(await run(lockRetried(id))).filter((each) => each !== id);
   const names = sentItems(commit).map(({ name }) => name);
   const items = readEarlierItems(await run(selectEarlierItems(retried, names)));
-  const [earlier] = findEarlierItems(items, names);
+  const [earlier] = findEarlierOutcomes(items, names);
   return earlier && { ...REFUSED, earlier };
 }
 
@@ -231,7 +231,7 @@ async function refuseMandated(
   run: RunStatement,
   commit: OrderCommit,
   mandateId: string,
-  { reservation, refusal }: MandatedSending,
+  { reservation, check }: MandatedSending,
 ): Promise<Refusal | undefined> {
   const { after } = commit;
   const { teamId } = reservation;
@@ -241,7 +241,7 @@ async function refuseMandated(
   const watched = await findName(run, name);
   const act = await findActOf(run, after.id);
   if (act === undefined) return { ...REFUSED, held: 'mandate_ended' };
-  const held = refusal(mandate, {
+  const held = check(mandate, {
     name,
     touched: await readTouched(run, name),
     actedFor: act.expiresAt,

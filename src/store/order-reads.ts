@@ -42,12 +42,12 @@ export function createOrderReads({ run, prisma }: Database) {
   return storeOf('orders', {
     load: (id) => loadTogether(id),
 
-    sealedInput: async (id) => {
+    loadSealedInput: async (id) => {
       const found = await prisma.order.findUnique({ where: { id }, select: SEALED });
       return found === null ? undefined : sealedInputOf(found);
     },
 
-    sealedItemInputs: async (id) => {
+    loadSealedItemInputs: async (id) => {
       const found = await prisma.orderItem.findMany({
         where: { orderId: id },
         select: { n: true, ...SEALED },
@@ -60,7 +60,7 @@ export function createOrderReads({ run, prisma }: Database) {
       );
     },
 
-    openOrders: async (task, names) => {
+    findOpenOrders: async (task, names) => {
       const keys = names.map((name) => openKey(task, name));
       const rows = await run(
         Prisma.sql`SELECT name, order_id AS id FROM order_items WHERE open_key = ANY(${keys})`,
@@ -78,19 +78,19 @@ export function createOrderReads({ run, prisma }: Database) {
       );
     },
 
-    history: async (orderId) =>
+    loadHistory: async (orderId) =>
       histories
         .parse(await run(Prisma.sql`SELECT ${historyOf()} FROM orders o WHERE o.id = ${orderId}`))
         .flatMap(({ history }) => readHistory(history)),
 
-    answers: (orderId) =>
+    loadAnswers: (orderId) =>
       prisma.orderAnswer.findMany({
         where: { orderId },
         orderBy: [{ n: 'asc' }, { version: 'asc' }],
         select: { n: true, at: true, answer: true },
       }),
 
-    latest: async (task, requesterId, context) => {
+    findLatest: async (task, requesterId, context) => {
       const found = await select(Prisma.sql`
         WHERE o.requester_id = ${requesterId} AND o.task = ${task} AND o.state <> 'DRAFT' AND o.bulk IS NULL
           AND ${context === undefined ? Prisma.sql`o.context IS NULL` : Prisma.sql`o.context = ${context}`}
@@ -98,9 +98,10 @@ export function createOrderReads({ run, prisma }: Database) {
       return found[0];
     },
 
-    unsent: async () => idsOf(await prisma.order.findMany({ ...UNSENT, orderBy: { updatedAt: 'asc' } })),
+    listUnsentIds: async () =>
+      idsOf(await prisma.order.findMany({ ...UNSENT, orderBy: { updatedAt: 'asc' } })),
 
-    unfinishedOf: async (accountIds, requesterId) => {
+    listUnfinishedIds: async (accountIds, requesterId) => {
       const theirs = requesterId === undefined ? [] : [{ requesterId }];
       return idsOf(
         await prisma.order.findMany({

@@ -4,7 +4,7 @@ import { approvalSignature } from '../approvals/signing/approval.ts';
 import { dropMissing } from '../lib/collections.ts';
 import { storedMandateEnd } from '../mandates/codes.ts';
 import { storedMissingAmount } from '../money/budget.ts';
-import { bulkInput } from '../orders/bulk/bulk.ts';
+import { buildBulkInput } from '../orders/bulk/bulk.ts';
 import { storedBulk } from '../orders/bulk/stored-bulk.ts';
 import type { EarlierItem } from '../orders/earlier.ts';
 import {
@@ -50,10 +50,10 @@ export const itemRow = row(
       .transform((input): unknown => input ?? undefined)
       .optional(),
     secretHash: optionalText,
-    isFollowed: z.boolean(),
+    isWatchListUpdated: z.boolean(),
   }),
   'i.',
-  { ctid: Prisma.sql`i.client_tid`, isFollowed: Prisma.sql`i.followed_at IS NOT NULL` },
+  { ctid: Prisma.sql`i.client_tid`, isWatchListUpdated: Prisma.sql`i.followed_at IS NOT NULL` },
 );
 
 export const approvalRow = row(
@@ -133,7 +133,7 @@ export function orderOf(row: z.output<typeof orderRow.schema>): Order {
       ...{ id: accountId, login: accountLogin, method: accountMethod, context },
       ...(usesTeamAccount ? { isTeamAccount: true } : {}),
     },
-    input: row.bulk === undefined ? row.input : bulkInput(row.items),
+    input: row.bulk === undefined ? row.input : buildBulkInput(row.items),
     claim: workerId === undefined ? undefined : { workerId },
     mandated: mandateId === undefined ? undefined : { id: mandateId },
   };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Sealed } from '../accounts/vault.ts';
 import type { Reservation } from '../money/budget.ts';
-import { dueAt, notificationDueAt } from '../orders/due.ts';
+import { computeDueTime, computeNotificationTime } from '../orders/due.ts';
 import { isOpen, type Order, type OrderItem, type OrderState } from '../orders/order.ts';
 import type { OrderCommit, OrderCreation } from '../orders/ports.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
@@ -47,7 +47,7 @@ export async function insertOrder(run: RunStatement, creation: OrderCreation): P
   if (!isDraft) await insertEvents(run, events);
   await run(
     insertPlans(Prisma.sql`
-      SELECT team_id, 'order' AS subject_kind, id AS subject_id, ${notificationDueAt(order, at) ?? null}::timestamptz AS due_at
+      SELECT team_id, 'order' AS subject_kind, id AS subject_id, ${computeNotificationTime(order, at) ?? null}::timestamptz AS due_at
       FROM orders WHERE id = ${order.id}`),
   );
   await saveApprovals(run, approvalRows(order.id, order.approvals));
@@ -113,7 +113,7 @@ function swapOrder({ before, after, leaseMs, at }: Change): Statement {
   const changed = Object.entries(writeOrder(after)).filter(([field, value]) => value !== was[field]);
   const fields = {
     ...Object.fromEntries(changed),
-    ...{ updatedAt: at, dueAt: dueAt(after, at), failedAttempts: 0 },
+    ...{ updatedAt: at, dueAt: computeDueTime(after, at), failedAttempts: 0 },
     ...(!STATES_WITH_INPUT.has(after.state) && sealedColumns(undefined)),
   };
   const lease =
@@ -138,7 +138,7 @@ async function markOrderPlans(run: RunStatement, saved: readonly SavedChange[]):
   const plans = saved.map(({ teamId, after, at }) => ({
     teamId,
     subjectId: after.id,
-    dueAt: notificationDueAt(after, at),
+    dueAt: computeNotificationTime(after, at),
   }));
   await run(Prisma.sql`
     UPDATE notifications n SET version = n.version + 1, is_background = false,
@@ -245,8 +245,11 @@ const saveApprovals = (run: RunStatement, rows: ReturnType<typeof approvalRows>)
   upsertRows(run, 'approvals', ['orderId', 'userId'], rows);
 
 /** For an order of a mandate, the day on which it is sent counts. */
-const newReservations = ({ after, mandated, reservation }: Change) =>
-  reservationRows(after.id, mandated?.reservation ?? (after.state === 'APPROVED' ? reservation : undefined));
+const newReservations = ({ after, mandatedSending, reservation }: Change) =>
+  reservationRows(
+    after.id,
+    mandatedSending?.reservation ?? (after.state === 'APPROVED' ? reservation : undefined),
+  );
 
 function reservationRows(orderId: string, reservation: Reservation | undefined) {
   if (reservation === undefined) return [];

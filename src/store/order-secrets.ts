@@ -23,14 +23,14 @@ export function createOrderSecrets({ run, prisma }: Database) {
       });
     },
 
-    forgetPrivate: async (requesterId) => {
+    deletePrivateData: async (requesterId) => {
       await run(deleteDrafts(Prisma.sql`requester_id = ${requesterId} FOR UPDATE`));
       await run(
         wipeSecrets(Prisma.sql`order_id IN (SELECT id FROM orders WHERE requester_id = ${requesterId})`),
       );
     },
 
-    forgetDraft: async (id) =>
+    deleteDraft: async (id) =>
       idRows.parse(await run(deleteDrafts(Prisma.sql`id = ${id} FOR UPDATE`))).length > 0,
 
     purgeExpired: async (now) => {

@@ -1,5 +1,5 @@
 import { HOUR_MS } from '../lib/duration.ts';
-import { FARTHEST_MS } from '../orders/clock.ts';
+import { MAX_WAIT_MS } from '../orders/clock.ts';
 import { DUE_LANES } from '../orders/due.ts';
 import type { OrderState } from '../orders/order.ts';
 import type { DueLane, OrderStore } from '../orders/ports.ts';
@@ -30,7 +30,7 @@ export function createOrderWork({ run }: Database) {
       return idRows.parse(rows).length === 1;
     },
 
-    putOff: async (id) => {
+    postpone: async (id) => {
       await run(putOffOrder(id));
     },
 
@@ -65,8 +65,8 @@ export function createOrderWork({ run }: Database) {
  * Except for orders that wait for people or their time, nothing is due later: a later time is from a clock that was set back since.
  */
 const FARTHEST_DUE_MS: Readonly<Record<DueLane, number>> = {
-  deadlines: FARTHEST_MS,
-  execution: FARTHEST_MS,
+  deadlines: MAX_WAIT_MS,
+  execution: MAX_WAIT_MS,
   observation: 2 * HOUR_MS,
 };
 

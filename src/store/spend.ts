@@ -4,7 +4,7 @@ import { iterateSlices } from '../lib/collections.ts';
 import type { SpendStore } from '../money/ports.ts';
 import { CHARGED_TASKS, PRICED_TASKS } from '../money/prices.ts';
 import type { Purchase } from '../money/spend.ts';
-import { periodOf } from '../orders/order.ts';
+import { readPeriod } from '../orders/order.ts';
 import { optionalText, row } from './columns.ts';
 import { type Database, Prisma, type Statement, storeOf } from './database.ts';
 
@@ -47,7 +47,7 @@ function purchaseOf({
 }: z.output<typeof purchaseRow.schema>): Purchase {
   const { name, task, requesterId, at, mandate } = purchase;
   const privateTo = isPrivate ? [requesterId, ...earlierRequesters] : undefined;
-  return { name, task, period: periodOf(input ?? orderInput), requesterId, at, mandate, privateTo };
+  return { name, task, period: readPeriod(input ?? orderInput), requesterId, at, mandate, privateTo };
 }
 
 /**

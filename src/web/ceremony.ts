@@ -48,7 +48,7 @@ import { isPaused } from '../orders/bulk/waves.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
 import type { Refusal } from '../orders/refusal.ts';
-import { type ServicePlaces, verifiedStatement } from '../orders/statement.ts';
+import { type ServiceEndpoints, verifyStatement } from '../orders/statement.ts';
 import type { Statement } from '../orders/statement-shape.ts';
 import { loadVisible } from '../orders/visibility.ts';
 import { versionToSign } from '../policy/policy.ts';
@@ -64,7 +64,7 @@ export interface CeremonyDeps {
   readonly links: LinkStore;
   readonly keys: KeyStore;
   readonly relyingParty: RelyingParty;
-  readonly orders: OrdersContext & { readonly servicePlaces: ServicePlaces };
+  readonly orders: OrdersContext & { readonly serviceEndpoints: ServiceEndpoints };
   readonly policies: PolicyStore;
   readonly proposals: Proposals;
   readonly readSettings: () => Promise<Readonly<Record<string, unknown>>>;
@@ -168,7 +168,7 @@ export function createCeremonies(deps: CeremonyDeps): Ceremonies {
     async open(token) {
       const link = await usableLink(token);
       if ('code' in link) return link;
-      const { log, ring, charters } = await deps.orders.signing.keys();
+      const { log, ring, charters } = await deps.orders.signing.loadKeys();
       if (link.purpose === 'add') return addPage(deps, link, log, ring);
       const own = findKeys(ring, link.userId);
       if (own.length === 0) return { code: 'no_key' };
@@ -180,7 +180,7 @@ export function createCeremonies(deps: CeremonyDeps): Ceremonies {
     async finish(token, body) {
       const link = await usableLink(token);
       if ('code' in link) return link;
-      const { log, ring, charters } = await deps.orders.signing.keys();
+      const { log, ring, charters } = await deps.orders.signing.loadKeys();
       if (link.purpose === 'add') return add(deps, link, log, body);
       const read = assertionBody.safeParse(body);
       if (!read.success) return { code: 'unreadable' };
@@ -272,7 +272,7 @@ async function orderTask(
   const refusal = isResumption ? undefined : await refusalToApprove(orders, order, userId);
   if (refusal !== undefined && !(refusal.code === 'not_an_approver' && isAdmin))
     return { code: 'refused', refusal };
-  const statement = verifiedStatement(order, orders.servicePlaces);
+  const statement = verifyStatement(order, orders.serviceEndpoints);
   if (statement === undefined) return { code: 'gone' };
   const version = versionToSign(await orders.signing.policy.current());
   const { challenge, bound } = buildChallenge(userId, buildSignedSubject(order, version), salt);
@@ -359,7 +359,7 @@ async function keyTask(
     };
     return { what, challenge, act };
   }
-  const mayRevoke = revocationRights(log, orders.signing.use?.roots ?? new Set());
+  const mayRevoke = revocationRights(log, orders.signing.trust?.roots ?? new Set());
   if (!mayRevoke(findKeys(ring, by), key)) return { code: 'may_not_revoke' };
   const reason = kind === 'revoke' ? 'retired' : 'compromised';
   const challenge = { ...signed, decision: 'revoke', reason } as const;
@@ -379,10 +379,10 @@ async function charterTask(
 ): Promise<Task | Problem> {
   const { orders } = deps;
   const { userId, salt: nonce } = link;
-  const { use } = orders.signing;
+  const { trust } = orders.signing;
   if (!(await orders.isAdmin(userId))) return { code: 'not_an_admin' };
-  if (use?.witness === undefined) return { code: 'no_witness' };
-  const { witness } = use;
+  if (trust?.witness === undefined) return { code: 'no_witness' };
+  const { witness } = trust;
   const coming = await comingCharter(deps, link);
   if (coming === undefined) return { code: 'gone' };
   if (coming.publisher === userId) return { code: 'own_change' };

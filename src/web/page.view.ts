@@ -1,6 +1,6 @@
 import { type AddedKey, MAX_KEYS } from '../approvals/signing/key-ring.ts';
 import type { FactsChange } from '../names/portfolio.ts';
-import { isReopened, type Order, upcomingTime } from '../orders/order.ts';
+import { findUpcomingTime, isReopened, type Order } from '../orders/order.ts';
 import type { Statement, StatementItem } from '../orders/statement-shape.ts';
 import type { Finished, Problem, Shown, ToSign } from './ceremony.ts';
 import { type Html, html, jsonScript } from './html.ts';
@@ -142,7 +142,7 @@ function moment(at: Date): Html {
 }
 
 function timeFact(order: Order, at: Date): Html {
-  const label = isReopened(order) || upcomingTime(order) !== undefined ? 'Will be sent' : 'Scheduled for';
+  const label = isReopened(order) || findUpcomingTime(order) !== undefined ? 'Will be sent' : 'Scheduled for';
   const time = isReopened(order) ? html`right after approval (was scheduled for ${moment(at)})` : moment(at);
   return html`<dt>${label}</dt><dd>${time}</dd>\n`;
 }

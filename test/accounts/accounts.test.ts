@@ -78,7 +78,7 @@ function idOf(outcome: LinkOutcome): string {
 async function renewAs(accounts: Accounts, accountId: string): Promise<string> {
   // The sandbox renews a name for at most ten years.
   const { name } = service.state.addDomain({ name: 'cafe.rest', context: 4, expires: Date.now() + 1e9 });
-  const client = await accounts.clientFor(accountId);
+  const client = await accounts.loadClient(accountId);
   if (client === undefined) return 'nobody';
   await client.run(domainRenew, { name, period: 1 }, { ctid: randomBytes(6).toString('hex') });
   const { user, context, headers } = service.requestsFor({ task: 'domain.renew' }).at(-1) ?? {};
@@ -189,7 +189,7 @@ describe('linking', () => {
     expect(service.requests, 'nothing documented checks it').toHaveLength(sent);
     expect((await accounts.active('U0ALICE'))?.verifiedAt).toBeUndefined();
     await renewAs(accounts, idOf(outcome));
-    await accounts.accepted(idOf(outcome));
+    await accounts.recordAccepted(idOf(outcome));
     expect((await accounts.active('U0ALICE'))?.verifiedAt).toBeInstanceOf(Date);
     expect((await accounts.list('U0ALICE')).map(({ slot }) => slot)).toEqual(['4', 'application']);
   });
@@ -238,7 +238,7 @@ describe('choosing and forgetting', () => {
     const accounts = accountsOf();
     const alice = idOf(await accounts.link('U0ALICE', password()));
     await database.prisma.account.update({ where: { id: alice }, data: { userId: 'U0BOB' } });
-    await expect(accounts.clientFor(alice)).rejects.toMatchObject({ name: 'VaultError' });
+    await expect(accounts.loadClient(alice)).rejects.toMatchObject({ name: 'VaultError' });
   });
 
   test('unlinking ends the account’s session', async () => {

@@ -107,22 +107,22 @@ test('belongs to no person, has the admin who linked it, and signs requests', as
   expect(await accounts.active('U0ADA')).toBeUndefined();
 
   const { name } = service.state.addDomain({ name: 'cafe.rest', context: 4, expires: Date.now() + 1e9 });
-  const client = await accounts.clientFor(id);
+  const client = await accounts.loadClient(id);
   await client?.run(domainRenew, { name, period: 1 }, { ctid: 'team-1' });
   expect(service.requestsFor({ ctid: 'team-1' }).at(-1)).toMatchObject({ user: uuid });
 });
 
 test('is used by people without their own account, and by nobody else', async () => {
   const accounts = accountsOf();
-  expect(await accounts.forOrders('U0DAVE')).toBeUndefined();
+  expect(await accounts.findDefault('U0DAVE')).toBeUndefined();
   const id = await linked(accounts);
   await accounts.link('U0ALICE', {
     method: 'password',
     ...SANDBOX_ACCOUNTS.alice,
     password: new Secret(SANDBOX_ACCOUNTS.alice.password),
   });
-  expect(await accounts.forOrders('U0DAVE')).toMatchObject({ id });
-  expect(await accounts.forOrders('U0ALICE')).toMatchObject({ login: 'alice', userId: 'U0ALICE' });
+  expect(await accounts.findDefault('U0DAVE')).toMatchObject({ id });
+  expect(await accounts.findDefault('U0ALICE')).toMatchObject({ login: 'alice', userId: 'U0ALICE' });
 });
 
 test('is one per team, besides its admin’s own application', async () => {
@@ -134,7 +134,7 @@ test('is one per team, besides its admin’s own application', async () => {
   const other = await linked(accounts, 'U0ADA', credential({ uuid: '11111111-2222', application: 'other' }));
   expect(other).not.toBe(id);
   expect(await accounts.find(id)).toBeUndefined();
-  expect(await accounts.clientFor(id)).toBeUndefined();
+  expect(await accounts.loadClient(id)).toBeUndefined();
   expect(await accounts.list('U0ADA')).toHaveLength(1);
 
   const sister = accountsOf('T0SISTER');
@@ -159,7 +159,7 @@ test('is deleted with its secrets, and only once', async () => {
   expect(await accounts.team.unlink('U0BOB')).toMatchObject({ id });
   expect(await accounts.team.unlink('U0BOB')).toBeUndefined();
   expect(await accounts.team.current()).toBeUndefined();
-  expect(await accounts.clientFor(id)).toBeUndefined();
+  expect(await accounts.loadClient(id)).toBeUndefined();
   expect(await database.prisma.account.count()).toBe(0);
 });
 
@@ -186,13 +186,13 @@ test('its row doesn’t open as a person’s, nor a person’s as the team’s',
   const accounts = accountsOf();
   const id = await linked(accounts);
   await database.prisma.account.update({ where: { id }, data: { userId: 'U0EVE', teamKey: null } });
-  await expect(accounts.clientFor(id)).rejects.toThrow(VaultError);
+  await expect(accounts.loadClient(id)).rejects.toThrow(VaultError);
 
   const own = await accounts.link('U0ALICE', credential());
   if (own.kind !== 'linked') throw new Error('linking');
   const moved = { userId: null, teamKey: 'T0STEWARD', activeKey: null };
   await database.prisma.account.update({ where: { id: own.account.id }, data: moved });
-  await expect(accounts.clientFor(own.account.id)).rejects.toThrow(VaultError);
+  await expect(accounts.loadClient(own.account.id)).rejects.toThrow(VaultError);
 
   const sister = accountsOf('T0SISTER');
   const theirs = await linked(sister);
@@ -201,7 +201,7 @@ test('its row doesn’t open as a person’s, nor a person’s as the team’s',
     where: { id: theirs },
     data: { teamId: 'T0STEWARD', teamKey: 'T0STEWARD' },
   });
-  await expect(accounts.clientFor(theirs)).rejects.toThrow(VaultError);
+  await expect(accounts.loadClient(theirs)).rejects.toThrow(VaultError);
 });
 
 test('no row is both a person’s and the team’s, or neither', async () => {
@@ -217,7 +217,7 @@ test('is sealed again with a new key', async () => {
   const id = await linked(accountsOf());
   expect(await accountsOf('T0STEWARD', [SECOND, FIRST]).reseal()).toBe(1);
   const anew = accountsOf('T0STEWARD', [SECOND]);
-  expect(await anew.clientFor(id)).toBeDefined();
+  expect(await anew.loadClient(id)).toBeDefined();
   await linked(anew);
-  await anew.accepted(id);
+  await anew.recordAccepted(id);
 });

@@ -89,7 +89,7 @@ function idOf(outcome: LinkOutcome): string {
 }
 
 async function search(accounts: Accounts, accountId: string): Promise<void> {
-  const client = await accounts.clientFor(accountId);
+  const client = await accounts.loadClient(accountId);
   if (client === undefined) throw new Error('the account is gone');
   await client.run(preregSearch, { view: { children: true, offset: 0, limit: 1 }, filters: [] });
 }

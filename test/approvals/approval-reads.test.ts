@@ -35,7 +35,7 @@ beforeAll(async () => {
   await createInstallationStore(database).serve(TEAM_ID);
   const keys = createKeyStore(database, TEAM_ID);
   const signing = createOrderSigning({
-    use: undefined,
+    trust: undefined,
     readRows: () => keys.readRows(),
     directory: rig.directory,
     settingsOf: () => TEAM,
@@ -62,7 +62,7 @@ beforeAll(async () => {
       {
         ...m.orders,
         signing,
-        settings: signing.settings,
+        loadSettings: signing.loadSettings,
         policy: signing.policy,
         compareBudgets,
         standIns: signing.standIns,

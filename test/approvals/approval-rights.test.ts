@@ -71,11 +71,11 @@ describe('the current policy', () => {
     const asked: string[] = [];
     return {
       asked,
-      membersOf: async (group: string) => {
+      listGroupMembers: async (group: string) => {
         asked.push(group);
         return silent.includes(group) ? undefined : (groups[group] ?? []);
       },
-      membership: async (userId: string) => {
+      findMembership: async (userId: string) => {
         asked.push(userId);
         if (left.includes(userId)) return 'left';
         return silent.includes(userId) ? 'unknown' : 'member';
@@ -83,24 +83,24 @@ describe('the current policy', () => {
     } as const;
   };
   const currentPolicy = async (
-    { settings, directory }: Pick<OrdersContext, 'settings' | 'directory'>,
+    { loadSettings, directory }: Pick<OrdersContext, 'loadSettings' | 'directory'>,
     userIds: readonly string[],
   ) => {
     const now = new Date();
-    const requirement = defaultRequirement(await settings(), ['cafe.rest']);
-    const { requirements } = requestedRequirements(order, await settings());
+    const requirement = defaultRequirement(await loadSettings(), ['cafe.rest']);
+    const { requirements } = requestedRequirements(order, await loadSettings());
     const known = await readPeople({ directory, away: new Map(), at: now }, [requirement], userIds);
     return buildApprovalPolicy(
       { requirements, requesters: new Set(), userIds },
       known,
-      await settings(),
+      await loadSettings(),
       now,
     );
   };
   const LISTED = ['U0BOB', 'W0ADA', 'S0LEADS', 'S0EMPTY'];
 
   it('accepts people and members of groups, and no group as a person', async () => {
-    const { approvers } = await currentPolicy({ settings: settingsWith(LISTED), directory: slack() }, [
+    const { approvers } = await currentPolicy({ loadSettings: settingsWith(LISTED), directory: slack() }, [
       'U0BOB',
       'W0ADA',
       'U0CAROL',
@@ -119,17 +119,17 @@ describe('the current policy', () => {
 
   it('reads groups only for people who aren’t listed themselves', async () => {
     const directory = slack();
-    await currentPolicy({ settings: settingsWith(LISTED), directory }, ['U0BOB', 'W0ADA']);
+    await currentPolicy({ loadSettings: settingsWith(LISTED), directory }, ['U0BOB', 'W0ADA']);
     expect(directory.asked).toEqual(['U0BOB', 'W0ADA']);
-    await currentPolicy({ settings: settingsWith(LISTED), directory }, ['U0EVE']);
+    await currentPolicy({ loadSettings: settingsWith(LISTED), directory }, ['U0EVE']);
     expect(directory.asked.slice(2)).toEqual(['S0LEADS', 'S0EMPTY']);
   });
 
   it('counts a group that Slack doesn’t return as empty, and names it', async () => {
-    const policy = await currentPolicy({ settings: settingsWith(LISTED), directory: slack(['S0LEADS']) }, [
-      'U0BOB',
-      'U0CAROL',
-    ]);
+    const policy = await currentPolicy(
+      { loadSettings: settingsWith(LISTED), directory: slack(['S0LEADS']) },
+      ['U0BOB', 'U0CAROL'],
+    );
     expect([...policy.approvers]).toEqual(['U0BOB']);
     expect(policy.unreadableGroups).toEqual(['S0LEADS']);
     expect(refusalToDecide(order, 'U0BOB', 'approve', policy)).toBeUndefined();
@@ -140,7 +140,7 @@ describe('the current policy', () => {
 
   it('a person who has left, or that Slack doesn’t return, is no approver', async () => {
     const policy = await currentPolicy(
-      { settings: settingsWith(LISTED), directory: slack(['U0CAROL'], ['U0BOB']) },
+      { loadSettings: settingsWith(LISTED), directory: slack(['U0CAROL'], ['U0BOB']) },
       ['U0BOB', 'U0CAROL'],
     );
     expect(policy.approvers.size).toBe(0);

@@ -4,7 +4,7 @@ import { cancelOrder } from '../../src/approvals/pending.ts';
 import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import { newOrderId } from '../../src/orders/request-context.ts';
 import { retryOrder } from '../../src/orders/retry-button.ts';
-import { inputOwner, resultOwner } from '../../src/orders/salted-secret.ts';
+import { buildInputOwner, buildResultOwner } from '../../src/orders/salted-secret.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { ALICE, acceptedOf, atOnce, HOUR_MS, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
 import { DONE, fails } from '../orders/scripted-service.ts';
@@ -32,12 +32,12 @@ describe('ids', () => {
   test('bind sealed values to the order, the person and the item', () => {
     const order = { id: 'a', requesterId: 'U0ALICE' };
     const owners = [
-      inputOwner(order),
-      inputOwner({ ...order, id: 'b' }),
-      inputOwner({ ...order, requesterId: 'U0BOB' }),
-      resultOwner(order, 1),
-      resultOwner(order, 2),
-      resultOwner({ ...order, requesterId: 'U0BOB' }, 1),
+      buildInputOwner(order),
+      buildInputOwner({ ...order, id: 'b' }),
+      buildInputOwner({ ...order, requesterId: 'U0BOB' }),
+      buildResultOwner(order, 1),
+      buildResultOwner(order, 2),
+      buildResultOwner({ ...order, requesterId: 'U0BOB' }, 1),
     ];
     expect(new Set(owners.map((owner) => JSON.stringify(owner))).size).toBe(owners.length);
   });
@@ -62,7 +62,7 @@ describe('asking', () => {
       remindAt: new Date(rig.now.getTime() + 4 * HOUR_MS),
       items: [{ n: 1, name: 'cafe.rest', ctid: order.id, state: 'WAITING', attempts: 0 }],
     });
-    const [requested, ...more] = await rig.orders.store.history(order.id, 'system');
+    const [requested, ...more] = await rig.orders.store.loadHistory(order.id, 'system');
     expect(more).toEqual([]);
     expect(requested).toMatchObject({
       kind: 'requested',

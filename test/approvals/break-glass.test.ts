@@ -40,7 +40,7 @@ describe('approving alone', () => {
     const standIn = { userId: 'U0CAROL', until: new Date(rig.now.getTime() + HOUR_MS) };
     await rig.standIns.begin('U0LEA', standIn, rig.now);
     expect(codeOf(await breakGlass(order))).toBe('APPROVED');
-    const history = await rig.store.history(order.id, 'system');
+    const history = await rig.store.loadHistory(order.id, 'system');
     expect(history.at(-1)).toMatchObject({
       kind: 'emergency_approved',
       actor: 'U0ADA',
@@ -90,7 +90,7 @@ describe('approving alone', () => {
     const reserved: unknown[] = [];
     rig.setBeforeCommit(async (change) => void reserved.push(change.reservation));
     const budgets = {
-      priceOf: async () => calculateCost([], { task: 'renew', names: ['cafe.rest'] }, '2026-03-01'),
+      priceOrder: async () => calculateCost([], { task: 'renew', names: ['cafe.rest'] }, '2026-03-01'),
       compareBudgets: async () => ({ shares: [], over, reservation }),
     };
     const press = () => approveInEmergency({ ...deps, ...budgets }, order.id, 'U0ADA', 'Now');
@@ -98,7 +98,7 @@ describe('approving alone', () => {
     await rig.messages.recordShownExcess(order.id, over);
     expect(codeOf(await press())).toBe('APPROVED');
     expect(reserved).toEqual([{ ...reservation, agreedExcess: over }]);
-    expect((await rig.store.history(order.id, 'system')).at(-1)).toMatchObject({
+    expect((await rig.store.loadHistory(order.id, 'system')).at(-1)).toMatchObject({
       overBudget: over,
       admins: ['U0ADA'],
     });

@@ -9,7 +9,7 @@ import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { retryOrder } from '../../src/orders/retry-button.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
-import { canSee, peopleToNotify } from '../../src/orders/visibility.ts';
+import { canSee, findPeopleToNotify } from '../../src/orders/visibility.ts';
 import { collectRules, ruleNames } from '../../src/slack/approvals/decision.view.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { acceptedOf, HOUR_MS, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
@@ -44,7 +44,7 @@ test('approvers of a later rule see a private order and get its card', async () 
   const lena = { id: 'U0LENA', isAdmin: false };
   expect(await canSee(rig.orders, order, lena)).toBe(true);
   expect(await canSee(rig.orders, order, { ...lena, id: 'U0EVE' })).toBe(false);
-  expect((await peopleToNotify(rig.orders, order)).toSorted()).toEqual(['U0FAY', 'U0FRED', 'U0LENA']);
+  expect((await findPeopleToNotify(rig.orders, order)).toSorted()).toEqual(['U0FAY', 'U0FRED', 'U0LENA']);
   expect(await refusalToAsk(rig.orders, order, 'U0LENA')).toBeUndefined();
 });
 
@@ -53,9 +53,9 @@ describe('asking', () => {
     let reads = 0;
     const orders = {
       ...rig.orders,
-      settings: () => {
+      loadSettings: () => {
         reads += 1;
-        return rig.orders.settings();
+        return rig.orders.loadSettings();
       },
     };
     const refusing = (requesterId: string) =>
@@ -140,13 +140,13 @@ test('findings after the first of two approvals need both approvals again', asyn
   const order = await rig.ask('authcode', { name: 'cafe.rest' });
   let warnedAt: Date | undefined;
   const press = (userId: string) =>
-    approveOrder({ ...rig.orders, impactWarnedAt: async () => warnedAt }, order.id, userId);
+    approveOrder({ ...rig.orders, findLastImpactWarning: async () => warnedAt }, order.id, userId);
   await press('U0FAY');
   rig.pass(1_000);
   warnedAt = rig.now;
   await press('U0FRED');
   expect(await stateOf(order.id), 'Fay had not seen it').toBe('PENDING');
-  expect((await rig.store.history(order.id, 'system')).at(-1)).toMatchObject({ lapsed: ['U0FAY'] });
+  expect((await rig.store.loadHistory(order.id, 'system')).at(-1)).toMatchObject({ lapsed: ['U0FAY'] });
   rig.pass(1_000);
   warnedAt = rig.now;
   expect(await press('U0FAY'), 'she may approve again before anyone else').toMatchObject({ ok: true });
@@ -160,7 +160,7 @@ describe('while an incident of a name is open', () => {
   function openIncident() {
     const shown = new Map<string, Date>();
     return {
-      known: async () => ({ shown: [{ id: 'i1', changes: 1 }], informedSince: shown }),
+      loadKnown: async () => ({ shown: [{ id: 'i1', changes: 1 }], informedSince: shown }),
       recordShown: async (_orderId: string, userId: string) => void shown.set(userId, rig.now),
     };
   }
@@ -213,17 +213,17 @@ test('a click that doesn’t count looks up no impact', async () => {
   rig.setPolicy(1, FINANCE);
   const order = await rig.ask('authcode', { name: 'cafe.rest' });
   let looks = 0;
-  const impactAtApproval = async () => {
+  const checkImpact = async () => {
     looks += 1;
     return 'changed' as const;
   };
-  expect(await approveOrder({ ...rig.orders, impactAtApproval }, order.id, 'U0NINA')).toMatchObject({
+  expect(await approveOrder({ ...rig.orders, checkImpact }, order.id, 'U0NINA')).toMatchObject({
     ok: false,
     refusal: { code: 'not_an_approver' },
   });
   expect(looks, 'what is new is put to those who may approve').toBe(0);
   await rig.sql(`UPDATE orders SET state = 'DENIED'`);
-  expect(await approveOrder({ ...rig.orders, impactAtApproval }, order.id, 'U0FAY')).toMatchObject({
+  expect(await approveOrder({ ...rig.orders, checkImpact }, order.id, 'U0FAY')).toMatchObject({
     ok: false,
     refusal: { code: 'wrong_state' },
   });
@@ -237,7 +237,7 @@ describe('a policy that changes while an order is pending', () => {
     rig.setPolicy(2, { ...FINANCE, approvers: ['U0LEA'] });
     await approve(order.id, 'U0FAY');
     expect(await stateOf(order.id)).toBe('PENDING');
-    expect((await rig.store.history(order.id, 'system')).at(-1)).toMatchObject({
+    expect((await rig.store.loadHistory(order.id, 'system')).at(-1)).toMatchObject({
       progress: { isStricter: true, policyVersion: 2 },
     });
     await approve(order.id, 'U0LEA');
@@ -253,11 +253,11 @@ test.each([
   const { id } = await renewal();
   await rig.sql(`UPDATE orders SET demand = jsonb_set(demand, '{requirements,0,rule,${field}}', '${value}')`);
   const order = await rig.read(id);
-  const history = await rig.store.history(id, 'system');
+  const history = await rig.store.loadHistory(id, 'system');
   const rules = collectRules(await pendingDecision(rig.orders, order), history);
   expect(ruleNames(rules)).toBe('rule “large renewals” of policy version 1');
   expect(await approve(id, 'U0FAY')).toMatchObject({ refusal: { code: 'log_differs' } });
-  expect(await rig.store.history(id, 'system')).toEqual(history);
+  expect(await rig.store.loadHistory(id, 'system')).toEqual(history);
 });
 
 describe('a stand-in', () => {
@@ -269,7 +269,7 @@ describe('a stand-in', () => {
     await approve(order.id, 'U0FRED');
     await approve(order.id, 'U0CAROL');
     expect(await stateOf(order.id)).toBe('APPROVED');
-    expect((await rig.store.history(order.id, 'system')).at(-1)).toMatchObject({
+    expect((await rig.store.loadHistory(order.id, 'system')).at(-1)).toMatchObject({
       progress: {
         requirements: [{ given: [{ userId: 'U0FRED' }, { userId: 'U0CAROL', standsInFor: 'U0FAY' }] }],
       },

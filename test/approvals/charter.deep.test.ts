@@ -32,7 +32,7 @@ const newName = () => {
   return `name-${count}.rest`;
 };
 const statusOf = async (signing: OrderSigning = s.signing) => {
-  const status = await signing.charter();
+  const status = await signing.loadCharterStatus();
   return status?.kind === 'lapsed' ? status.problem : status?.kind;
 };
 /** By the running process, and by one that starts now. */
@@ -71,7 +71,7 @@ test('a charter stays valid when its signer leaves or retires the key', async ()
   await s.keys.revoke('U0ANNA', revoking(anna, anna), AT);
   expect(await statuses(), 'the voucher retired').toEqual(['counts', 'counts']);
   expect(await demanded()).toEqual([RULED]);
-  expect((await s.signing.keys()).ring.counting.size, 'approvals of theirs do not count').toBe(0);
+  expect((await s.signing.loadKeys()).ring.counting.size, 'approvals of theirs do not count').toBe(0);
 });
 
 test('a key revoked as compromised invalidates its charter: signed policy and environment both apply', async () => {
@@ -189,7 +189,7 @@ test('a running process detects a removed revocation, even if its unsealed row i
     `DELETE FROM unsealed_events WHERE event_seq = ${newest}; DELETE FROM events WHERE seq = ${newest}`,
   );
   expect(await statusOf()).toBe('events_missing');
-  expect((await s.signing.keys()).ring.counting.size).toBe(0);
+  expect((await s.signing.loadKeys()).ring.counting.size).toBe(0);
 });
 
 test('a revocation without proof revokes no key', async () => {
@@ -199,7 +199,7 @@ test('a revocation without proof revokes no key', async () => {
     await s.tamper(`INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
       VALUES ('T0STEWARD', 'key', '${keyOf(bob)}', 'key_revoked', 'U0ANNA', now(), ${data})`);
   expect(await statuses()).toEqual(['counts', 'counts']);
-  expect((await s.signing.keys()).ring.counting.has(keyOf(bob))).toBe(true);
+  expect((await s.signing.loadKeys()).ring.counting.has(keyOf(bob))).toBe(true);
 });
 
 test.each(['revocation', 'vouching', 'charter'] as const)(
@@ -220,7 +220,7 @@ test.each(['revocation', 'vouching', 'charter'] as const)(
     await s.tamper(`CREATE TABLE taken AS SELECT * FROM events WHERE seq = ${newest}`);
     await s.tamper(`DELETE FROM events WHERE seq = ${newest}`);
     expect(await statuses(), 'taken out').toEqual(['events_missing', 'events_missing']);
-    expect((await s.restarted().keys()).ring.counting.size).toBe(0);
+    expect((await s.restarted().loadKeys()).ring.counting.size).toBe(0);
     await s.execute(order.id);
     expect(s.rig.service.received).toEqual([]);
     await s.tamper(`INSERT INTO events SELECT * FROM taken`);
@@ -244,7 +244,7 @@ test('an event about keys in the middle of the log can’t be changed either', a
   expect(await statusOf()).toBe('counts');
   await s.tamper(`UPDATE events SET kind = 'key_vouched' WHERE kind = 'key_revoked'`);
   expect(await statuses()).toEqual(['events_missing', 'events_missing']);
-  expect((await s.signing.keys()).ring.counting.has(keyOf(s.people.carol))).toBe(false);
+  expect((await s.signing.loadKeys()).ring.counting.has(keyOf(s.people.carol))).toBe(false);
 });
 
 test('if PUBLIC_URL has another host, nothing is valid and nothing becomes easier', async () => {
@@ -252,7 +252,7 @@ test('if PUBLIC_URL has another host, nothing is valid and nothing becomes easie
   const moved = s.restarted(createVerifier({ id: 'other.example', origin: 'https://other.example' }));
   expect(await statusOf(moved)).toBe('not_signed');
   expect((await moved.policy.current()).lapsed?.environment).toMatchObject({ needed: 1 });
-  expect((await moved.keys()).ring.counting.size).toBe(0);
+  expect((await moved.loadKeys()).ring.counting.size).toBe(0);
 });
 
 test('if PUBLIC_URL has lost its https, nothing is valid and nothing becomes easier', async () => {
@@ -260,7 +260,7 @@ test('if PUBLIC_URL has lost its https, nothing is valid and nothing becomes eas
   const moved = s.restarted(createVerifier(parseRelyingParty('http://steward.example')));
   expect(await statusOf(moved)).toBe('not_signed');
   expect((await moved.policy.current()).lapsed?.environment).toMatchObject({ needed: 1 });
-  expect((await moved.keys()).ring.counting.size).toBe(0);
+  expect((await moved.loadKeys()).ring.counting.size).toBe(0);
 });
 
 test('a new process detects a removed or changed sealed event', async () => {

@@ -169,7 +169,7 @@ describe('concurrent decisions', () => {
     expect(refusal(await denyOrder(rig.orders, order.id, 'U0EVE', undefined))).toMatch(/Only approvers/);
     expect(await rig.read(order.id)).toEqual(order);
     await denyOrder(rig.orders, order.id, 'U0BOB', 'too dear');
-    const [, entry] = await rig.orders.store.history(order.id, 'system');
+    const [, entry] = await rig.orders.store.loadHistory(order.id, 'system');
     expect(entry).toMatchObject({ kind: 'denied', actor: 'U0BOB', reason: 'too dear' });
     await nothingSent(order.id);
   });

@@ -63,7 +63,7 @@ export function newApproval(given: Given = {}): ApprovalContext {
     warnedAt: undefined,
     incidents: undefined,
     preconditions: {
-      servicePlaces: PLACES,
+      serviceEndpoints: PLACES,
       isLinked: true,
       members: { kind: 'members' },
       earlier: [],

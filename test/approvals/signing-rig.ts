@@ -67,7 +67,7 @@ export async function startSigningRig() {
   });
   const signingOf = ({ readRows }: typeof keys, verifier = createVerifier(HERE)) =>
     createOrderSigning({
-      use: { roots: rootsOf(people.anna), verifier, witness },
+      trust: { roots: rootsOf(people.anna), verifier, witness },
       readRows: () => readRows(ledger.areSigningEventsSealed),
       directory: rig.directory,
       settingsOf: (each) => applySavedSettings(START, each),
@@ -76,7 +76,7 @@ export async function startSigningRig() {
       now: () => rig.now,
     });
   const signing = signingOf(keys);
-  const signed = { signing, settings: signing.settings, policy: signing.policy };
+  const signed = { signing, settings: signing.loadSettings, policy: signing.policy };
   Object.assign(rig.orders, signed);
   Object.assign(rig.mandates, signed);
   const { orders } = rig;

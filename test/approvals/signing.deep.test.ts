@@ -31,7 +31,9 @@ test('an order signed by two people is sent', async () => {
   await s.execute(order.id);
   expect(await s.rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
   expect(sent()).toBe(1);
-  const approved = (await s.rig.store.history(order.id, 'system')).filter(({ kind }) => kind === 'approved');
+  const approved = (await s.rig.store.loadHistory(order.id, 'system')).filter(
+    ({ kind }) => kind === 'approved',
+  );
   expect(approved).toMatchObject([
     { actor: 'U0BOB', signature: { challenge: { approver: 'U0BOB', statement: order.statementHash } } },
     { actor: 'U0CAROL', signature: { challenge: { approver: 'U0CAROL', policy: 1 } } },
@@ -121,7 +123,7 @@ test('a paused bulk order only continues with new signatures', async () => {
     const name = newName();
     return { name, input: { names: [name], period: 1 }, secret: undefined, n };
   });
-  const bulk = { rows: rows.map(({ n: _, ...row }) => row), findings: [], leftOut: 0 };
+  const bulk = { rows: rows.map(({ n: _, ...row }) => row), findings: [], skipped: 0 };
   const asked = await s.rig.request('renew', {}, { bulk });
   if (asked.kind !== 'accepted') throw new Error(asked.kind);
   const { id } = asked.order;

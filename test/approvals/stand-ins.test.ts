@@ -73,8 +73,8 @@ function demandOf({ requirements }: Pick<World, 'requirements'>): Requirements {
 /** Slack, as in a world. */
 function directoryOf({ groups: known, memberships: all }: World): Directory {
   return {
-    membership: async (userId) => all.get(userId) ?? 'unknown',
-    membersOf: async (group) => (known.has(group) ? [...(known.get(group) ?? [])] : undefined),
+    findMembership: async (userId) => all.get(userId) ?? 'unknown',
+    listGroupMembers: async (group) => (known.has(group) ? [...(known.get(group) ?? [])] : undefined),
   };
 }
 

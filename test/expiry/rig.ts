@@ -250,9 +250,9 @@ export class Rig {
         renewedElsewhere: async () => [],
       },
       orders: {
-        store: { list: async () => [], openOrders: async () => new Map() },
+        store: { list: async () => [], findOpenOrders: async () => new Map() },
         mandates: { aheadAmong: async () => [], findMany: async () => [] },
-        servicePlaces: { jsonUrl: 'http://127.0.0.1:1/v1', xmlUrl: undefined, replyTo: undefined },
+        serviceEndpoints: { jsonUrl: 'http://127.0.0.1:1/v1', xmlUrl: undefined, replyTo: undefined },
         now,
       },
       watchList: arrangedList(this.database),

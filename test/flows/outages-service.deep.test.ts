@@ -342,7 +342,7 @@ async function judge(each: RequirementPeople, expected: string, sent: number): P
   const { effect, idempotent } = ORDER_TASKS[of.task];
   if (effect === 'charge' || !idempotent) expect(carriedOut, `${what}: carried out`).toBeLessThanOrEqual(1);
 
-  const history = await rig.store.history(order.id, 'system');
+  const history = await rig.store.loadHistory(order.id, 'system');
   const finished = history.findLast(({ kind }) => kind === 'finished');
   const current = await rig.read(order.id);
   const reply = finished && orderReply(current, finished, ['U0BOB']);

@@ -136,7 +136,7 @@ async function goOn(id: string): Promise<void> {
 }
 
 async function contradictionsOf(id: string): Promise<number> {
-  return (await rig.store.history(id, 'system')).filter(({ kind }) => kind === 'contradicted').length;
+  return (await rig.store.loadHistory(id, 'system')).filter(({ kind }) => kind === 'contradicted').length;
 }
 
 const open = z.array(z.object({ state: z.string(), version: z.number() }));

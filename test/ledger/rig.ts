@@ -5,7 +5,7 @@ import { createLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
 import { createLedger, type Ledger, type LedgerContext } from '../../src/ledger/ledger.ts';
 import type { FileLine } from '../../src/ledger/receipt.ts';
 import { hashSeal, type Seal } from '../../src/ledger/seal.ts';
-import { hashStatement, readStatement } from '../../src/orders/statement.ts';
+import { hashStatement, tryBuildStatement } from '../../src/orders/statement.ts';
 import { createLedgerStore } from '../../src/store/ledger.ts';
 import { newOrder, startRig } from '../store/order-rig.ts';
 import { orderEvent } from '../support/log.ts';
@@ -63,7 +63,7 @@ export async function startLedgerRig() {
     /** Stores a requested and approved order. @param approval additional data of its approval */
     async order(approval: object = {}) {
       const draft = newOrder();
-      const statement = readStatement(draft, PLACES);
+      const statement = tryBuildStatement(draft, PLACES);
       if (statement === undefined) throw new Error('it has no statement');
       const order = { ...draft, statementHash: hashStatement(statement) };
       const requested = orderEvent('requested', order.state, { statement: order.statementHash });
@@ -79,7 +79,7 @@ export async function startLedgerRig() {
     async receipt(orderId: string): Promise<string> {
       const order = await rig.store.load(orderId, 'system');
       if (order === undefined) throw new Error('there is no such order');
-      return textOf(await running.receipt(order, readStatement(order, PLACES)));
+      return textOf(await running.receipt(order, tryBuildStatement(order, PLACES)));
     },
     /** Writes events about other subjects than orders. */
     async happen(times = 1, moment = now): Promise<void> {

@@ -12,7 +12,7 @@ import { runMandates } from '../../src/mandates/run.ts';
 import { checkClearance } from '../../src/mandates/sending.ts';
 import { sendingDay } from '../../src/money/order-cost.ts';
 import type { OrdersContext } from '../../src/orders/context.ts';
-import { lookUpBudgets } from '../../src/orders/order-budget.ts';
+import { loadBudgetUse } from '../../src/orders/order-budget.ts';
 import type { OrderStore } from '../../src/orders/ports.ts';
 import { markUnsentUnknown } from '../../src/orders/restore-guard.ts';
 import { buildStatement } from '../../src/orders/statement.ts';
@@ -54,9 +54,9 @@ test('its renewal is priced and budgeted by the day on which it is sent', async 
   const budgeted: string[] = [];
   const context: OrdersContext = {
     ...rig.mandates,
-    priceOf: (order) => {
+    priceOrder: (order) => {
       priced.add(sendingDay(order, rig.now));
-      return rig.mandates.priceOf(order);
+      return rig.mandates.priceOrder(order);
     },
     budgetsOn: (day) => {
       budgeted.push(day);
@@ -68,7 +68,7 @@ test('its renewal is priced and budgeted by the day on which it is sent', async 
   const day = utcDay(order.sendAfter ?? rig.now);
   expect(day > utcDay(rig.now)).toBe(true);
   budgeted.length = 0;
-  await lookUpBudgets(context, order);
+  await loadBudgetUse(context, order);
   expect([[...priced], budgeted]).toEqual([[day], [day]]);
 });
 
@@ -356,9 +356,9 @@ describe('ceilings', () => {
       amount: { currency: 'EUR', minor: 2_000 },
       taken: { byDay: [], countOn: () => 0 },
     };
-    expect(cleared.sending.refusal(mandate, read)).toBeUndefined();
+    expect(cleared.sending.check(mandate, read)).toBeUndefined();
     rig.pass(Date.parse(`${cleared.sending.reservation.day}T00:00:00Z`) + DAY_MS - rig.now.getTime());
-    expect(cleared.sending.refusal(mandate, read)).toBe('day_full');
+    expect(cleared.sending.check(mandate, read)).toBe('day_full');
   });
 });
 
@@ -422,7 +422,7 @@ describe('if it doesn’t act', () => {
     expect(await rig.read(former.id)).toMatchObject({ state: 'UNKNOWN' });
     await on.inForce();
     expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'earlier_unknown', orderId: undefined });
-    expect([...(await rig.store.openOrders('renew', ['cafe.rest'])).values()]).toEqual([former.id]);
+    expect([...(await rig.store.findOpenOrders('renew', ['cafe.rest'])).values()]).toEqual([former.id]);
   });
 
   test('if the policy refuses, it only reports that', async () => {
@@ -517,7 +517,7 @@ describe('if it doesn’t act', () => {
     await on.nextDay();
     expect(sent()).toBe(0);
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
-    expect(await rig.store.openOrders('renew', ['cafe.rest'])).toEqual(new Map());
+    expect(await rig.store.findOpenOrders('renew', ['cafe.rest'])).toEqual(new Map());
   });
 
   test('a name left to lapse by two people after the announcement isn’t sent, and no order was created', async () => {
@@ -531,7 +531,7 @@ describe('if it doesn’t act', () => {
     expect(sent()).toBe(0);
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
     expect(await on.acts()).toMatchObject([{ held: 'let_go', orderId: undefined }]);
-    expect(await rig.store.openOrders('renew', ['cafe.rest'])).toEqual(new Map());
+    expect(await rig.store.findOpenOrders('renew', ['cafe.rest'])).toEqual(new Map());
   });
 
   test('if the mandate’s requester leaves between the announcement and the request, nothing is sent', async () => {
@@ -553,7 +553,7 @@ describe('if it doesn’t act', () => {
     await rig.sql(`UPDATE domains SET expires_at = expires_at + interval '2 days'`);
     await on.run();
     expect(await on.acts()).toHaveLength(1);
-    expect(await rig.store.openOrders('renew', ['cafe.rest'])).toEqual(new Map());
+    expect(await rig.store.findOpenOrders('renew', ['cafe.rest'])).toEqual(new Map());
   });
 
   test('a changed row of the mandate sends nothing', async () => {
@@ -592,14 +592,14 @@ describe('a database that may have been restored', () => {
       server: 's',
       count: 1,
       isOriginal: true,
-      atWork: [],
+      activeProcesses: [],
       version: '1',
     };
     return markUnsentUnknown({
       ...rig.orders,
       heartbeat: {
         read: async () => ({ database: 'd', server: 's', position: 1, isBehind: false, last }),
-        beat: async () => 2,
+        write: async () => 2,
         verify: async () => undefined,
         suspend: () => undefined,
         onOtherServer: () => undefined,

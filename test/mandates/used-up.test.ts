@@ -27,7 +27,7 @@ afterAll(() => rig.end());
 
 const sent = () => rig.service.received.length;
 const contradictions = async (id: string) =>
-  (await rig.store.history(id, 'system')).filter(({ kind }) => kind === 'contradicted');
+  (await rig.store.loadHistory(id, 'system')).filter(({ kind }) => kind === 'contradicted');
 
 test('an ended mandate whose row was reset does nothing, and ends again', async () => {
   await on.watch('cafe.rest', 10);
@@ -113,7 +113,7 @@ test('a mandate is shown with its approvers by the log', async () => {
   const text = JSON.stringify(mandatesMessage({ shown, total: 1, offset: 0 }, []));
   expect(text).toContain('<@U0BOB> approved');
   expect(text).not.toContain('U0EVE');
-  const history = await rig.store.history(order.id, 'system');
+  const history = await rig.store.loadHistory(order.id, 'system');
   expect(changesSinceRequest(history, false)).toEqual(['1 approval so far: <@U0BOB>.']);
 });
 

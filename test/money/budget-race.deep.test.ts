@@ -37,7 +37,7 @@ test('150 concurrent approvals on three replicas never overspend a budget by a c
     return {
       ...m.orders,
       store: createOrderStore(database, WITNESS),
-      priceOf: createOrderPricer({ prices: createPriceStore(database, TEAM_ID), now }),
+      priceOrder: createOrderPricer({ prices: createPriceStore(database, TEAM_ID), now }),
       compareBudgets: createBudgetComparison({ teamId: TEAM_ID, budgets, now }),
     };
   });

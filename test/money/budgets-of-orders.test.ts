@@ -31,7 +31,7 @@ const stands = async () => (await m.stands())[0];
 
 async function lastExcess(orderId: string) {
   const { overBudget: over, admins = [] }: AnyOrderLogEntry =
-    (await m.rig.store.history(orderId, 'system')).at(-1) ?? {};
+    (await m.rig.store.loadHistory(orderId, 'system')).at(-1) ?? {};
   return over && { over, admins };
 }
 
@@ -178,7 +178,7 @@ describe('an order that exceeds a budget', () => {
     expect(await stateOf(id)).toBe('APPROVED');
     expect(await stands()).toEqual([0n, 2_000n]);
     expect((await lastExcess(id))?.admins).toEqual(['U0ADA']);
-    expect((await m.rig.store.history(id, 'system')).at(-1)).toMatchObject({ lapsed: [], standing: 1 });
+    expect((await m.rig.store.loadHistory(id, 'system')).at(-1)).toMatchObject({ lapsed: [], standing: 1 });
   });
 
   test('isn’t sent because of an admin’s earlier approval within the budget: they must see the excess and click again', async () => {
@@ -224,7 +224,7 @@ describe('a paused bulk order', () => {
     m.rig.service.answer = async () => {
       throw fails('refused');
     };
-    const { id } = await m.ask('renew', {}, { bulk: { rows, findings: [], leftOut: 0 } });
+    const { id } = await m.ask('renew', {}, { bulk: { rows, findings: [], skipped: 0 } });
     await confirmOrder(m.orders, id, 'U0ALICE');
     await approve(id);
     await m.rig.runDue();

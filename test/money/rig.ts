@@ -3,7 +3,7 @@ import type { BudgetSpan } from '../../src/money/budget.ts';
 import { createBudgetComparison } from '../../src/money/budget-comparison.ts';
 import { createOrderPricer } from '../../src/money/order-cost.ts';
 import { priceEdits } from '../../src/money/prices.ts';
-import { budgetedItems } from '../../src/orders/order-budget.ts';
+import { pickBudgetedItems } from '../../src/orders/order-budget.ts';
 import type { OrderRequest } from '../../src/orders/request-context.ts';
 import { requestOrder } from '../../src/orders/request-order.ts';
 import { createBudgetStore } from '../../src/store/budgets.ts';
@@ -46,7 +46,7 @@ export async function startRig() {
     rig.now,
   );
   const money = {
-    priceOf: createOrderPricer({ prices, now }),
+    priceOrder: createOrderPricer({ prices, now }),
     compareBudgets: createBudgetComparison({
       teamId: TEAM_ID,
       budgets: withTags(budgets, async () => tags),
@@ -98,9 +98,9 @@ export async function startRig() {
     async showCard(orderId: string) {
       const order = await rig.read(orderId);
       const { task, input } = order;
-      const takes = budgetedItems(order);
+      const takes = pickBudgetedItems(order);
       const names = takes.items.map(({ name }) => name);
-      const look = await money.compareBudgets(takes, money.priceOf({ task, names, input }));
+      const look = await money.compareBudgets(takes, money.priceOrder({ task, names, input }));
       await rig.messages.recordShownExcess(orderId, look?.over ?? []);
     },
     /** Today's budgets: booked and reserved, in minor units. */

@@ -30,7 +30,7 @@ const warned = (incidentId: string, changes: number, hour: number, userId = 'U0B
 
 async function informedSince(open: readonly Incident[], warnings: readonly IncidentWarning[]) {
   const incidents = { openOf: async () => open, warningsOf: async () => warnings };
-  const known = await createOrderIncidents(namesContextWith({ incidents, now: () => at(9) })).known(
+  const known = await createOrderIncidents(namesContextWith({ incidents, now: () => at(9) })).loadKnown(
     newOrder(['cafe.rest']),
   );
   return known && [...known.informedSince];

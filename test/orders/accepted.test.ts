@@ -47,7 +47,9 @@ async function lookAfter(days: number, order: Order, seen: RegistryLookup): Prom
 }
 
 const told = async (order: Order) =>
-  (await rig.store.history(order.id, 'system')).filter(({ kind }) => kind === 'overdue' || kind === 'shown');
+  (await rig.store.loadHistory(order.id, 'system')).filter(
+    ({ kind }) => kind === 'overdue' || kind === 'shown',
+  );
 
 test.each([
   [

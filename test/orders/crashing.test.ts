@@ -131,7 +131,7 @@ test('an order that another process has carried out meanwhile is left to its cur
   await rig.main.execute(order.id);
   expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
   const followed: number[] = [];
-  const late = rig.startProcess({ follow: async (_order, n) => void followed.push(n) });
+  const late = rig.startProcess({ updateWatchList: async (_order, n) => void followed.push(n) });
   await late.advance(order.id, 'execution');
   expect(followed, 'looked at by the lane that carries orders out').toEqual([]);
   await late.advance(order.id, 'observation');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { pendingDeadlines, shortenedWait } from '../../src/orders/deadlines.ts';
+import { computeDeadlines, shortenWait } from '../../src/orders/deadlines.ts';
 
 const NOW = new Date('2026-11-22T09:00:00Z');
 const MINUTE_MS = 60_000;
@@ -18,7 +18,7 @@ describe('a wait', () => {
     ['is at least 15 minutes', 40 * MINUTE_MS, later(DAY_MS), 15 * MINUTE_MS],
     ['that was set shorter is unchanged', 2 * MINUTE_MS, later(DAY_MS), 2 * MINUTE_MS],
   ])('%s', (_, wait, expiry, expected) => {
-    expect(shortenedWait(wait, NOW, expiry)).toBe(expected);
+    expect(shortenWait(wait, NOW, expiry)).toBe(expected);
   });
 });
 
@@ -28,12 +28,12 @@ test('for a name that expires soon the reminder and the escalation come earlier,
     remindAfterMs: 4 * HOUR_MS,
     escalateAfterMs: 24 * HOUR_MS,
   };
-  expect(pendingDeadlines(waits, NOW)).toEqual({
+  expect(computeDeadlines(waits, NOW)).toEqual({
     expiresAt: later(72 * HOUR_MS),
     remindAt: later(4 * HOUR_MS),
     escalateAt: later(24 * HOUR_MS),
   });
-  expect(pendingDeadlines(waits, NOW, later(DAY_MS))).toEqual({
+  expect(computeDeadlines(waits, NOW, later(DAY_MS))).toEqual({
     expiresAt: later(72 * HOUR_MS),
     remindAt: later(HOUR_MS),
     escalateAt: later(6 * HOUR_MS),

@@ -57,7 +57,7 @@ function newRequest({ demand = NEEDED, request: changes, ...rest }: Given): Requ
     firstExpiry: undefined,
     budgets: { price: undefined, over: [], reservation: RESERVATION },
     secrets: { ...NO_SECRETS, hash: request.secret && saltSecret(request.secret).hash },
-    servicePlaces: PLACES,
+    serviceEndpoints: PLACES,
     ...rest,
   };
 }

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import {
-  type ClaimFacts,
+  type ClaimContext,
   decideClaim,
   decideSending,
   decideWave,
-  type SendingFacts,
+  type SendingPrerequisites,
 } from '../../src/orders/decide-sending.ts';
 import type { Order, OrderItem } from '../../src/orders/order.ts';
 import { hoursLater, newBulk, newOrder, START } from './sample.ts';
@@ -26,7 +26,7 @@ const ofFile = { bulk: newBulk(2), input: {} };
 const good = { input: { names: ['0.rest'], period: 1 } };
 
 describe('by its row, an order', () => {
-  test.each<[what: string, Order, Partial<ClaimFacts>, expected: object | undefined]>([
+  test.each<[what: string, Order, Partial<ClaimContext>, expected: object | undefined]>([
     ['that is approved continues', approved(), {}, undefined],
     ['that is not approved does not', approved({ state: 'PENDING' }), {}, NOT_DUE],
     ['that a worker has does not', approved({ state: 'EXECUTING' }), {}, NOT_DUE],
@@ -100,7 +100,7 @@ describe('an order that its row allows', () => {
   const later = { kind: 'later', until: hoursLater(1) } as const;
   const heldSummary = { code: 'mandate_held', because: 'price_above' };
 
-  test.each<[what: string, Partial<SendingFacts>, expected: object]>([
+  test.each<[what: string, Partial<SendingPrerequisites>, expected: object]>([
     ['is claimed', {}, { kind: 'claim', event: { type: 'claimed', workerId: 'worker-1' } }],
     ['is claimed when its mandate lets it go', { clearance: { kind: 'clear' } }, { kind: 'claim' }],
     [

@@ -17,7 +17,7 @@ function requestOf(task: OrderTaskName, typed: unknown) {
   const checked = findTask(task).check(typed);
   if (!checked.ok) throw new Error(JSON.stringify(checked.issues));
   const [name = ''] = checked.names;
-  return findTask(task).describe(
+  return findTask(task).describeRequest(
     { input: checked.input, name, secret: undefined },
     { json: true, xml: false },
   );

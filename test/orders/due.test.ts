@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { dueAt, notificationDueAt } from '../../src/orders/due.ts';
+import { computeDueTime, computeNotificationTime } from '../../src/orders/due.ts';
 import { ORDER_STATES, type Order, type OrderItem, type OrderState } from '../../src/orders/order.ts';
 import { hoursLater, newOrder, START } from './sample.ts';
 
@@ -48,17 +48,17 @@ describe('an order is due', () => {
     ['one that expired: never', order('EXPIRED'), undefined],
     ['one that was cancelled: never', order('CANCELLED'), undefined],
   ])('%s', (_what, given, expected) => {
-    expect(dueAt(given, START)).toEqual(expected);
+    expect(computeDueTime(given, START)).toEqual(expected);
   });
 
   const done = { state: 'SUCCEEDED', sentAt: START, answeredAt: START } as const;
 
   test.each<[what: string, Order, Date | undefined]>([
     ['a success: at once', order('SUCCEEDED', {}, done), START],
-    ['one that it knows: never', order('SUCCEEDED', {}, { ...done, isFollowed: true }), undefined],
+    ['one that it knows: never', order('SUCCEEDED', {}, { ...done, isWatchListUpdated: true }), undefined],
     [
       'one among failures: at once',
-      order('FAILED', {}, { state: 'FAILED' }, { ...done, isFollowed: false }),
+      order('FAILED', {}, { state: 'FAILED' }, { ...done, isWatchListUpdated: false }),
       START,
     ],
     [
@@ -68,7 +68,7 @@ describe('an order is due', () => {
     ],
     ['what changes no date: never', order('SUCCEEDED', { task: 'authcode' }, done), undefined],
   ])('for the watch list, %s', (_what, given, expected) => {
-    expect(dueAt(given, START)).toEqual(expected);
+    expect(computeDueTime(given, START)).toEqual(expected);
   });
 
   test.each<[hours: number, minutes: number | undefined]>([
@@ -80,55 +80,57 @@ describe('an order is due', () => {
   ])('an unknown outcome: %d hours after its request, %j minutes later', (hours, minutes) => {
     const at = hoursLater(hours);
     const unknown = order('UNKNOWN', {}, { state: 'UNKNOWN', sentAt: START });
-    expect(dueAt(unknown, at)).toEqual(
+    expect(computeDueTime(unknown, at)).toEqual(
       minutes === undefined ? undefined : new Date(at.getTime() + minutes * MINUTE_MS),
     );
   });
 
   test('an unknown outcome that no public record can show: never', () => {
     expect(
-      dueAt(order('UNKNOWN', { task: 'user' }, { state: 'UNKNOWN', sentAt: START }), START),
+      computeDueTime(order('UNKNOWN', { task: 'user' }, { state: 'UNKNOWN', sentAt: START }), START),
     ).toBeUndefined();
-    expect(dueAt(order('UNKNOWN', {}, { state: 'UNKNOWN', sentAt: undefined }), START)).toBeUndefined();
+    expect(
+      computeDueTime(order('UNKNOWN', {}, { state: 'UNKNOWN', sentAt: undefined }), START),
+    ).toBeUndefined();
   });
 
   test('an accepted task: until the registry shows it, for 30 days', () => {
     const result = { summary: { code: 'done' } } as const;
-    const accepted = order('SUCCEEDED', { task: 'restore' }, { ...done, isFollowed: true, result });
-    expect(dueAt(accepted, START)).toEqual(later(5 * MINUTE_MS));
-    expect(dueAt(accepted, hoursLater(29 * 24))).toEqual(hoursLater(29 * 24 + 1));
-    expect(dueAt(accepted, hoursLater(30 * 24 + 1))).toBeUndefined();
-    const confirmed = { ...done, isFollowed: true, result: { ...result, confirmedByRegistry: true } };
-    expect(dueAt(order('SUCCEEDED', { task: 'restore' }, confirmed), START)).toBeUndefined();
+    const accepted = order('SUCCEEDED', { task: 'restore' }, { ...done, isWatchListUpdated: true, result });
+    expect(computeDueTime(accepted, START)).toEqual(later(5 * MINUTE_MS));
+    expect(computeDueTime(accepted, hoursLater(29 * 24))).toEqual(hoursLater(29 * 24 + 1));
+    expect(computeDueTime(accepted, hoursLater(30 * 24 + 1))).toBeUndefined();
+    const confirmed = { ...done, isWatchListUpdated: true, result: { ...result, confirmedByRegistry: true } };
+    expect(computeDueTime(order('SUCCEEDED', { task: 'restore' }, confirmed), START)).toBeUndefined();
   });
 });
 
 test('changed nameservers: whether they answer, for 48 hours, the last time at their end', () => {
   const answered = { state: 'SUCCEEDED', sentAt: START, answeredAt: START } as const;
   const set = order('SUCCEEDED', { task: 'nameservers' }, answered);
-  expect(dueAt(set, START)).toEqual(later(5 * MINUTE_MS));
-  expect(dueAt(set, hoursLater(5))).toEqual(hoursLater(6));
-  expect(dueAt(set, hoursLater(47.5))).toEqual(hoursLater(48));
-  expect(dueAt(set, hoursLater(48))).toBeUndefined();
+  expect(computeDueTime(set, START)).toEqual(later(5 * MINUTE_MS));
+  expect(computeDueTime(set, hoursLater(5))).toEqual(hoursLater(6));
+  expect(computeDueTime(set, hoursLater(47.5))).toEqual(hoursLater(48));
+  expect(computeDueTime(set, hoursLater(48))).toBeUndefined();
 });
 
 describe('messages are due', () => {
   test.each(ORDER_STATES.filter((state) => state !== 'DRAFT' && state !== 'EXECUTING'))(
     'of %s at once',
     (state) => {
-      expect(notificationDueAt(order(state), START)).toEqual(START);
+      expect(computeNotificationTime(order(state), START)).toEqual(START);
     },
   );
 
   test('for a draft never', () => {
-    expect(notificationDueAt(order('DRAFT'), START)).toBeUndefined();
+    expect(computeNotificationTime(order('DRAFT'), START)).toBeUndefined();
   });
 
   test('for one that was approved, or is carried out, if it takes longer than a moment', () => {
     const approvals = [{ userId: 'U0BOB', at: START, agreedExcess: [] }];
-    expect(notificationDueAt(order('APPROVED', { approvals }), START)).toEqual(later(3_000));
-    expect(notificationDueAt(order('EXECUTING'), START)).toEqual(later(1_000));
+    expect(computeNotificationTime(order('APPROVED', { approvals }), START)).toEqual(later(3_000));
+    expect(computeNotificationTime(order('EXECUTING'), START)).toEqual(later(1_000));
     const again = order('APPROVED', { approvals }, { attempts: 1, notBefore: later(9_000) });
-    expect(notificationDueAt(again, START), 'it waits for a busy service').toEqual(START);
+    expect(computeNotificationTime(again, START), 'it waits for a busy service').toEqual(START);
   });
 });

@@ -41,7 +41,7 @@ const look = async (orderId: string, found: (name: string) => Evidence) =>
   resolveByEvidence(
     contextWith({
       ...rig.orders,
-      findEvidenceFor: async (_order, { name }) => found(name),
+      findEvidence: async (_order, { name }) => found(name),
       stopLookups: new AbortController().signal,
     }),
     await rig.read(orderId),
@@ -57,7 +57,7 @@ test('an order proved to be done is settled automatically', async () => {
     state: 'UNKNOWN',
     items: [{ state: 'SUCCEEDED', result: { resolvedBy: 'evidence' } }, { state: 'UNKNOWN' }],
   });
-  const settled = (await rig.store.history(order.id, 'system')).find(({ kind }) => kind === 'resolved');
+  const settled = (await rig.store.loadHistory(order.id, 'system')).find(({ kind }) => kind === 'resolved');
   expect(settled).toMatchObject({ actor: 'evidence', outcome: 'SUCCEEDED', seen });
   const words = 'The registry shows the name registered when this was sent, with the requested nameservers.';
   if (settled === undefined) throw new Error('nothing was settled');
@@ -92,7 +92,7 @@ test('a hint settles nothing, and is shown on the card, in the form and in the a
   expect(await card(order.id)).toMatch(words);
   expect(JSON.stringify(recordLines(hinted))).toMatch(words);
   expect(recordLines(order), 'before').toEqual(['Public records: nothing conclusive found.']);
-  const history = await rig.store.history(order.id, 'system');
+  const history = await rig.store.loadHistory(order.id, 'system');
   expect(JSON.stringify(orderHistory(order, history))).toMatch(
     /public records show, as a hint: .*No registration/,
   );
@@ -149,7 +149,7 @@ test('an unreachable registry changes nothing', async () => {
   const asked = contextWith({
     ...rig.orders,
     stopLookups: new AbortController().signal,
-    findEvidenceFor: async (): Promise<Evidence> => {
+    findEvidence: async (): Promise<Evidence> => {
       throw new Error('it is away');
     },
   });

@@ -269,7 +269,7 @@ describe('a secret', () => {
     expect(body.auth.reveal()).toBe('canary-auth-code');
     expect(await rig.everything(), 'the database').not.toContain('canary');
     expect(rig.logged(), 'the log').not.toContain('canary');
-    expect(await rig.store.sealedInput(order.id)).toBeUndefined();
+    expect(await rig.store.loadSealedInput(order.id)).toBeUndefined();
   });
 
   test('that cannot be opened any more ends the order, and says what to do', async () => {

@@ -195,7 +195,7 @@ describe('the saved part of a response', () => {
   const kept = (answered: Envelope) =>
     buildResult(
       { envelope: answered, httpStatus: 200, output: undefined, interface: 'json' },
-      { secretResult: false },
+      { hasSecretResult: false },
     );
 
   it('has everything that people see: status, object, data, messages and stid', () => {
@@ -230,11 +230,11 @@ describe('the saved part of a response', () => {
     [true, true, true],
     [true, false, undefined],
     [false, true, undefined],
-  ])('mentions a secret only if a task has one (%s) and it came (%s)', (secretResult, came, hasSecret) => {
+  ])('mentions a secret only if a task has one (%s) and it came (%s)', (hasSecretResult, came, hasSecret) => {
     const secret = came ? new Secret('canary') : undefined;
     const result = buildResult(
       { envelope, httpStatus: 200, output: secret, interface: 'json' },
-      { secretResult },
+      { hasSecretResult },
     );
     expect(result.hasSecret).toBe(hasSecret);
     expect(JSON.stringify(result)).not.toContain('canary');

@@ -86,7 +86,7 @@ describe('a request refused because its session had ended', () => {
       state: 'SUCCEEDED',
       items: [{ attempts: 2, sentAt }],
     });
-    const marks = (await rig.store.history(order.id, 'system')).filter(({ kind }) => kind === 'sending');
+    const marks = (await rig.store.loadHistory(order.id, 'system')).filter(({ kind }) => kind === 'sending');
     expect(marks.map(({ at, ...entry }) => [at, 'why' in entry ? entry.why : undefined])).toEqual([
       [first, undefined],
       [sentAt, { code: 'session_ended' }],

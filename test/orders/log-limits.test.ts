@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import {
   createWitnessCheck,
-  differenceFromLog,
   findLimit,
-  itemInLog,
+  findLogDifference,
+  readLoggedItem,
   signLog,
 } from '../../src/orders/log-limits.ts';
 import type { Order, OrderEvent, OrderItem } from '../../src/orders/order.ts';
@@ -81,7 +81,7 @@ describe('an item in the log', () => {
     ],
   ])('%s', (_what, state, done, ...events) => {
     const { order, item, log } = logged(...events);
-    expect(itemInLog(log, item, isWitnessed(order.id))).toEqual({ state, done });
+    expect(readLoggedItem(log, item, isWitnessed(order.id))).toEqual({ state, done });
   });
 
   test('limits its row, and accepts the product’s own rows', () => {
@@ -135,7 +135,9 @@ describe('an added event allows no repeat', () => {
     const n = log.some((entry) => 'n' in entry && entry.n === 2) ? 1 : 0;
     const item = order.items[n];
     if (item === undefined) throw new Error('no item');
-    expect(itemInLog([...log, ...added], item, isWitnessed(order.id))).toMatchObject({ done: 'UNKNOWN' });
+    expect(readLoggedItem([...log, ...added], item, isWitnessed(order.id))).toMatchObject({
+      done: 'UNKNOWN',
+    });
   });
 });
 
@@ -159,6 +161,6 @@ describe('an order differs from its log', () => {
       'missing',
     ],
   ])('when %s', (_what, order, history, expected) => {
-    expect(differenceFromLog(order, history, isWitnessed)).toBe(expected);
+    expect(findLogDifference(order, history, isWitnessed)).toBe(expected);
   });
 });

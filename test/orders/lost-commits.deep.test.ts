@@ -90,7 +90,7 @@ const busy = async () => {
 /** All texts of the order's thread. */
 async function threadOf(orderId: string): Promise<string> {
   const order = await rig.read(orderId);
-  const history = await rig.store.history(orderId, 'system');
+  const history = await rig.store.loadHistory(orderId, 'system');
   return JSON.stringify(history.map((entry) => orderReply(order, entry, ['U0BOB', 'S0LEADS'])));
 }
 
@@ -300,7 +300,9 @@ describe('an order that has ended without its request', () => {
       items: [{ result: { stid: '20260301-test-1', late: 'SUCCEEDED' } }],
     });
     expect(await threadOf(order.id)).toMatch(/database lost the record of a request that was sent/);
-    const kept = (await rig.store.history(order.id, 'system')).map((entry) => JSON.stringify(entry)).join();
+    const kept = (await rig.store.loadHistory(order.id, 'system'))
+      .map((entry) => JSON.stringify(entry))
+      .join();
     expect(kept).toContain('second');
     expect(kept).toContain('20260301-test-1');
   });

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { PauseReason } from '../../src/orders/bulk/stored-bulk.ts';
 import { isPaused } from '../../src/orders/bulk/waves.ts';
 import {
+  computeOutcome,
   isFinal,
   ORDER_STATES,
   type Order,
   type OrderEvent,
   type OrderState,
-  outcomeOf,
 } from '../../src/orders/order.ts';
 import { transition } from '../../src/orders/state-machine.ts';
 import fc from '../support/properties.ts';
@@ -427,7 +427,7 @@ describe('any sequence of an order’s events', () => {
               : states.includes('FAILED')
                 ? 'FAILED'
                 : 'SUCCEEDED';
-          expect(outcomeOf(after.items)).toBe(outcome);
+          expect(computeOutcome(after.items)).toBe(outcome);
           if (states.includes('SENT')) expect(after.state).toBe('EXECUTING');
           if (outcome !== undefined) expect(after.state).toBe(outcome);
           if (['SUCCEEDED', 'FAILED', 'UNKNOWN'].includes(after.state)) expect(after.state).toBe(outcome);

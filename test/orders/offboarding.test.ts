@@ -49,7 +49,7 @@ async function start() {
       },
       team: { current: async () => teamAccount },
     },
-    alertOfTeamAccount: async (account, userId) => void told.push(`${account.id} of ${userId}`),
+    alertTeamAccountOwnerLeft: async (account, userId) => void told.push(`${account.id} of ${userId}`),
     feeds: { people: async () => ['U0FEED', 'U0BOB'], remove: async () => undefined },
     keys: { owners: async () => [], revoke: async () => 0 },
     owners: {
@@ -59,7 +59,7 @@ async function start() {
     },
     directory: {
       ...rig.directory,
-      membership: async (userId) => {
+      findMembership: async (userId) => {
         looked.push(userId);
         const membership = memberships.get(userId) ?? 'member';
         if (membership instanceof Error) throw membership;

@@ -66,7 +66,7 @@ test('it is rescheduled until then, and sent automatically', async () => {
     state: 'APPROVED',
     items: [{ state: 'WAITING', notBefore: new Date(rig.now.getTime() + HALF_MINUTE_MS) }],
   });
-  const [heldBack] = (await rig.store.history(order.id, 'system')).filter(
+  const [heldBack] = (await rig.store.loadHistory(order.id, 'system')).filter(
     (each) => each.kind === 'retry_scheduled',
   );
   expect(heldBack?.why).toEqual({ code: 'token_used' });

@@ -40,7 +40,7 @@ describe('settling an unknown outcome', () => {
     expect(ended).toMatchObject({ state: outcome, closedAt: rig.now });
     expect(ended.items.map(({ state }) => state)).toEqual(['SUCCEEDED', outcome]);
     expect(ended.items[1]?.result).toMatchObject({ resolvedBy: 'U0BOB', errorKind: 'unknown_outcome' });
-    const history = await rig.orders.store.history(order.id, 'system');
+    const history = await rig.orders.store.loadHistory(order.id, 'system');
     expect(history.find(({ kind }) => kind === 'resolved')).toMatchObject({
       actor: 'U0BOB',
       outcome,
@@ -118,10 +118,10 @@ describe('a secret result', () => {
     const outcome = await revealSecret(rig.orders, order.id, 'U0ALICE');
     if (outcome.kind !== 'revealed') throw new Error(refusalText(outcome.refusal));
     expect(await seen(order.id)).toBe('refused');
-    await outcome.putBack();
+    await outcome.restore();
     expect(await seen(order.id)).toBe('canary-auth');
     rig.pass(HOUR_MS);
-    await outcome.putBack();
+    await outcome.restore();
     expect(await seen(order.id)).toBe('refused');
   });
 
@@ -169,7 +169,7 @@ describe('a late response', () => {
   };
   const reply = async (orderId: string) => {
     const order = await rig.read(orderId);
-    const last = (await rig.store.history(orderId, 'system')).at(-1);
+    const last = (await rig.store.loadHistory(orderId, 'system')).at(-1);
     return last === undefined ? '' : JSON.stringify(orderReply(order, last, ['U0BOB', 'S0LEADS']));
   };
 

@@ -66,7 +66,7 @@ class Process {
       log: createLog('debug', new Writable({ write })),
       processId: randomUUID(),
       beatMs,
-      othersMs: 2_000,
+      otherProcessesMs: 2_000,
     });
     processes.push(this);
   }

@@ -44,7 +44,7 @@ const refusalOf = (outcome: ChangeOutcome) => (outcome.ok ? 'it was done' : refu
 /** The texts of an order's thread. */
 const thread = async (orderId: string): Promise<string> => {
   const order = await rig.read(orderId);
-  const history = await rig.store.history(orderId, 'system');
+  const history = await rig.store.loadHistory(orderId, 'system');
   const replies = history.map((entry) => orderReply(order, entry, ['U0BOB'], rig.now));
   return JSON.stringify(replies.filter((reply) => reply !== undefined));
 };
@@ -243,7 +243,7 @@ describe('the person who retries is a requester', () => {
       account: { id: ALICE.id },
       retryOf: failed.id,
     });
-    const [requested] = await rig.store.history(again.id, 'system');
+    const [requested] = await rig.store.loadHistory(again.id, 'system');
     expect(requested).toMatchObject({
       actor: 'U0BOB',
       retryOf: failed.id,

@@ -13,17 +13,17 @@ import { createLog } from '../../src/lib/log.ts';
 import { sumByCurrency } from '../../src/money/amount.ts';
 import { createBudgetComparison } from '../../src/money/budget-comparison.ts';
 import type { OrderCost } from '../../src/money/prices.ts';
-import { advance } from '../../src/orders/advance.ts';
+import { advanceOrder } from '../../src/orders/advance.ts';
 import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import type { OrdersContext, SendingContext } from '../../src/orders/context.ts';
-import { unfollowedItems } from '../../src/orders/due.ts';
+import { findUnwatchedItems } from '../../src/orders/due.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
 import type { Directory, DueLane, Membership, OrderCommit, OrderStore } from '../../src/orders/ports.ts';
 import type { OrderRequest } from '../../src/orders/request-context.ts';
 import { type RequestOutcome, requestOrder } from '../../src/orders/request-order.ts';
 import type { RetryOutcome } from '../../src/orders/retry-button.ts';
 import { MAX_SEND_DELAY_MS, sendOrder } from '../../src/orders/send-order.ts';
-import { buildStatement, hashStatement, type ServicePlaces } from '../../src/orders/statement.ts';
+import { buildStatement, hashStatement, type ServiceEndpoints } from '../../src/orders/statement.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { credentialInterfaces } from '../../src/service/interfaces.ts';
@@ -114,7 +114,7 @@ function costOfNames(names: readonly string[], prices: ReadonlyMap<string, numbe
 export async function startRig(
   options: {
     /** Replaces the script. */ readonly client?: (accountId: string) => ServiceClient;
-    /** The addresses of the service for that client. */ readonly places?: ServicePlaces;
+    /** The addresses of the service for that client. */ readonly places?: ServiceEndpoints;
     /** Replaces one on the run's server. */ readonly database?: TestDatabase;
   } = {},
 ) {
@@ -164,8 +164,8 @@ export async function startRig(
   /** People that Slack doesn't report as members. */
   const absent = new Map<string, Exclude<Membership, 'member'>>();
   const directory: Directory = {
-    membership: async (userId) => absent.get(userId) ?? 'member',
-    membersOf: async (group) => groups.get(group),
+    findMembership: async (userId) => absent.get(userId) ?? 'member',
+    listGroupMembers: async (group) => groups.get(group),
   };
   const standIns = createStandInStore(database, 'T0STEWARD');
   /** The tags of names, and their prices in cents. */
@@ -184,7 +184,7 @@ export async function startRig(
     }),
   );
   const now = () => state.now;
-  const clientFor = async (id: string) => {
+  const loadClient = async (id: string) => {
     const account = accounts.get(id);
     if (account === undefined) return undefined;
     const { method, login, context } = account;
@@ -194,9 +194,9 @@ export async function startRig(
   const advanced: Order[] = [];
   const ruleFacts: OrdersContext['ruleFacts'] = {
     currency: 'EUR',
-    tagsOf: async (names) => new Map(names.map((name) => [name, tags.get(name) ?? []])),
-    namesFitting: (patterns) => mandateStore.namesFitting(patterns),
-    pricesOf: async ({ names }) =>
+    loadTags: async (names) => new Map(names.map((name) => [name, tags.get(name) ?? []])),
+    findMatchingNames: (patterns) => mandateStore.findMatchingNames(patterns),
+    loadPrices: async ({ names }) =>
       new Map(
         names.flatMap((name) => {
           const minor = prices.get(name);
@@ -206,7 +206,7 @@ export async function startRig(
   };
   /** No passkeys are set up. */
   const signing = createOrderSigning({
-    use: undefined,
+    trust: undefined,
     readRows: async () => ({
       log: { keys: { added: [], vouched: [], revoked: [], isWhole: true }, charters: [] },
       ...{ policy: state.policy, saved: {}, standIns: new Map() },
@@ -225,45 +225,45 @@ export async function startRig(
     store,
     advance: (order) => void advanced.push(order),
     vault,
-    settings: async () => state.team,
+    loadSettings: async () => state.team,
     directory,
     now,
-    servicePlaces: places,
-    interfacesOf: ({ method }) => credentialInterfaces(method, true),
-    clientFor,
+    serviceEndpoints: places,
+    listInterfaces: ({ method }) => credentialInterfaces(method, true),
+    loadClient,
     findAccount,
     ...NO_MONEY,
-    firstExpiry: async () => undefined,
+    findFirstExpiry: async () => undefined,
     isAdmin: async () => false,
     policy: {
       current: async () => ({ ...state.policy, signsSettings: false, tags: [], lapsed: undefined }),
     },
     ruleFacts,
     standIns,
-    impactAtApproval: async () => 'none',
-    impactWarnedAt: async () => undefined,
+    checkImpact: async () => 'none',
+    findLastImpactWarning: async () => undefined,
     signing,
-    recordImpactNotice: async () => undefined,
+    recordImpactWarning: async () => undefined,
     incidents: {
-      known: async () => undefined,
+      loadKnown: async () => undefined,
       recordShown: async () => undefined,
     },
     mandates: mandateStore,
-    costOn: async (names) => costOfNames(names, prices),
+    priceRenewals: async (names) => costOfNames(names, prices),
     budgetsOn: (day) =>
       createBudgetComparison({
         teamId: '',
-        budgets: withTags(budgets, ruleFacts.tagsOf),
+        budgets: withTags(budgets, ruleFacts.loadTags),
         now: () => new Date(day),
       }),
     hasOpenIncident: async (name) => incidents.has(name),
-    affectedTags: ruleFacts.tagsOf,
-    findAccountFor: async () => accounts.get(ALICE.id),
+    loadAffectedTags: ruleFacts.loadTags,
+    findDefaultAccount: async () => accounts.get(ALICE.id),
     log,
   };
 
   /** The same with prices. */
-  const mandates: OrdersContext = { ...orders, priceOf: async ({ names }) => costOfNames(names, prices) };
+  const mandates: OrdersContext = { ...orders, priceOrder: async ({ names }) => costOfNames(names, prices) };
 
   let processes = 0;
   /** A process of the bot: its work on orders besides people's requests. */
@@ -274,14 +274,14 @@ export async function startRig(
     setMaxListeners(0, shutdown.signal);
     const deps: SendingContext = {
       ...mandates,
-      accepted: async (id) => void accepted.push(id),
+      recordAcceptedCredential: async (id) => void accepted.push(id),
       workerId: `process-${processes}`,
       leaseMs: PACE.leaseMs,
       maxSendDelayMs: MAX_SEND_DELAY_MS,
       wallClock: Date.now,
-      observe: () => undefined,
-      follow: async () => undefined,
-      findEvidenceFor: async () => ({ kind: 'nothing' }),
+      recordDuration: () => undefined,
+      updateWatchList: async () => undefined,
+      findEvidence: async () => ({ kind: 'nothing' }),
       lookUpAtRegistry: async () => 'unknown',
       lookUpDelegation: async () => ({ kind: 'unknown' }),
       stopSending: shutdown.signal,
@@ -293,7 +293,7 @@ export async function startRig(
         const order = await store.load(orderId, 'system');
         if (order !== undefined) await sendOrder(deps, order);
       },
-      advance: (orderId: string, lane: DueLane) => advance(deps, orderId, lane),
+      advance: (orderId: string, lane: DueLane) => advanceOrder(deps, orderId, lane),
       expire: (orderId: string) => expireOrder(deps, orderId),
       nudge: (orderId: string) => remindApprovers(deps, orderId),
       shutDown: () => shutdown.abort(),
@@ -317,7 +317,7 @@ export async function startRig(
     for (const [orderId, lane] of claimed) {
       await main.advance(orderId, lane).catch(async (err: unknown) => {
         log.error({ err, orderId }, 'going on with an order');
-        await store.putOff(orderId);
+        await store.postpone(orderId);
       });
     }
     return claimed.length;
@@ -464,7 +464,7 @@ export async function startRig(
     },
     /** The history of an order: `approved by U0BOB`. */
     async story(orderId: string): Promise<string[]> {
-      const history = await store.history(orderId, 'system');
+      const history = await store.loadHistory(orderId, 'system');
       return history.map(({ kind, actor }) => (actor === 'system' ? kind : `${kind} by ${actor}`));
     },
     /** When an order is due, by its row. */
@@ -484,7 +484,7 @@ export async function startRig(
     /** The numbers of the items whose success the watch list hasn't followed yet. */
     async unfollowed(orderId: string): Promise<number[]> {
       const order = await store.load(orderId, 'system');
-      return order === undefined ? [] : unfollowedItems(order).map(({ n }) => n);
+      return order === undefined ? [] : findUnwatchedItems(order).map(({ n }) => n);
     },
     /** Works on due orders until nothing is due, with all leases expired. Shows and follows nothing. */
     async runDue(): Promise<void> {

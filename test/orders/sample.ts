@@ -1,12 +1,12 @@
 import type { Bulk } from '../../src/orders/bulk/stored-bulk.ts';
 import {
-  type ApprovalWeight,
-  itemCtid,
+  buildCtid,
+  type EvaluatedApproval,
   type Order,
   type OrderEvent,
   type OrderItem,
 } from '../../src/orders/order.ts';
-import type { ServicePlaces } from '../../src/orders/statement.ts';
+import type { ServiceEndpoints } from '../../src/orders/statement.ts';
 import type { Requirements } from '../../src/policy/evaluate.ts';
 import type { RequestDescription } from '../../src/service/task.ts';
 import { summaryText } from '../../src/slack/orders/summary.view.ts';
@@ -21,7 +21,7 @@ export function hoursLater(hours: number): Date {
 }
 
 /** The addresses of the service. */
-export const PLACES: ServicePlaces = {
+export const PLACES: ServiceEndpoints = {
   jsonUrl: 'https://service.example/v1',
   xmlUrl: 'https://service.example/xml',
   replyTo: undefined,
@@ -29,7 +29,7 @@ export const PLACES: ServicePlaces = {
 
 /** An order in waves of this many rows, as stored. */
 export function newBulk(waveSize: number): Bulk {
-  return { waveSize, judgedFrom: 1, findings: [], leftOut: 0 };
+  return { waveSize, unreviewedFrom: 1, findings: [], skipped: 0 };
 }
 
 /** An order's requirements by the settings alone. */
@@ -67,14 +67,14 @@ export function newOrder(names: readonly string[], overrides: Partial<Order> = {
     items: names.map((name, index) => ({
       n: index + 1,
       name,
-      ctid: itemCtid(id, index + 1, names.length),
+      ctid: buildCtid(id, index + 1, names.length),
       state: 'WAITING',
       attempts: 0,
       notBefore: undefined,
       sentAt: undefined,
       answeredAt: undefined,
       result: undefined,
-      isFollowed: false,
+      isWatchListUpdated: false,
     })),
     input: { names, period: 1 },
     statementHash: '0'.repeat(64),
@@ -114,7 +114,7 @@ export const ENOUGH = {
   unreadableGroups: [],
   price: undefined,
   budget: { over: [], admins: [] },
-} as const satisfies Omit<ApprovalWeight, 'by' | 'validApprovers'>;
+} as const satisfies Omit<EvaluatedApproval, 'by' | 'validApprovers'>;
 
 /** Bob resumes a paused order that needs nobody else. */
 export const RESUMED = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Order, scheduledFirst } from '../../src/orders/order.ts';
+import { type Order, sortScheduledFirst } from '../../src/orders/order.ts';
 import type { OrderLogEntry } from '../../src/orders/order-events.ts';
 import { readSchedule, type ScheduleIssue } from '../../src/orders/schedule.ts';
 import { orderCard } from '../../src/slack/orders/card.view.ts';
@@ -13,7 +13,7 @@ const BERLIN = 'Europe/Berlin';
 
 function read(text: string, { timeZone = BERLIN, now = NOW, task = 'renew' as const } = {}) {
   const found = readSchedule({ text, timeZone }, task, now);
-  return typeof found === 'string' ? found : `${found.at.toISOString()}${found.comesTwice ? ' twice' : ''}`;
+  return typeof found === 'string' ? found : `${found.at.toISOString()}${found.occursTwice ? ' twice' : ''}`;
 }
 
 describe('a time in the person’s zone', () => {
@@ -50,14 +50,14 @@ test('orders with a time come first in lists, in order of time', () => {
     at('sent', 'SUCCEEDED', hoursLater(1)),
     at('sooner', 'PENDING', hoursLater(8)),
   ];
-  expect(scheduledFirst(orders).map(({ id }) => id)).toEqual(['sooner', 'later', 'new', 'sent']);
+  expect(sortScheduledFirst(orders).map(({ id }) => id)).toEqual(['sooner', 'later', 'new', 'sent']);
 });
 
 test('the card says that a time comes twice', () => {
   const requested: OrderLogEntry = {
     ...{ kind: 'requested', actor: 'U0ALICE', at: NOW, state: 'PENDING', version: 1, task: 'renew' },
     ...{ statement: '', service: '', account: '', reason: null, policyVersion: 0, decidedBy: [] },
-    comesTwice: true,
+    occursTwice: true,
   };
   const order = newOrder(['a.rest'], { sendAfter: hoursLater(9) });
   const card = orderCard(order, newBriefing({ history: [requested] }));

@@ -5,7 +5,7 @@ import type { Order } from '../../src/orders/order.ts';
 import type { OrderRequest } from '../../src/orders/request-context.ts';
 import { requestOrder } from '../../src/orders/request-order.ts';
 import { type Heartbeat, type HeartbeatRow, markUnsentUnknown } from '../../src/orders/restore-guard.ts';
-import { readStatement } from '../../src/orders/statement.ts';
+import { tryBuildStatement } from '../../src/orders/statement.ts';
 import { undoOrder } from '../../src/orders/undo.ts';
 import { ALICE, acceptedOf, HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
 import { hoursLater, PLACES } from './sample.ts';
@@ -59,7 +59,7 @@ const rowsOf = (table: string) => rig.sql(`SELECT * FROM ${table}`);
 
 test('it is approved with its time, waits for it, and is sent then', async () => {
   const order = await scheduled();
-  expect(readStatement(order, PLACES)).toMatchObject({
+  expect(tryBuildStatement(order, PLACES)).toMatchObject({
     task: 'renew',
     notBefore: '2026-03-02T09:00:00.000Z',
   });
@@ -105,7 +105,7 @@ test('at another price it needs approval again, and is then sent at once', async
 test('a second order for the same, and a name that expires before, are refused', async () => {
   await approve(await scheduled());
   expect((await request()).kind).toBe('open_already');
-  const context = { ...rig.mandates, firstExpiry: async () => hoursLater(23) };
+  const context = { ...rig.mandates, findFirstExpiry: async () => hoursLater(23) };
   const outcome = await requestOrder(context, {
     ...{ task: 'renew', input: { names: ['bar.rest'], period: 1 }, secret: undefined, reason: undefined },
     ...{
@@ -135,7 +135,7 @@ describe('with names of two zones, one of them documented', () => {
       input: {},
       bulk: {
         rows: rows.map(({ name, period }) => ({ name, input: { names: [name], period }, secret: undefined })),
-        ...{ findings: [], leftOut: 0 },
+        ...{ findings: [], skipped: 0 },
       },
     }),
   };
@@ -191,7 +191,7 @@ test('new nameservers are checked, and can be undone, for 48 hours after they ar
   const undo = () =>
     undoOrder(rig.mandates, {
       ...{ orderId: id, userId: 'U0ALICE', reason: 'undo', deliveryId: `undo:${rig.now.getTime()}` },
-      formerNameServers: async () => ({ kind: 'unknown' }),
+      findPreviousNameServers: async () => ({ kind: 'unknown' }),
     });
 
   await watchUntil(new Date(TIME.getTime() - 1));
@@ -230,7 +230,7 @@ test('its budget is that of the month in which it is sent', async () => {
 });
 
 describe('after a restart', () => {
-  const LAST = { database: 'd', server: 's', count: 1, isOriginal: true, atWork: [], version: '1' };
+  const LAST = { database: 'd', server: 's', count: 1, isOriginal: true, activeProcesses: [], version: '1' };
 
   async function startAt(now: Date, last: Partial<HeartbeatRow>): Promise<Order> {
     const order = await approve(await scheduled());
@@ -238,7 +238,7 @@ describe('after a restart', () => {
     const row = { ...LAST, seenAt: hoursLater(1), ...last };
     const heartbeat: Heartbeat = {
       read: async () => ({ database: 'd', server: 't', position: 0, isBehind: false, last: row }),
-      beat: async () => 2,
+      write: async () => 2,
       verify: async () => undefined,
       suspend: () => undefined,
       onOtherServer: () => undefined,
@@ -256,7 +256,7 @@ describe('after a restart', () => {
       'SUCCEEDED',
     ],
     ['after a longer time without a bot it needs approval again', hoursLater(24.5), {}, 'PENDING'],
-    ['also if the bot was killed', hoursLater(24.5), { atWork: ['old'] }, 'PENDING'],
+    ['also if the bot was killed', hoursLater(24.5), { activeProcesses: ['old'] }, 'PENDING'],
     ['one that a bot may have sent is unknown', hoursLater(24.5), { seenAt: TIME }, 'UNKNOWN'],
     ['so is one in a copy of the database', hoursLater(24.5), { isOriginal: false }, 'UNKNOWN'],
     ['unless its time is still to come', hoursLater(23), { isOriginal: false }, 'APPROVED'],

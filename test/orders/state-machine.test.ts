@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import {
+  buildCtid,
+  computeOutcome,
   type ItemState,
   isFinal,
   isOpen,
   isReviewOpen,
-  itemCtid,
   ORDER_STATES,
   type Order,
   type OrderEvent,
   type OrderState,
-  outcomeOf,
-  periodOf,
+  readPeriod,
 } from '../../src/orders/order.ts';
 import { transition } from '../../src/orders/state-machine.ts';
 import { STATES } from '../../src/slack/orders/order.view.ts';
@@ -344,12 +344,12 @@ describe('the items of an order', () => {
   ])('%j make the order %s', (states, expected) => {
     const order = newOrder(states.map((_, index) => `name${index}.rest`));
     const items = order.items.map((item, index) => ({ ...item, state: states[index] ?? 'WAITING' }));
-    expect(outcomeOf(items)).toBe(expected);
+    expect(computeOutcome(items)).toBe(expected);
   });
 
   it('have the order’s id as ctid when alone, and their number otherwise', () => {
-    expect(itemCtid('7k2m', 1, 1)).toBe('7k2m');
-    expect([1, 2, 12].map((n) => itemCtid('7k2m', n, 12))).toEqual(['7k2m.1', '7k2m.2', '7k2m.12']);
+    expect(buildCtid('7k2m', 1, 1)).toBe('7k2m');
+    expect([1, 2, 12].map((n) => buildCtid('7k2m', n, 12))).toEqual(['7k2m.1', '7k2m.2', '7k2m.12']);
   });
 
   const three = newOrder(['a.rest', 'b.rest', 'c.rest'], { state: 'APPROVED' });
@@ -439,5 +439,5 @@ it.each([
   [{ period: 1.5 }, undefined],
   [null, undefined],
 ])('the period of %j is %j', (input, years) => {
-  expect(periodOf(input)).toBe(years);
+  expect(readPeriod(input)).toBe(years);
 });

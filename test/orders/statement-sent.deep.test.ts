@@ -222,7 +222,7 @@ describe.each(CREDENTIALS)('with $method', (credential) => {
           const { id } = outcome.order;
           await confirmOrder(rig.orders, id, 'U0ALICE');
           await approveOrder(rig.orders, id, 'U0BOB');
-          const statement = buildStatement(await rig.read(id), rig.orders.servicePlaces);
+          const statement = buildStatement(await rig.read(id), rig.orders.serviceEndpoints);
           await rig.runDue();
           expect((await rig.read(id)).state).toBe('SUCCEEDED');
           const stated = statement.items.map(({ request, ctid }) => bytesOf(request, ctid, word ?? ''));

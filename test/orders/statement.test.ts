@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/lib/canonical-json.ts';
-import { changedParts } from '../../src/orders/check-statement.ts';
+import { findChangedParts } from '../../src/orders/check-statement.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { saltSecret, unsaltSecret } from '../../src/orders/salted-secret.ts';
-import { buildStatement, hashStatement, verifiedStatement } from '../../src/orders/statement.ts';
+import { buildStatement, hashStatement, verifyStatement } from '../../src/orders/statement.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { orderEvent } from '../support/log.ts';
 import { newBulk, newOrder, PLACES } from './sample.ts';
@@ -123,14 +123,11 @@ describe('its hash', () => {
 
   it('binds an order to its rows', () => {
     const order = { ...rows(1, 2), statementHash: hash(rows(1, 2)) };
-    expect(verifiedStatement(order, PLACES)).toEqual(buildStatement(order, PLACES));
+    expect(verifyStatement(order, PLACES)).toEqual(buildStatement(order, PLACES));
     const items = order.items.map((item) => (item.n === 2 ? { ...item, name: 'other.rest' } : item));
-    expect(verifiedStatement({ ...order, items }, PLACES)).toBeUndefined();
-    expect(
-      verifiedStatement({ ...order, task: 'transfer' }, PLACES),
-      'what cannot be stated',
-    ).toBeUndefined();
-    expect(verifiedStatement(order, { ...PLACES, jsonUrl: 'https://elsewhere.example/v1' })).toBeUndefined();
+    expect(verifyStatement({ ...order, items }, PLACES)).toBeUndefined();
+    expect(verifyStatement({ ...order, task: 'transfer' }, PLACES), 'what cannot be stated').toBeUndefined();
+    expect(verifyStatement(order, { ...PLACES, jsonUrl: 'https://elsewhere.example/v1' })).toBeUndefined();
   });
 });
 
@@ -158,10 +155,10 @@ describe('what differs', () => {
     [{ input: { names: ['cafe.rest'], period: 2 } }, ['input']],
     [{ names: undefined, input: undefined, rows: 2 }, ['names']],
   ])('from the request’s log line with %j', (asked, parts) => {
-    expect(changedParts(order, [requested(asked)], PLACES)).toEqual(parts);
+    expect(findChangedParts(order, [requested(asked)], PLACES)).toEqual(parts);
   });
 
   it('is unknown without a log', () => {
-    expect(changedParts(order, [], PLACES)).toEqual([]);
+    expect(findChangedParts(order, [], PLACES)).toEqual([]);
   });
 });

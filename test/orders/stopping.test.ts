@@ -35,12 +35,12 @@ const stop = async (orderId: string, userId = 'U0ALICE') => {
   return outcome.ok ? outcome.order.state : refusalText(outcome.refusal);
 };
 const card = async (orderId: string) => {
-  const history = await rig.store.history(orderId, 'system');
+  const history = await rig.store.loadHistory(orderId, 'system');
   return JSON.stringify(cardOf(await rig.read(orderId), { approvers: [], history, now: rig.now }));
 };
 const thread = async (orderId: string): Promise<string> => {
   const order = await rig.read(orderId);
-  const replies = (await rig.store.history(orderId, 'system')).map((entry) =>
+  const replies = (await rig.store.loadHistory(orderId, 'system')).map((entry) =>
     orderReply(order, entry, [], rig.now),
   );
   return JSON.stringify(replies.filter((reply) => reply !== undefined));
@@ -76,7 +76,7 @@ describe('an order that waits after a 429', () => {
       'released',
       'stopped by U0ALICE',
     ]);
-    const history = JSON.stringify(orderHistory(order, await rig.store.history(order.id, 'system')));
+    const history = JSON.stringify(orderHistory(order, await rig.store.loadHistory(order.id, 'system')));
     expect(history).toMatch(/stopped: the rest won’t be sent by <@U0ALICE>/);
     await goOn();
     expect(rig.service.received).toHaveLength(1);
@@ -106,9 +106,9 @@ describe('an order that waits after a 429', () => {
     const input = { user: 'anna', context: 4, defaultEmail: 'anna@example.com' };
     const order = await rig.ask('user', input, { secret: new Secret('canary') });
     await rig.runDue();
-    expect(await rig.store.sealedInput(order.id)).toBeDefined();
+    expect(await rig.store.loadSealedInput(order.id)).toBeDefined();
     await stop(order.id);
-    expect(await rig.store.sealedInput(order.id)).toBeUndefined();
+    expect(await rig.store.loadSealedInput(order.id)).toBeUndefined();
   });
 });
 

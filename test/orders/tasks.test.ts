@@ -185,7 +185,7 @@ function problemsOf(task: OrderTaskName, input: unknown): readonly FieldProblem[
 }
 
 describe('the properties of a task', () => {
-  it.each<[SentTaskName, effect: string, idempotent: boolean, confirmFirst: boolean, secret: string]>([
+  it.each<[SentTaskName, effect: string, idempotent: boolean, needsConfirmation: boolean, secret: string]>([
     ['create', 'charge', false, false, ''],
     ['transfer', 'charge', false, false, 'auth'],
     ['renew', 'charge', false, false, ''],
@@ -201,8 +201,8 @@ describe('the properties of a task', () => {
     '%s: %s, repeatable: %s, confirmed first: %s, secrets: %s',
     (name, effect, idempotent, first, secret) => {
       const task = findTask(name);
-      expect(task).toMatchObject({ name, effect, idempotent, confirmFirst: first });
-      expect([task.secretField, ...(task.secretResult ? ['result'] : [])].filter(Boolean).join(', ')).toBe(
+      expect(task).toMatchObject({ name, effect, idempotent, needsConfirmation: first });
+      expect([task.secretField, ...(task.hasSecretResult ? ['result'] : [])].filter(Boolean).join(', ')).toBe(
         secret,
       );
     },
@@ -243,7 +243,7 @@ describe.each(SENT_TASK_NAMES)('an order to %s', (name) => {
   it('is sent in the service’s form', async () => {
     const service = new ScriptedService();
     const marked: string[] = [];
-    const call = findTask(name).begin(service.client, {
+    const call = findTask(name).beginCall(service.client, {
       ...stated(name),
       signal: new AbortController().signal,
     });
@@ -425,11 +425,11 @@ describe('notes for approvers', () => {
     ['authcode', /transfer the name away/],
     ['owner-change', /notified.*60 days/s],
   ])('of %s', (task, notes) => {
-    expect(findTask(task).notes(['cafe.rest']).map(formatTaskNote).join('\n')).toMatch(notes);
+    expect(findTask(task).listNotes(['cafe.rest']).map(formatTaskNote).join('\n')).toMatch(notes);
   });
 
   it('each note once, for any number of names', () => {
-    const notes = findTask('renew').notes(['a.rest', 'b.rest', 'c.example']);
+    const notes = findTask('renew').listNotes(['a.rest', 'b.rest', 'c.example']);
     expect(notes.map(({ code }) => code).toSorted()).toEqual([
       'charge_assumed',
       'costs_money',
@@ -440,25 +440,25 @@ describe('notes for approvers', () => {
   });
 
   it('no zone’s notes if a task has none', () => {
-    expect(findTask('redirect').notes(['www.cafe.rest'])).toEqual([]);
+    expect(findTask('redirect').listNotes(['www.cafe.rest'])).toEqual([]);
   });
 
   it('that requesting a registration here confirms it at the service', () => {
-    expect(findTask('create').notes(['cafe.rest'])).toContainEqual({ code: 'sent_as_confirmed' });
+    expect(findTask('create').listNotes(['cafe.rest'])).toContainEqual({ code: 'sent_as_confirmed' });
   });
 });
 
 describe('a retry', () => {
   it('requests only the failed names', () => {
     const { input } = checked('renew', { names: ['a.rest', 'b.rest', 'c.rest'], period: 3 });
-    expect(findTask('renew').onlyFor(input, ['b.rest'])).toEqual({ names: ['b.rest'], period: 3 });
+    expect(findTask('renew').restrictInput(input, ['b.rest'])).toEqual({ names: ['b.rest'], period: 3 });
   });
 
   it('requests the same for a task with one name', () => {
     for (const name of SENT_TASK_NAMES) {
       if (name === 'renew') continue;
       const { input, names } = checked(name, SAMPLES[name].typed);
-      expect(findTask(name).onlyFor(input, names), name).toEqual(input);
+      expect(findTask(name).restrictInput(input, names), name).toEqual(input);
     }
   });
 });
@@ -467,7 +467,7 @@ describe('the output', () => {
   const send = async (name: SentTaskName, envelope = DONE) => {
     const service = new ScriptedService();
     service.answer = async () => envelope;
-    const call = findTask(name).begin(service.client, {
+    const call = findTask(name).beginCall(service.client, {
       ...stated(name),
       signal: new AbortController().signal,
     });
@@ -495,7 +495,7 @@ describe('the output', () => {
 
   it('has no secret for any other task', async () => {
     for (const name of SENT_TASK_NAMES) {
-      if (findTask(name).secretResult) continue;
+      if (findTask(name).hasSecretResult) continue;
       expect((await send(name)).secret, name).toBeUndefined();
     }
   });
@@ -503,7 +503,7 @@ describe('the output', () => {
   it('a transfer without its auth code isn’t sent', async () => {
     const service = new ScriptedService();
     const begin = () =>
-      findTask('transfer').begin(service.client, {
+      findTask('transfer').beginCall(service.client, {
         ...stated('transfer'),
         secrets: new Map(),
         signal: new AbortController().signal,
@@ -534,7 +534,7 @@ describe('the interface that an input needs', () => {
       ['parent_defaultEmail', 'parent_status', 'parent_substatus'],
     ],
   ] as const)('%s with %j uses %s', (task, input, via, fields) => {
-    const ties = findTask(task).constraints(input);
+    const ties = findTask(task).findConstraints(input);
     expect(ties[via].map(({ field }) => field)).toEqual(fields);
     expect(ties[via === 'xml' ? 'json' : 'xml']).toEqual([]);
   });
@@ -545,7 +545,7 @@ describe('the interface that an input needs', () => {
     ['user', { user: 'kim', parent: { user: 'p', context: 4 } }],
     ['renew', { names: ['cafe.rest'], period: 1 }],
   ] as const)('%s with %j allows both', (task, input) => {
-    expect(findTask(task).constraints(input)).toEqual({ json: [], xml: [] });
+    expect(findTask(task).findConstraints(input)).toEqual({ json: [], xml: [] });
   });
 });
 

@@ -58,7 +58,7 @@ describe('an order of a person without their own account', () => {
       context: undefined,
       isTeamAccount: true,
     });
-    const [requested] = await rig.store.history(order.id, 'system');
+    const [requested] = await rig.store.loadHistory(order.id, 'system');
     expect(requested).toMatchObject({ usesTeamAccount: true });
     const own = await rig.ask('renew', { names: ['own.rest'], period: 1 });
     expect((await rig.read(own.id)).account).not.toHaveProperty('isTeamAccount');

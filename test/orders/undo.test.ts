@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type FormerNameServers, undoOrder } from '../../src/orders/undo.ts';
+import { type PreviousNameServers, undoOrder } from '../../src/orders/undo.ts';
 import { acceptedOf, HOUR_MS, type Rig, startRig } from './rig.ts';
 
 /* Undoing a change of nameservers: the request, permissions and the deadline. */
@@ -25,11 +25,11 @@ async function changed() {
 const undo = (
   orderId: string,
   userId = 'U0ALICE',
-  former: FormerNameServers = { kind: 'known', nameServers: FORMER },
+  former: PreviousNameServers = { kind: 'known', nameServers: FORMER },
 ) =>
   undoOrder(rig.orders, {
     ...{ orderId, userId, reason: 'undo', deliveryId: `undo ${orderId} ${userId}` },
-    formerNameServers: async () => former,
+    findPreviousNameServers: async () => former,
   });
 const refusal = (code: string) => ({ kind: 'refused', refusal: { code } });
 

@@ -59,7 +59,7 @@ async function carryOut(id: string) {
   }
   const order = await rig.read(id);
   const sent = service.requests.filter(({ body }) => !body.includes('<code>1321001</code>'));
-  return { order, sent: sent.length, shown: answersText(order, await rig.store.answers(id, 'system')) };
+  return { order, sent: sent.length, shown: answersText(order, await rig.store.loadAnswers(id, 'system')) };
 }
 const renewed = async () => carryOut((await rig.approvedRenewal('cafe.rest')).id);
 const redirected = async (account: Account = ALICE) => {
@@ -152,7 +152,7 @@ test('numbers are stored and shown with their original digits', async () => {
     years: 2,
   };
   expect(order.items[0]?.result?.data).toEqual([kept]);
-  const history = JSON.stringify(await rig.store.history(order.id, 'system'));
+  const history = JSON.stringify(await rig.store.loadHistory(order.id, 'system'));
   for (const digits of ['9007199254740993', '12345678901234567890', '12.10']) {
     expect(shown).toContain(digits);
     expect(history).toContain(digits);

@@ -32,20 +32,20 @@ function sources(known: Partial<FactSources['directory'] & FactSources['ruleFact
   const asked: string[] = [];
   const from: FactSources = {
     directory: {
-      membersOf: (id) => {
+      listGroupMembers: (id) => {
         asked.push(id);
-        return known.membersOf?.(id) ?? Promise.resolve(['U0ANNA']);
+        return known.listGroupMembers?.(id) ?? Promise.resolve(['U0ANNA']);
       },
     },
     ruleFacts: {
       currency: 'EUR',
-      pricesOf: async (order) => {
+      loadPrices: async (order) => {
         asked.push('prices');
-        return known.pricesOf?.(order) ?? prices;
+        return known.loadPrices?.(order) ?? prices;
       },
-      tagsOf: async (names) => {
+      loadTags: async (names) => {
         asked.push('tags');
-        return known.tagsOf?.(names) ?? new Map();
+        return known.loadTags?.(names) ?? new Map();
       },
     },
   };
@@ -67,7 +67,7 @@ test('reads only facts that a rule uses, each group once', async () => {
 });
 
 test('an unknown fact is left out, and counts against the order', async () => {
-  const { from } = sources({ membersOf: async () => undefined });
+  const { from } = sources({ listGroupMembers: async () => undefined });
   const rules = [rule({ by: ['S0SALES'], names: ['tag:brand'], over: EUR(1_000_000) })];
   const facts = await gather(from, rules);
   expect(facts.groups.size).toBe(0);
@@ -80,11 +80,11 @@ test('an unknown fact is left out, and counts against the order', async () => {
 
 test('a redirect touches its host and every parent, a user nothing', async () => {
   const asked: string[] = [];
-  const tagsOf = async (hosts: readonly string[]) => {
+  const loadTags = async (hosts: readonly string[]) => {
     asked.push(...hosts);
     return new Map(hosts.map((host) => [host, host === 'brand.rest' ? ['brand'] : []]));
   };
-  const { from } = sources({ tagsOf });
+  const { from } = sources({ loadTags });
   const rules = [rule({ names: ['tag:brand', 'brand.rest'], decision: 'refuse' })];
   const outcomeOf = async (name: string, nameKind: 'host' | 'id') => {
     const order = { ...ORDER, names: [name], facts: { ...ORDER.facts, nameKind } };
@@ -98,7 +98,7 @@ test('a redirect touches its host and every parent, a user nothing', async () =>
 });
 
 test('a free task costs zero, so it is not above an amount', async () => {
-  const { from } = sources({ pricesOf: async () => new Map() });
+  const { from } = sources({ loadPrices: async () => new Map() });
   const rules = [rule({ over: EUR(0) })];
   const free = { ...ORDER, isFree: () => true };
   const facts = await gather(from, rules, free);

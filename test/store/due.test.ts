@@ -154,7 +154,7 @@ describe('an order that can’t be sent now', () => {
     const replica = createOrderStore(rig.database, WITNESS);
     const pauses = [];
     for (let turn = 0; turn < 7; turn += 1) {
-      await (turn % 2 === 0 ? rig.store : replica).putOff(id);
+      await (turn % 2 === 0 ? rig.store : replica).postpone(id);
       pauses.push((await leaseOf(id)).left);
     }
     expect(pauses).toEqual([1, 2, 4, 8, 16, 30, 30]);
@@ -183,7 +183,7 @@ describe('an order that can’t be sent now', () => {
     for (let turn = 1; turn <= 11; turn += 1) {
       for (const id of await claim(1, 48)) {
         found.add(id);
-        await rig.store.putOff(id);
+        await rig.store.postpone(id);
       }
     }
     expect(found.size, 'found in eleven turns of 48').toBe(501);
@@ -192,13 +192,13 @@ describe('an order that can’t be sent now', () => {
   test('keeps its worker, if it has one now', async () => {
     const order = newOrder();
     await underWay(rig, order);
-    await rig.store.putOff(order.id);
+    await rig.store.postpone(order.id);
     expect(await leaseOf(order.id)).toEqual({ left: 20, tries: 0 });
   });
 
   test('is due when its processing says, unless it has changed since', async () => {
     const before = await rig.keep(newOrder({ ...APPROVED, state: 'UNKNOWN' }));
-    await rig.store.putOff(before.id);
+    await rig.store.postpone(before.id);
     await rig.store.reschedule(before, at(700));
     expect(await rig.due(before.id)).toMatchObject({ work: at(700) });
     expect(await leaseOf(before.id)).toEqual({ left: 0, tries: 0 });

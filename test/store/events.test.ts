@@ -23,7 +23,7 @@ describe('the log refuses', () => {
   ])('%s', async (statement, operation) => {
     const order = await rig.keep(newOrder());
     await expect(rig.sql(statement)).rejects.toThrow(`events are only added, so ${operation} is refused`);
-    expect(await rig.store.history(order.id, 'system')).toMatchObject([
+    expect(await rig.store.loadHistory(order.id, 'system')).toMatchObject([
       { kind: 'requested', actor: 'U0ALICE' },
     ]);
   });
@@ -48,7 +48,7 @@ test('old events are forgotten on demand, except for those of stored orders', as
     { kind: 'setting_changed', after: '3d' },
     { kind: 'events_forgotten', reason: 'age', count: 1, seqs: [], leaves: [expect.any(String)] },
   ]);
-  expect(await rig.store.history(order.id, 'system')).toHaveLength(1);
+  expect(await rig.store.loadHistory(order.id, 'system')).toHaveLength(1);
 });
 
 test('a person is forgotten as actor, as subject and in the data of events', async () => {
@@ -56,7 +56,7 @@ test('a person is forgotten as actor, as subject and in the data of events', asy
   await rig.apply(order.id, { type: 'escalated', to: ['U0GONE', 'U0BOB'], toAdmins: false }, at(120));
   await createStandInStore(rig.database, '').begin('U0GONE', { userId: 'U0EVE', until: at(10) }, at(1));
   await rig.sql(`SELECT forget_person_in_events('U0GONE')`);
-  expect(await rig.store.history(order.id, 'system')).toMatchObject([
+  expect(await rig.store.loadHistory(order.id, 'system')).toMatchObject([
     { kind: 'requested', actor: 'former', account: 'former' },
     { kind: 'escalated', to: ['former', 'U0BOB'] },
   ]);
@@ -80,7 +80,7 @@ test('an unreadable event is named, and other orders are shown', async () => {
   );
   expect(refused).toMatchObject({ status: 'rejected', reason: named });
   expect(shown).toMatchObject({ status: 'fulfilled', value: { order: { id: sound.id } } });
-  await expect(rig.store.history(odd.id, 'system')).rejects.toMatchObject(named);
+  await expect(rig.store.loadHistory(odd.id, 'system')).rejects.toMatchObject(named);
   await expect(collect(createEventLog(rig.database, '').read(at(1_000), at(1_001)))).rejects.toMatchObject({
     message: `event ${seq} of the log can’t be read`,
   });

@@ -91,7 +91,7 @@ describe('a stored order is read back', () => {
       ['a.rest', 'b.rest', 'c.rest'],
     );
     expect(await rig.keep(order)).toEqual(order);
-    expect(await rig.store.sealedInput(order.id)).toEqual(SEALED);
+    expect(await rig.store.loadSealedInput(order.id)).toEqual(SEALED);
   });
 
   test('with every field', async () => {
@@ -127,7 +127,7 @@ describe('a stored order is read back', () => {
       remindAt: undefined,
     });
     expect(await rig.keep(order)).toEqual(order);
-    expect(await rig.store.sealedInput(order.id)).toBeUndefined();
+    expect(await rig.store.loadSealedInput(order.id)).toBeUndefined();
   });
 
   test('after every change until a response, with its history', async () => {
@@ -155,7 +155,7 @@ describe('a stored order is read back', () => {
     expect(done).toMatchObject({ state: 'SUCCEEDED', version: 5, closedAt: at(4), claim: undefined });
     expect(done.items[0]).toEqual({ ...sent.items[0], state: 'SUCCEEDED', answeredAt: at(4), result });
 
-    const history = await rig.store.history(order.id, 'system');
+    const history = await rig.store.loadHistory(order.id, 'system');
     expect(history.map((entry) => [entry.kind, entry.actor, entry.state, entry.version])).toEqual([
       ['requested', 'U0ALICE', 'PENDING', 1],
       ['approved', 'U0BOB', 'APPROVED', 2],
@@ -258,8 +258,8 @@ describe('a stored order is read back', () => {
 
   test('as nothing, if there is no such order', async () => {
     expect(await rig.store.load('nobody', 'system')).toBeUndefined();
-    expect(await rig.store.sealedInput('nobody')).toBeUndefined();
-    expect(await rig.store.history('nobody', 'system')).toEqual([]);
+    expect(await rig.store.loadSealedInput('nobody')).toBeUndefined();
+    expect(await rig.store.loadHistory('nobody', 'system')).toEqual([]);
     expect(await rig.store.takeRevealable('nobody', 1, T0)).toBeUndefined();
   });
 });
@@ -280,7 +280,7 @@ describe('compare and swap', () => {
     const now = await rig.read(before.id);
     expect(now).toMatchObject({ state: 'APPROVED', version: 2 });
     expect(now.approvals, 'an approval of a loser was kept').toHaveLength(1);
-    expect(await rig.store.history(before.id, 'system'), 'a line of a loser was kept').toHaveLength(2);
+    expect(await rig.store.loadHistory(before.id, 'system'), 'a line of a loser was kept').toHaveLength(2);
     expect(await rig.due(before.id)).toEqual({ work: at(1), notifications: T0 });
   });
 
@@ -303,7 +303,7 @@ describe('compare and swap', () => {
     expect(outcomes.slice(1, -1).every(({ ok }) => ok)).toBe(true);
     for (const order of fresh) {
       expect(await rig.read(order.id)).toMatchObject({ state: 'APPROVED', approvals: [{ userId: 'U0BOB' }] });
-      expect(await rig.store.history(order.id, 'system')).toHaveLength(2);
+      expect(await rig.store.loadHistory(order.id, 'system')).toHaveLength(2);
       expect((await rig.due(order.id)).work).toEqual(at(601));
     }
     expect(await rig.read(barred.id)).toEqual(barred);
@@ -319,7 +319,7 @@ describe('compare and swap', () => {
     const winner = outcomes.findIndex((outcome) => outcome.ok);
     expect(outcomes.filter((outcome) => outcome.ok)).toHaveLength(1);
     expect((await rig.read(before.id)).claim?.workerId).toBe(`w${winner}`);
-    expect(await rig.store.history(before.id, 'system')).toHaveLength(2);
+    expect(await rig.store.loadHistory(before.id, 'system')).toHaveLength(2);
   });
 
   test('a process that read too early changes no item either', async () => {
@@ -422,7 +422,7 @@ describe('one open order per task and name', () => {
     expect(outcomes).toContainEqual({ ok: false, conflictingOrderId: winner.id });
     expect(await rig.read(loser.id)).toEqual(loser);
     expect(await rig.due(loser.id)).toEqual({ work: undefined, notifications: undefined });
-    expect(await rig.store.history(loser.id, 'system')).toHaveLength(1);
+    expect(await rig.store.loadHistory(loser.id, 'system')).toHaveLength(1);
   });
 });
 
@@ -437,7 +437,7 @@ describe('secrets', () => {
   ] as const)('the sealed input of an order that is %s is wiped', async (_, event) => {
     const order = await rig.keep(secretOrder());
     const closed = await rig.apply(order.id, event, at(7_200));
-    expect(await rig.store.sealedInput(order.id)).toBeUndefined();
+    expect(await rig.store.loadSealedInput(order.id)).toBeUndefined();
     expect(await sealedOf(order.id)).toEqual({ sealed_input: null, sealed_input_key_id: null });
     expect(closed.secretHash, 'a retry must know that there was a secret').toBe('sha256:0');
   });
@@ -447,9 +447,9 @@ describe('secrets', () => {
     async (outcome) => {
       const order = secretOrder();
       await underWay(rig, order);
-      expect(await rig.store.sealedInput(order.id)).toEqual(SEALED);
+      expect(await rig.store.loadSealedInput(order.id)).toEqual(SEALED);
       await rig.apply(order.id, answer(outcome), at(4));
-      expect(await rig.store.sealedInput(order.id)).toBeUndefined();
+      expect(await rig.store.loadSealedInput(order.id)).toBeUndefined();
       expect(await sealedOf(order.id)).toEqual({ sealed_input: null, sealed_input_key_id: null });
     },
   );
@@ -461,12 +461,12 @@ describe('secrets', () => {
     await rig.apply(order.id, answer('SUCCEEDED', { summary: { code: 'done' } }), at(4), {
       answer: { n: 1, answer: said },
     });
-    const kept = await rig.store.answers(order.id, 'system');
+    const kept = await rig.store.loadAnswers(order.id, 'system');
     expect(kept).toEqual([
       { n: 1, at: at(4), answer: { zone: 'rest', name: 'a\uFFFDb\uFFFD', data: [{ id: 1 }, null] } },
     ]);
     expect(Object.keys(kept[0]?.answer ?? {})).toEqual(['zone', 'name', 'data']);
-    expect(await rig.store.answers('another', 'system')).toEqual([]);
+    expect(await rig.store.loadAnswers('another', 'system')).toEqual([]);
   });
 
   async function withResult(expiresAt: Date): Promise<string> {
@@ -514,7 +514,7 @@ describe('drafts', () => {
     const pending = await rig.keep(newOrder({ expiresAt: at(900) }));
     expect((await rig.store.purgeExpired(at(900))).drafts).toBe(1);
     expect(await rig.store.load(old.id, 'system')).toBeUndefined();
-    expect(await rig.store.history(old.id, 'system')).toEqual([]);
+    expect(await rig.store.loadHistory(old.id, 'system')).toEqual([]);
     expect(await rig.read(young.id)).toEqual(young);
     expect(await rig.read(pending.id)).toEqual(pending);
     const confirmed = { type: 'confirmed', needsApproval: false, expiresAt: T0, remindAt: T0 } as const;
@@ -590,9 +590,9 @@ describe('lists', () => {
     await make(4, { account: { ...account, context: 4 }, task: 'restore' });
     await make(5, { account: { ...account, context: 4 }, state: 'DRAFT' });
     const application = await make(6, { account: { ...account, context: undefined } });
-    expect(await rig.store.latest('renew', 'U0LATEST', 4)).toEqual(newest);
-    expect(await rig.store.latest('renew', 'U0LATEST', undefined)).toEqual(application);
-    expect(await rig.store.latest('create', 'U0LATEST', 4)).toBeUndefined();
+    expect(await rig.store.findLatest('renew', 'U0LATEST', 4)).toEqual(newest);
+    expect(await rig.store.findLatest('renew', 'U0LATEST', undefined)).toEqual(application);
+    expect(await rig.store.findLatest('create', 'U0LATEST', 4)).toBeUndefined();
   });
 });
 

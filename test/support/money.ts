@@ -2,7 +2,7 @@ import type { BudgetStore } from '../../src/money/ports.ts';
 
 /** A team without prices and budgets. */
 export const NO_MONEY = {
-  priceOf: async () => undefined,
+  priceOrder: async () => undefined,
   compareBudgets: async () => undefined,
 };
 

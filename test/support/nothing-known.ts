@@ -14,9 +14,9 @@ export const NO_POLICY = {
   },
   ruleFacts: {
     currency: 'EUR',
-    pricesOf: async () => new Map(),
-    tagsOf: async () => new Map(),
-    namesFitting: async () => [],
+    loadPrices: async () => new Map(),
+    loadTags: async () => new Map(),
+    findMatchingNames: async () => [],
   },
   standIns: { current: async () => new Map() },
 };

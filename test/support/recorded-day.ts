@@ -69,7 +69,7 @@ export async function recordDay(url: string): Promise<Generated> {
     const budgets = createBudgetStore(database, TEAM);
     const deps = {
       ...rig.orders,
-      priceOf: createOrderPricer({ prices, now: () => rig.now }),
+      priceOrder: createOrderPricer({ prices, now: () => rig.now }),
       compareBudgets: createBudgetComparison({
         teamId: TEAM,
         budgets,
@@ -255,7 +255,7 @@ export async function recordDay(url: string): Promise<Generated> {
     }));
     for (const end of ['resumed', 'stopped', 'expired'] as const) {
       pass();
-      const draft = acceptedOf(await rig.request('renew', {}, { bulk: { rows, findings: [], leftOut: 0 } }));
+      const draft = acceptedOf(await rig.request('renew', {}, { bulk: { rows, findings: [], skipped: 0 } }));
       asked.push(draft);
       pass();
       await confirmOrder(deps, draft.id, 'U0ALICE');

@@ -162,7 +162,7 @@ async function loadConfirmation(
     ...{ proposal, confirmation, shown, confirmers, isAdmin, refusal, progress },
     needsSignature: couldSign.some(({ counted }) => counted.length > 0),
     charter:
-      !IN_CHARTER.has(proposal.kind) || orders.signing.use === undefined
+      !IN_CHARTER.has(proposal.kind) || orders.signing.trust === undefined
         ? 'not_needed'
         : charter === undefined
           ? 'missing'
@@ -182,7 +182,7 @@ async function refusalOfPerson(
   userId: string,
 ): Promise<Refusal | undefined> {
   const at = orders.now();
-  const [settings, away] = await Promise.all([orders.settings(), orders.standIns.current(at)]);
+  const [settings, away] = await Promise.all([orders.loadSettings(), orders.standIns.current(at)]);
   const known = await readPeople({ directory: orders.directory, away, at }, requirements, [userId]);
   const question = { requirements, requesters: new Set([proposer]), userIds: [userId] };
   return refusalOfNonApprover(buildApprovalPolicy(question, known, settings, at), userId, 'confirm_facts');

@@ -1,7 +1,7 @@
 import { dropMissing, groupBy } from '../../lib/collections.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import type { Amount } from '../../money/amount.ts';
-import { periodOf } from '../order.ts';
+import { readPeriod } from '../order.ts';
 import type { BulkTask } from './columns.ts';
 import type { BadRow, BulkRow, RowIssue } from './read-csv.ts';
 import type { PlanFinding } from './stored-bulk.ts';
@@ -34,7 +34,7 @@ export type PlanIssue =
   | { readonly code: 'refused_by_policy'; readonly rule: string }
   | { readonly code: 'deleted_already'; readonly deletedAt: Date };
 
-export interface LeftOutRow {
+export interface SkippedRow {
   readonly line: number;
   readonly name: string;
   readonly issues: readonly PlanIssue[];
@@ -44,40 +44,40 @@ export interface BulkPlan {
   readonly task: BulkTask;
   /** Valid rows, in file order. */
   readonly rows: readonly BulkRow[];
-  readonly leftOut: readonly LeftOutRow[];
+  readonly skipped: readonly SkippedRow[];
   readonly findings: readonly PlanFinding[];
 }
 
 const OWN_NAME_TASKS: ReadonlySet<BulkTask> = new Set(['renew', 'nameservers', 'delete']);
-const PRICED: ReadonlySet<BulkTask> = new Set(['renew', 'transfer', 'create']);
+const PRICED_TASKS: ReadonlySet<BulkTask> = new Set(['renew', 'transfer', 'create']);
 const SOON_MS = 30 * DAY_MS;
 /** A value in a smaller share of the rows may be a mistake. */
 const RARE_SHARE = 0.1;
-const FAR_FACTOR = 2;
-const FAR_YEARS = 2;
-const FAR_PRICE_FACTOR = 3;
+const UNUSUAL_PERIOD_FACTOR = 2;
+const UNUSUAL_YEARS = 2;
+const UNUSUAL_PRICE_FACTOR = 3;
 /** Names listed with a finding. */
-const SHOWN_NAMES = 10;
+const MAX_LISTED_NAMES = 10;
 
 /** Checks the parsed rows against the known facts. */
 export function planBulk(
   task: BulkTask,
   read: { readonly rows: readonly BulkRow[]; readonly bad: readonly BadRow[] },
-  factsOf: (name: string) => RowFacts,
+  getFacts: (name: string) => RowFacts,
   now: Date,
 ): BulkPlan {
   const rows: BulkRow[] = [];
-  const leftOut: LeftOutRow[] = [...read.bad];
+  const skipped: SkippedRow[] = [...read.bad];
   for (const row of read.rows) {
-    const issues = findIssues(task, factsOf(row.name));
+    const issues = findIssues(task, getFacts(row.name));
     if (issues.length === 0) rows.push(row);
-    else leftOut.push({ line: row.line, name: row.name, issues });
+    else skipped.push({ line: row.line, name: row.name, issues });
   }
   return {
     task,
     rows,
-    leftOut: leftOut.sort((a, b) => a.line - b.line),
-    findings: findFindings(task, rows, factsOf, now),
+    skipped: skipped.sort((a, b) => a.line - b.line),
+    findings: findFindings(task, rows, getFacts, now),
   };
 }
 
@@ -97,24 +97,24 @@ function findIssues(
 function findFindings(
   task: BulkTask,
   rows: readonly BulkRow[],
-  factsOf: (name: string) => RowFacts,
+  getFacts: (name: string) => RowFacts,
   now: Date,
 ): PlanFinding[] {
   const finding = (
     code: PlanFinding['code'],
     applies: (row: BulkRow, facts: RowFacts) => boolean,
   ): PlanFinding[] => {
-    const names = rows.filter((row) => applies(row, factsOf(row.name))).map(({ name }) => name);
-    return names.length === 0 ? [] : [{ code, count: names.length, names: names.slice(0, SHOWN_NAMES) }];
+    const names = rows.filter((row) => applies(row, getFacts(row.name))).map(({ name }) => name);
+    return names.length === 0 ? [] : [{ code, count: names.length, names: names.slice(0, MAX_LISTED_NAMES) }];
   };
-  const isFarPeriod = createPeriodCheck(rows);
-  const isFarPrice = createPriceCheck(rows.flatMap(({ name }) => factsOf(name).price ?? []));
+  const isUnusualPeriod = createPeriodCheck(rows);
+  const isUnusualPrice = createPriceCheck(rows.flatMap(({ name }) => getFacts(name).price ?? []));
   return [
     ...finding('lives_on_it', (_, { isInUse }) => isInUse === 'yes'),
     ...finding('unseen', (_, { isInUse }) => isInUse === 'unknown'),
-    ...(task === 'renew' ? finding('far_period', ({ input }) => isFarPeriod(input)) : []),
-    ...finding('far_price', (_, { price }) => price !== undefined && isFarPrice(price)),
-    ...(PRICED.has(task) ? finding('price_unknown', (_, { price }) => price === undefined) : []),
+    ...(task === 'renew' ? finding('far_period', ({ input }) => isUnusualPeriod(input)) : []),
+    ...finding('far_price', (_, { price }) => price !== undefined && isUnusualPrice(price)),
+    ...(PRICED_TASKS.has(task) ? finding('price_unknown', (_, { price }) => price === undefined) : []),
     ...(OWN_NAME_TASKS.has(task) ? finding('not_watched', (_, { isWatched }) => !isWatched) : []),
     ...(task === 'renew' ? finding('let_go', (_, { isLapsing }) => isLapsing) : []),
     ...(task === 'renew' || task === 'create'
@@ -128,16 +128,16 @@ function findFindings(
 
 /** Whether a period is unusual for the file. */
 function createPeriodCheck(rows: readonly BulkRow[]): (input: unknown) => boolean {
-  const periods = rows.flatMap(({ input }) => periodOf(input) ?? []);
+  const periods = rows.flatMap(({ input }) => readPeriod(input) ?? []);
   const usual = median(periods);
   const same = groupBy(periods, (period) => period);
   return (input) => {
-    const period = periodOf(input);
+    const period = readPeriod(input);
     if (period === undefined || usual === undefined) return false;
-    const isFar =
-      Math.abs(period - usual) >= FAR_YEARS &&
-      Math.max(period, usual) >= FAR_FACTOR * Math.min(period, usual);
-    return isFar && (same.get(period)?.length ?? 0) <= Math.max(1, rows.length * RARE_SHARE);
+    const isUnusual =
+      Math.abs(period - usual) >= UNUSUAL_YEARS &&
+      Math.max(period, usual) >= UNUSUAL_PERIOD_FACTOR * Math.min(period, usual);
+    return isUnusual && (same.get(period)?.length ?? 0) <= Math.max(1, rows.length * RARE_SHARE);
   };
 }
 
@@ -149,7 +149,7 @@ function createPriceCheck(prices: readonly Amount[]): (price: Amount) => boolean
   );
   return ({ currency, minor }) => {
     const usual = medians.get(currency);
-    return usual !== undefined && minor > FAR_PRICE_FACTOR * usual;
+    return usual !== undefined && minor > UNUSUAL_PRICE_FACTOR * usual;
   };
 }
 
@@ -158,9 +158,11 @@ function median(values: readonly number[]): number | undefined {
 }
 
 /** The input of the order as a whole: the periods by name, which decide its price. */
-export function bulkInput(rows: readonly { readonly name: string; readonly input?: unknown }[]): unknown {
+export function buildBulkInput(
+  rows: readonly { readonly name: string; readonly input?: unknown }[],
+): unknown {
   const periods = rows.flatMap(({ name, input }) => {
-    const period = periodOf(input);
+    const period = readPeriod(input);
     return period === undefined ? [] : [[name, period] as const];
   });
   return periods.length === 0 ? {} : { periods: Object.fromEntries(periods) };

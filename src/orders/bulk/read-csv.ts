@@ -69,7 +69,7 @@ export async function readBulkFile(task: BulkTask, text: string): Promise<ReadFi
   const { header, rows } = csv;
   if (header === undefined) return refused({ code: 'empty' });
   const columns = header.cells.map(findColumn);
-  const issues = issuesOfHeader(task, header, columns);
+  const issues = findHeaderIssues(task, header, columns);
   if (issues.length > 0) return { ok: false, issues };
   if (rows.length === 0) return refused({ code: 'empty' });
   const read: ReadRow[] = [];
@@ -81,17 +81,21 @@ function refused(issue: FileIssue): ReadFile {
   return { ok: false, issues: [issue] };
 }
 
-function issuesOfHeader(task: BulkTask, { line, cells }: CsvRecord, columns: readonly string[]): FileIssue[] {
-  const wanted = BULK_COLUMNS[task];
+function findHeaderIssues(
+  task: BulkTask,
+  { line, cells }: CsvRecord,
+  columns: readonly string[],
+): FileIssue[] {
+  const taskColumns = BULK_COLUMNS[task];
   if (!columns.some(isBulkColumn) && (cells[0] ?? '').includes('.')) return [{ code: 'no_header', line }];
   const known = columns.filter(isBulkColumn);
   return [
     ...columns.flatMap((column, at): FileIssue[] => {
       if (isBulkColumn(column))
-        return wanted.includes(column) ? [] : [{ code: 'column_of_other_task', line, column }];
+        return taskColumns.includes(column) ? [] : [{ code: 'column_of_other_task', line, column }];
       return [{ code: 'unknown_column', line, column: cells[at] ?? '' }];
     }),
-    ...wanted
+    ...taskColumns
       .filter((column) => !OPTIONAL_COLUMNS.has(column) && !known.includes(column))
       .map((column): FileIssue => ({ code: 'missing_column', line, column })),
   ];
@@ -105,22 +109,22 @@ interface ReadRow {
 }
 
 function readRow(task: BulkTask, columns: readonly string[], { line, cells, raw }: CsvRecord): ReadRow {
-  const given: Cells = Object.fromEntries(
+  const cellTexts: Cells = Object.fromEntries(
     // An auth code may begin with any character.
     columns.map((column, at) => [column, (column === 'auth' ? raw : cells)[at] ?? '']),
   );
-  const name = given.name ?? '';
+  const name = cellTexts.name ?? '';
   const badRow = (issues: readonly RowIssue[]): ReadRow => ({ row: { line, name, issues }, content: '' });
   if (hasExtraCells(cells, columns)) return badRow([{ code: 'too_many_cells' }]);
-  const auth = task === 'transfer' ? readAuth(given.auth ?? '') : { secret: undefined };
-  const checked = findTask(task).check(readInput(task, given));
+  const auth = task === 'transfer' ? readAuth(cellTexts.auth ?? '') : { secret: undefined };
+  const checked = findTask(task).check(readInput(task, cellTexts));
   if (!checked.ok || 'issue' in auth)
     return badRow([...(checked.ok ? [] : checked.issues), ...('issue' in auth ? [auth.issue] : [])]);
   const { input } = checked;
   const [ascii = name] = checked.names;
   return {
     row: { line, name: ascii, input, secret: auth.secret },
-    content: JSON.stringify([input, given.auth]),
+    content: JSON.stringify([input, cellTexts.auth]),
   };
 }
 
@@ -140,11 +144,11 @@ function readInput(task: BulkTask, { name, period, ownerc, adminc, techc, namese
 }
 
 /** The maximum length in a transfer's form. */
-const MAX_AUTH = 255;
+const MAX_AUTH_LENGTH = 255;
 
 function readAuth(text: string): { readonly secret: Secret } | { readonly issue: RowIssue } {
   if (text === '') return { issue: { code: 'no_auth_code' } };
-  if (text.length > MAX_AUTH) return { issue: { code: 'auth_code_too_long' } };
+  if (text.length > MAX_AUTH_LENGTH) return { issue: { code: 'auth_code_too_long' } };
   return /[\p{Cc}\p{Cs}]/u.test(text)
     ? { issue: { code: 'auth_code_unseen' } }
     : { secret: new Secret(text) };
@@ -162,15 +166,16 @@ function dropDuplicates(read: readonly ReadRow[]): ReadFile {
       continue;
     }
     const same = byName.get(row.name) ?? [];
-    const contrary = same.find((other) => other.content !== content)?.row;
+    const contradicting = same.find((other) => other.content !== content)?.row;
     const first = same[0]?.row ?? row;
-    if (contrary !== undefined) bad.push(toIssue(row, { code: 'contradicts', line: contrary.line }));
-    else if (first !== row) bad.push(toIssue(row, { code: 'repeated', line: first.line }));
+    if (contradicting !== undefined)
+      bad.push(toBadRow(row, { code: 'contradicts', line: contradicting.line }));
+    else if (first !== row) bad.push(toBadRow(row, { code: 'repeated', line: first.line }));
     else rows.push(row);
   }
   return { ok: true, rows, bad };
 }
 
-function toIssue({ line, name }: BulkRow, issue: RowIssue): BadRow {
+function toBadRow({ line, name }: BulkRow, issue: RowIssue): BadRow {
   return { line, name, issues: [issue] };
 }

@@ -1,7 +1,7 @@
 import type { Secret } from '../../service/secret.ts';
 import type { InputIssue } from '../input-issue.ts';
 import type { OrderTask } from '../order-task.ts';
-import { bulkInput } from './bulk.ts';
+import { buildBulkInput } from './bulk.ts';
 import type { Bulk, PlanFinding } from './stored-bulk.ts';
 import { WAVE_SIZE } from './waves.ts';
 
@@ -13,7 +13,7 @@ export interface BulkRequest {
     readonly secret: Secret | undefined;
   }[];
   readonly findings: readonly PlanFinding[];
-  readonly leftOut: number;
+  readonly skipped: number;
 }
 
 type Checked = ReturnType<OrderTask['check']>;
@@ -30,10 +30,10 @@ export function checkRows(task: OrderTask, rows: BulkRequest['rows']): Checked {
   if (new Set(names).size < names.length) issues.push({ field: 'name', code: 'unreadable' });
   return issues.length > 0 || rows.length === 0
     ? { ok: false, issues: issues.length > 0 ? issues : [{ field: 'name', code: 'no_names' }] }
-    : { ok: true, input: bulkInput(rows), names };
+    : { ok: true, input: buildBulkInput(rows), names };
 }
 
 /** The part of the plan that a new bulk order keeps. */
-export function newBulk({ findings, leftOut }: BulkRequest): Bulk {
-  return { waveSize: WAVE_SIZE, judgedFrom: 1, findings: [...findings], leftOut };
+export function buildBulk({ findings, skipped }: BulkRequest): Bulk {
+  return { waveSize: WAVE_SIZE, unreviewedFrom: 1, findings: [...findings], skipped };
 }

@@ -8,7 +8,7 @@ export const storedPauseReason = z.discriminatedUnion('code', [
 export type PauseReason = z.output<typeof storedPauseReason>;
 
 /** A warning to check before approving many rows. */
-export const finding = z.object({
+export const planFinding = z.object({
   code: z.enum([
     'expires_soon',
     'far_period',
@@ -23,17 +23,17 @@ export const finding = z.object({
   names: z.array(z.string()),
 });
 
-export type PlanFinding = z.output<typeof finding>;
+export type PlanFinding = z.output<typeof planFinding>;
 
 /** Bulk data of an order made from a file; the rows are its items. */
 export const storedBulk = z.object({
   waveSize: z.number(),
   /** The stop rules consider items from this number on: a person has reviewed the earlier ones. */
-  judgedFrom: z.number(),
+  unreviewedFrom: z.number(),
   pause: storedPauseReason.exactOptional(),
-  findings: z.array(finding),
+  findings: z.array(planFinding),
   /** Rows of the file that were omitted because of issues. */
-  leftOut: z.number(),
+  skipped: z.number(),
 });
 
 export type Bulk = z.output<typeof storedBulk>;

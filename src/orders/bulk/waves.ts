@@ -16,18 +16,18 @@ const MAX_UNKNOWN_SHARE = 0.1;
 type Waves = Order;
 
 /** The wave of a row, from 1. */
-export function waveNumber(n: number, { waveSize }: { readonly waveSize: number }): number {
+export function computeWave(n: number, { waveSize }: { readonly waveSize: number }): number {
   return Math.ceil(n / waveSize);
 }
 
 /** The items that may be sent next: all waiting ones, or, in waves, those of the first wave that hasn't ended. */
-export function nextItems({ items, bulk }: Waves): readonly OrderItem[] {
+export function findNextItems({ items, bulk }: Waves): readonly OrderItem[] {
   const waiting = items.filter(({ state }) => state === 'WAITING');
   if (bulk === undefined) return waiting;
   const first = items.find(({ state }) => state === 'WAITING' || state === 'SENT');
   if (first === undefined) return [];
-  const current = waveNumber(first.n, bulk);
-  return waiting.filter(({ n }) => waveNumber(n, bulk) === current);
+  const current = computeWave(first.n, bulk);
+  return waiting.filter(({ n }) => computeWave(n, bulk) === current);
 }
 
 /** Whether nothing more is sent until a person resumes the order. */
@@ -36,40 +36,46 @@ export function isPaused({ state, bulk }: Order): boolean {
 }
 
 /** Why a person must review the order before more is sent; undefined if none is needed. */
-export function reasonToPause({ items, bulk }: Waves): PauseReason | undefined {
+export function findPauseReason({ items, bulk }: Waves): PauseReason | undefined {
   if (bulk === undefined) return undefined;
-  const judged = items.filter(({ n }) => n >= bulk.judgedFrom);
-  return consecutiveRefusals(judged) ?? unknownWave(judged, items.length, bulk);
+  const unreviewed = items.filter(({ n }) => n >= bulk.unreviewedFrom);
+  return findConsecutiveRefusals(unreviewed) ?? findUnknownWave(unreviewed, items.length, bulk);
 }
 
 /** Whether waves and stop rules allow an item to be sent now. */
 export function canBeSentNext(order: Waves, item: OrderItem): boolean {
-  return order.bulk === undefined || (nextItems(order).includes(item) && reasonToPause(order) === undefined);
+  return (
+    order.bulk === undefined || (findNextItems(order).includes(item) && findPauseReason(order) === undefined)
+  );
 }
 
 /** In order of their answers. An item without an answer doesn't end a streak. */
-function consecutiveRefusals(judged: readonly OrderItem[]): PauseReason | undefined {
-  if (judged.filter(({ state }) => state === 'FAILED').length < MAX_REFUSALS) return undefined;
-  const answered = judged
+function findConsecutiveRefusals(unreviewed: readonly OrderItem[]): PauseReason | undefined {
+  if (unreviewed.filter(({ state }) => state === 'FAILED').length < MAX_REFUSALS) return undefined;
+  const answered = unreviewed
     .flatMap(({ n, name, state, answeredAt }) =>
       answeredAt === undefined || (state !== 'SUCCEEDED' && state !== 'FAILED')
         ? []
         : { n, name, state, at: answeredAt.getTime() },
     )
     .sort((a, b) => a.at - b.at || a.n - b.n);
-  let row: string[] = [];
+  let streak: string[] = [];
   for (const { state, name } of answered) {
-    row = state === 'FAILED' ? [...row, name] : [];
-    if (row.length === MAX_REFUSALS) return { code: 'refusals', names: row };
+    streak = state === 'FAILED' ? [...streak, name] : [];
+    if (streak.length === MAX_REFUSALS) return { code: 'refusals', names: streak };
   }
   return undefined;
 }
 
-function unknownWave(judged: readonly OrderItem[], rows: number, bulk: Bulk): PauseReason | undefined {
+function findUnknownWave(
+  unreviewed: readonly OrderItem[],
+  rows: number,
+  bulk: Bulk,
+): PauseReason | undefined {
   const unknown = new Map<number, string[]>();
-  for (const { n, name, state } of judged) {
+  for (const { n, name, state } of unreviewed) {
     if (state !== 'UNKNOWN') continue;
-    const wave = waveNumber(n, bulk);
+    const wave = computeWave(n, bulk);
     const names = [...(unknown.get(wave) ?? []), name];
     unknown.set(wave, names);
     const size = Math.min(bulk.waveSize, rows - (wave - 1) * bulk.waveSize);
@@ -79,7 +85,7 @@ function unknownWave(judged: readonly OrderItem[], rows: number, bulk: Bulk): Pa
 }
 
 /** Bulk data of a resumed order: the rules start again after the last ended item. */
-export function resumedBulk(items: readonly OrderItem[], { pause: _pause, ...bulk }: Bulk): Bulk {
+export function resumeBulk(items: readonly OrderItem[], { pause: _pause, ...bulk }: Bulk): Bulk {
   const last = items.findLast(({ state }) => state !== 'WAITING')?.n ?? 0;
-  return { ...bulk, judgedFrom: last + 1 };
+  return { ...bulk, unreviewedFrom: last + 1 };
 }

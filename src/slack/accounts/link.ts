@@ -257,7 +257,7 @@ async function unlinkTeam({ context, person, respond }: CommandCall): Promise<vo
 }
 
 function findUnsentOrders({ orders }: SlackContext, removed: readonly Account[]): Promise<readonly string[]> {
-  return orders.store.unfinishedOf(removed.map(({ id }) => id));
+  return orders.store.listUnfinishedIds(removed.map(({ id }) => id));
 }
 
 async function runUnlink(call: CommandCall): Promise<void> {

@@ -46,7 +46,7 @@ async function runAway(call: CommandCall): Promise<void> {
   const { context, person } = call;
   const standIn = readLine(call, (await context.directory.findTimeZone(person.id)) ?? 'UTC');
   if (typeof standIn === 'string') return call.respond(standIn);
-  const membership = await context.directory.membership(standIn.userId);
+  const membership = await context.directory.findMembership(standIn.userId);
   if (membership !== 'member') return call.respond(AWAY[membership](standIn.userId));
   const now = context.now();
   await context.standIns.begin(person.id, standIn, now);

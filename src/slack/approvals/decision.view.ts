@@ -1,6 +1,6 @@
 import type { PendingDecision } from '../../approvals/approvers.ts';
 import type { Slot } from '../../approvals/progress.ts';
-import type { ApprovalsGiven, Order } from '../../orders/order.ts';
+import type { ApprovalProgress, Order } from '../../orders/order.ts';
 import type { Requirement, Requirements } from '../../policy/evaluate.ts';
 import { dropUnknownRules, loggedRules, notifiedIds, type RuleReference } from '../../policy/policy.ts';
 import { count } from '../kit/blocks.ts';
@@ -51,7 +51,7 @@ function sliceCurrentRound(history: readonly HistoryEvent[]): readonly HistoryEv
 }
 
 /** As of the last approval; undefined before the first. */
-export function findLastProgress(history: readonly HistoryEvent[]): ApprovalsGiven | undefined {
+export function findLastProgress(history: readonly HistoryEvent[]): ApprovalProgress | undefined {
   return sliceCurrentRound(history).findLast((event) => event.kind === 'approved')?.progress;
 }
 

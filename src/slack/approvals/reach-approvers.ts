@@ -1,7 +1,7 @@
 import { resolvePeople } from '../../approvals/approvers.ts';
 import type { Order } from '../../orders/order.ts';
 import type { OrderLogEntry } from '../../orders/order-events.ts';
-import { peopleToNotify } from '../../orders/visibility.ts';
+import { findPeopleToNotify } from '../../orders/visibility.ts';
 import type { PostedMessage } from '../../outbox/notifications.ts';
 import type { SlackContext } from '../context.ts';
 import { isDirectMessage } from '../kit/mrkdwn.ts';
@@ -69,7 +69,7 @@ async function copyToApprovers(
   // Admins first, because an admin's approval is required.
   const notified = [
     ...(isOverBudget ? await context.adminsToNotify() : []),
-    ...(await peopleToNotify(context.orders, order)),
+    ...(await findPeopleToNotify(context.orders, order)),
   ];
   const approvers = [...new Set(notified)].filter((userId) => userId !== order.requesterId);
   for (const userId of approvers.slice(0, MAX_PEOPLE)) {
@@ -183,5 +183,5 @@ async function findPersonQuietEnd(
   const now = context.now();
   const timeZone = await context.directory.findTimeZone(userId);
   if (findQuietEnd(now, timeZone) === undefined) return undefined;
-  return findQuietEnd(now, timeZone, await context.orders.firstExpiry(order.items.map(({ name }) => name)));
+  return findQuietEnd(now, timeZone, await context.orders.findFirstExpiry(order.items.map(({ name }) => name)));
 }

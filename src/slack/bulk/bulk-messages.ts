@@ -93,7 +93,7 @@ const NOT_OUTCOMES: ReadonlySet<OrderLogEntry['kind']> = new Set(['hinted', 'sho
 async function resultCsv({ orders, directory }: SlackContext, order: Order): Promise<string> {
   const nameOf = createNamer(directory);
   const lastLines = new Map<number, readonly string[]>();
-  const history = await orders.store.history(order.id, 'system');
+  const history = await orders.store.loadHistory(order.id, 'system');
   const decisions = history.filter(({ kind }) => DECISION_KINDS.has(kind));
   for (const entry of history) {
     if (NOT_OUTCOMES.has(entry.kind)) continue;

@@ -2,11 +2,11 @@ import { isTeamAccount } from '../../accounts/account.ts';
 import { refusedNames } from '../../approvals/requirements.ts';
 import { sumByCurrency } from '../../money/amount.ts';
 import { toImpactTask } from '../../names/name-orders.ts';
-import { bulkInput, planBulk, type RowFacts } from '../../orders/bulk/bulk.ts';
+import { buildBulkInput, planBulk, type RowFacts } from '../../orders/bulk/bulk.ts';
 import type { BulkTask } from '../../orders/bulk/columns.ts';
 import type { BadRow, BulkRow } from '../../orders/bulk/read-csv.ts';
 import type { Ownership } from '../../orders/order.ts';
-import { visibleIds } from '../../orders/visibility.ts';
+import { filterVisibleIds } from '../../orders/visibility.ts';
 import { ruleNames } from '../approvals/decision.view.ts';
 import { type Interaction, toViewer } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
@@ -42,15 +42,15 @@ async function loadFacts(
   const names = rows.map(({ name }) => name);
   const used = await call.orderAccount();
   const usesTeamAccount = used !== undefined && isTeamAccount(used);
-  const order = { task, names, requesterId: person.id, input: bulkInput(rows), usesTeamAccount };
+  const order = { task, names, requesterId: person.id, input: buildBulkInput(rows), usesTeamAccount };
   const [open, watched, inUse, cost, refused] = await Promise.all([
-    context.orders.store.openOrders(task, names),
+    context.orders.store.findOpenOrders(task, names),
     context.expiry.findMany(names),
     toImpactTask(task) === undefined ? undefined : context.names.impacts.inUse(names),
-    context.orders.priceOf(order),
+    context.orders.priceOrder(order),
     refusedNames(context.orders, order),
   ]);
-  const visible = await visibleIds(context.orders, toViewer(call), open.values());
+  const visible = await filterVisibleIds(context.orders, toViewer(call), open.values());
   const known = new Map(watched.map((domain) => [domain.name, domain]));
   const quotes = new Map(cost?.names.map(({ name, quote }) => [name, quote?.amount]));
   return new Map(
@@ -87,10 +87,10 @@ export async function savePlan(
   const { task } = request;
   const facts = await loadFacts(call, task, request.rows);
   const plan = planBulk(task, request, (name) => facts.get(name) ?? UNKNOWN_NAME, context.now());
-  const { rows, leftOut, findings } = plan;
-  if (leftOut.length > 0) {
+  const { rows, skipped, findings } = plan;
+  if (skipped.length > 0) {
     await sendFile(call, {
-      text: await csvFile(leftOutCells(leftOut)),
+      text: await csvFile(leftOutCells(skipped)),
       filename: 'domain-steward-not-asked-for.csv',
       what: 'Rows left out',
     });
@@ -100,7 +100,7 @@ export async function savePlan(
   const outcome = await requestFromForm(call, origin, {
     task,
     input: {},
-    bulk: { rows, findings, leftOut: leftOut.length },
+    bulk: { rows, findings, skipped: skipped.length },
     reason: request.reason,
     sendAt: request.sendAt,
     ...(request.ownership && { ownership: request.ownership }),

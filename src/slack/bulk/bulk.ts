@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { resumeOrder } from '../../approvals/approve.ts';
 import { BULK_TASKS, type BulkTask } from '../../orders/bulk/columns.ts';
 import { MAX_ROWS, readBulkFile } from '../../orders/bulk/read-csv.ts';
-import { dropDraft } from '../../orders/confirm-draft.ts';
+import { discardDraft } from '../../orders/confirm-draft.ts';
 import { findTask } from '../../orders/tasks.ts';
 import { attachedCsv, csvFields } from '../attached-text.ts';
 import type { ActionCall, CommandCall, Feature, FormFeature, Interaction, Submitted } from '../feature.ts';
@@ -91,7 +91,7 @@ async function runBulk(call: CommandCall): Promise<void> {
 }
 
 async function drop(call: ActionCall): Promise<void> {
-  const refusal = await dropDraft(call.context.orders, call.value, call.person.id);
+  const refusal = await discardDraft(call.context.orders, call.value, call.person.id);
   await call.respond(refusal === undefined ? DROPPED : refusalText(refusal), {
     replace: refusal === undefined,
   });

@@ -1,13 +1,13 @@
 import type { SectionBlock } from '@slack/types';
 import { dropMissing } from '../../lib/collections.ts';
 import type { Amount } from '../../money/amount.ts';
-import type { BulkPlan, LeftOutRow, PlanIssue } from '../../orders/bulk/bulk.ts';
+import type { BulkPlan, PlanIssue, SkippedRow } from '../../orders/bulk/bulk.ts';
 import { BULK_COLUMNS, BULK_TASKS, type BulkTask } from '../../orders/bulk/columns.ts';
 import type { FileIssue, RowIssue } from '../../orders/bulk/read-csv.ts';
 import type { PauseReason, PlanFinding } from '../../orders/bulk/stored-bulk.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
 import { inputIssue } from '../../orders/input-issue.ts';
-import { type ItemState, type Order, pendingItems } from '../../orders/order.ts';
+import { findPendingItems, type ItemState, type Order } from '../../orders/order.ts';
 import type { Statement } from '../../orders/statement-shape.ts';
 import { findTask } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
@@ -133,13 +133,13 @@ export function findingBlocks({ findings }: { readonly findings: readonly PlanFi
 export function planMessage(plan: BulkPlan, order: Order | undefined, sums: readonly Amount[]): Message {
   const { words } = findTask(plan.task);
   const fine = plan.rows.length;
-  const rows = count(fine + plan.leftOut.length, 'row');
+  const rows = count(fine + plan.skipped.length, 'row');
   if (order === undefined) {
     const lead = `${words.verb}: none of ${rows} can be requested.`;
     return message(lead, [
       section(
         `*${escapeText(lead)}* Fix the file and try \`/domain bulk ${plan.task}\` again.`,
-        ...leftOutLines(plan.leftOut, SHOWN_ROWS),
+        ...leftOutLines(plan.skipped, SHOWN_ROWS),
       ),
     ]);
   }
@@ -150,7 +150,7 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
     decidersText(order),
     order.sendAfter && timeText(order.sendAfter),
     ...findingLines(plan),
-    ...leftOutLines(plan.leftOut, FACTS_WITH_PLAN),
+    ...leftOutLines(plan.skipped, FACTS_WITH_PLAN),
   ]);
   return message(`${lead}.`, [
     ...lines(fitLines(said, PLAN_LINES)),
@@ -175,7 +175,7 @@ const FACTS_WITH_PLAN = 3;
 /** Characters per row in a message: two lines on a phone. */
 const ROW_LENGTH = 78;
 
-function leftOutLines(rows: readonly LeftOutRow[], most: number): string[] {
+function leftOutLines(rows: readonly SkippedRow[], most: number): string[] {
   if (rows.length === 0) return [];
   const are = rows.length === 1 ? 'is' : 'are';
   return [
@@ -184,12 +184,12 @@ function leftOutLines(rows: readonly LeftOutRow[], most: number): string[] {
   ];
 }
 
-function leftOutLine({ line, name, issues }: LeftOutRow): string {
+function leftOutLine({ line, name, issues }: SkippedRow): string {
   const said = issues.map(rowIssueText).join(' ');
   return `• ${escapeText(truncate(`Line ${line}${name === '' ? '' : ` (${name.slice(0, 40)})`}: ${said}`, ROW_LENGTH))}`;
 }
 
-export function leftOutCells(rows: readonly LeftOutRow[]): string[][] {
+export function leftOutCells(rows: readonly SkippedRow[]): string[][] {
   const cells = rows.map(({ line, name, issues }) => [
     String(line),
     name.slice(0, 300),
@@ -266,7 +266,7 @@ export function pauseButtons(order: Order) {
     ? [
         button('order_resume', 'Continue', order.id, {
           style: 'primary',
-          label: `Continue with ${count(pendingItems(order).length, 'name')}`,
+          label: `Continue with ${count(findPendingItems(order).length, 'name')}`,
         }),
       ]
     : [];
@@ -311,7 +311,7 @@ export function progressMessage(order: Order, since: Date | undefined, now: Date
 }
 
 function timeLeft(order: Order, ended: number, since: Date | undefined, now: Date): string {
-  const left = pendingItems(order).length;
+  const left = findPendingItems(order).length;
   if (order.state !== 'EXECUTING') {
     if (left > 0) return isPaused(order) ? 'Paused.' : 'It resumes in a moment.';
     return 'Ended.';

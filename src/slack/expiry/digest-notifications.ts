@@ -19,7 +19,7 @@ import { lastScheduled, nextScheduled } from '../../expiry/schedule.ts';
 import { dropMissing } from '../../lib/collections.ts';
 import { MINUTE_MS } from '../../lib/duration.ts';
 import { loadOutlook } from '../../mandates/overview.ts';
-import { chosenTime, scheduledFirst } from '../../orders/order.ts';
+import { getChosenTime, sortScheduledFirst } from '../../orders/order.ts';
 import type { ClaimedSubject, MessagePlace, PostedMessage } from '../../outbox/notifications.ts';
 import { calendarDay, dayNumber } from '../../zones/calendar-day.ts';
 import { loadRenewalWays, loadWaitingCosts, toRenewalDays } from '../approvals/waiting.ts';
@@ -155,8 +155,8 @@ async function postScheduled(
   const today = calendarDay(since, timeZone);
   const last = calendarDay(nextScheduled(reminderCron, timeZone, since), timeZone);
   const open = await orders.store.list({ viewer: 'system', states: ['PENDING', 'APPROVED'], limit: 1_000 });
-  const ahead = scheduledFirst(open).filter((order) => {
-    const time = chosenTime(order);
+  const ahead = sortScheduledFirst(open).filter((order) => {
+    const time = getChosenTime(order);
     const day = time && calendarDay(time, timeZone);
     return day !== undefined && day > today && day <= last && !order.isPrivate;
   });

@@ -134,7 +134,7 @@ function versionOf({ open, questions }: OwnerPart, isFirst: boolean): string {
 
 /** Slack accepts messages to deactivated people, but no one reads them. */
 async function placeOf({ directory }: SlackContext, owner: string): Promise<MessagePlace | undefined> {
-  return (await directory.membership(owner)) === 'left'
+  return (await directory.findMembership(owner)) === 'left'
     ? undefined
     : { channelId: await directory.directMessage(owner) };
 }

@@ -7,7 +7,7 @@ import { calculateSpend, readSpan } from '../../money/spend.ts';
 import { EVERY_NAME } from '../../names/filter.ts';
 import { countNames, endOf, ownerAnswer } from '../../names/portfolio.ts';
 import { summarize } from '../../names/posture.ts';
-import { isRequester, scheduledFirst } from '../../orders/order.ts';
+import { isRequester, sortScheduledFirst } from '../../orders/order.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import { loadRenewalDays } from '../approvals/waiting.ts';
 import type { SlackContext } from '../context.ts';
@@ -66,7 +66,7 @@ async function homeData(context: SlackContext, userId: string, admin: boolean): 
       teamAccount,
       isAdmin: admin,
       incidents,
-      open: scheduledFirst(open),
+      open: sortScheduledFirst(open),
       months,
       money,
       mandates,

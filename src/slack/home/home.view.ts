@@ -335,7 +335,7 @@ function unresolvedPart(orders: readonly Order[], length: number): KnownBlock[] 
 
 /** Says that an unpriced order costs money. Free orders need no text. */
 function moneyWords(order: Order): string[] {
-  switch (findTask(order.task).charge(order.items.map(({ name }) => name))) {
+  switch (findTask(order.task).findCharge(order.items.map(({ name }) => name))) {
     case 'yes':
       return ['costs money'];
     case 'assumed':

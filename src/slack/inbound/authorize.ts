@@ -82,7 +82,7 @@ export function createInteraction(
       return account;
     },
     orderAccount: () => {
-      orderAccount ??= context.accounts.forOrders(person.id);
+      orderAccount ??= context.accounts.findDefault(person.id);
       return orderAccount;
     },
     acknowledge: acknowledgement.send,

@@ -6,7 +6,7 @@ import { DEFAULT_NOTICE_DAYS, MAX_NOTICE_DAYS, MIN_NOTICE_DAYS, mandateTerms } f
 import { formatDecimal } from '../../money/amount.ts';
 import { BUDGET_SPANS } from '../../money/budget.ts';
 import { stopOrder } from '../../orders/stop.ts';
-import { loadVisible, visibleOrders } from '../../orders/visibility.ts';
+import { listVisible, loadVisible } from '../../orders/visibility.ts';
 import type { ActionCall, CommandCall, Feature, Interaction, SubmissionCall, Submitted } from '../feature.ts';
 import { formOrigin, toViewer } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
@@ -132,7 +132,7 @@ async function mandatesPage(call: Interaction, offset: number): Promise<Message>
   const viewer = toViewer(call);
   const [{ shown, hidden }, waiting] = await Promise.all([
     mandateStatuses(orders, viewer),
-    visibleOrders(orders, viewer, { tasks: ['mandate'], states: ['PENDING'], limit: 20 }),
+    listVisible(orders, viewer, { tasks: ['mandate'], states: ['PENDING'], limit: 20 }),
   ]);
   return mandatesMessage(slicePage(shown, offset, MANDATES_SHOWN), waiting, hidden);
 }

@@ -58,7 +58,7 @@ async function figures(call: Interaction, span: SpendSpan): Promise<SpendShown> 
   const isConcealed = await createConcealment(call, purchases);
   let spend = calculateSpend(list, []);
   for await (const some of iterateSlices(purchases)) {
-    const tags = await orders.affectedTags(some.map(({ name }) => name));
+    const tags = await orders.loadAffectedTags(some.map(({ name }) => name));
     spend = addSpend(spend, calculateSpend(list, some, tags, isConcealed));
   }
   return {

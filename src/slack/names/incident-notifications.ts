@@ -5,7 +5,7 @@ import { dropMissing, groupBy } from '../../lib/collections.ts';
 import { HOUR_MS } from '../../lib/duration.ts';
 import { type Incident, incidentKinds, isOpen } from '../../names/incident.ts';
 import { isAtAnotherRegistrar } from '../../names/trust.ts';
-import { privateIds } from '../../orders/visibility.ts';
+import { filterPrivateIds } from '../../orders/visibility.ts';
 import type { ClaimedSubject, PostedMessage } from '../../outbox/notifications.ts';
 import { notifiedIds } from '../../policy/policy.ts';
 import type { SlackContext } from '../context.ts';
@@ -61,7 +61,7 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
     const orders = incident.changes.flatMap((change) => change.orders.map(({ id }) => id));
     const [admins, privateOrders, transferredAt, name, settings] = await Promise.all([
       context.adminsToNotify(),
-      privateIds(context.orders, orders),
+      filterPrivateIds(context.orders, orders),
       findTransferTime(context, incident),
       loadName(context, incident.name),
       context.savedSettings(),

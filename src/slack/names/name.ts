@@ -1,7 +1,7 @@
 import { findMandate } from '../../mandates/overview.ts';
 import { EVERY_NAME } from '../../names/filter.ts';
 import { assessPosture, judge } from '../../names/posture.ts';
-import { visibleIds, visibleOrders } from '../../orders/visibility.ts';
+import { filterVisibleIds, listVisible } from '../../orders/visibility.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { checkRegistrable } from '../../zones/rules.ts';
@@ -40,7 +40,7 @@ async function runName(call: CommandCall): Promise<void> {
     expiry.findListed(ascii),
     portfolio.judged({ filter: EVERY_NAME, owners: [], names: [ascii], now }),
     names.known(ascii),
-    visibleOrders(orders, toViewer(call), { name: ascii, limit: ORDERS_SHOWN }),
+    listVisible(orders, toViewer(call), { name: ascii, limit: ORDERS_SHOWN }),
     savedSettings(),
     portfolio.find(ascii),
     names.incidents.openOf([ascii]),
@@ -59,7 +59,7 @@ async function runName(call: CommandCall): Promise<void> {
       listed,
       known,
       orders: found,
-      visible: await visibleIds(
+      visible: await filterVisibleIds(
         orders,
         toViewer(call),
         known.knownChanges.flatMap(({ orderId }) => orderId ?? []),

@@ -31,7 +31,7 @@ export async function findOwnerIssue(
   owner: string | undefined,
 ): Promise<OwnersIssue | undefined> {
   if (owner === undefined) return undefined;
-  const membership = await directory.membership(owner);
+  const membership = await directory.findMembership(owner);
   if (membership === 'member') return undefined;
   return membership === 'left' ? { code: 'no_members', owners: [owner] } : { code: 'unconfirmed' };
 }

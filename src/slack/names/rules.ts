@@ -41,7 +41,7 @@ async function findTransferLock(call: CommandCall, { ascii }: DomainName): Promi
   const wanted = { viewer: 'system', name: ascii, limit: MAX_ORDERS_CHECKED } as const;
   const found = await call.context.orders.store.list(wanted);
   const locks = found.flatMap(({ task, account, closedAt, items }): TransferLock[] => {
-    const lock = findTask(task).locksTransfers(ascii);
+    const lock = findTask(task).findTransferLock(ascii);
     const item = items.find(({ name, state }) => name === ascii && state === 'SUCCEEDED');
     const at = item?.answeredAt ?? closedAt;
     if (lock === undefined || item === undefined || at === undefined || isDemoContext(account.context))

@@ -7,16 +7,16 @@ import { DAY_MS } from '../../lib/duration.ts';
 import { compareImpacts } from '../../names/impact.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
 import {
-  accountOwner,
+  findPendingItems,
+  findUpcomingTime,
+  getAccountOwner,
   isFinal,
   type Order,
   type OrderItem,
-  pendingItems,
-  upcomingTime,
   waitsForScheduledTime,
 } from '../../orders/order.ts';
 import { findTask } from '../../orders/tasks.ts';
-import type { FormerNameServers } from '../../orders/undo.ts';
+import type { PreviousNameServers } from '../../orders/undo.ts';
 import { acceptsClicks, needsSignatures, silentIds } from '../../policy/policy.ts';
 import type { Charge } from '../../zones/zone-tasks.ts';
 import {
@@ -121,7 +121,7 @@ export interface CardBriefing extends Briefing {
 /** Deadline for restoring nameservers, and the old ones, if known. */
 export interface UndoOffer {
   readonly until: Date;
-  readonly former: Exclude<FormerNameServers, { readonly kind: 'same' }>;
+  readonly former: Exclude<PreviousNameServers, { readonly kind: 'same' }>;
 }
 
 /** The card's button row. Unique per order. */
@@ -237,7 +237,7 @@ function cardTense(order: Order): 'to do' | 'done' {
 }
 
 function worstCharge({ task, items }: Order): Charge {
-  return findTask(task).charge(items.map(({ name }) => name));
+  return findTask(task).findCharge(items.map(({ name }) => name));
 }
 
 /** Approvers and deadline; one line per rule if several apply. */
@@ -306,9 +306,9 @@ const CONTENT_LENGTH = 400;
 /** The name's expiry or the names, and all other input, or where to find it. */
 function contentLines(order: Order, briefing: Briefing): string[] {
   if (order.bulk !== undefined) {
-    const { leftOut } = order.bulk;
+    const { skipped } = order.bulk;
     return [
-      `${count(order.items.length, 'row')}${leftOut === 0 ? '' : `, ${count(leftOut, 'row')} of the file left out`}`,
+      `${count(order.items.length, 'row')}${skipped === 0 ? '' : `, ${count(skipped, 'row')} of the file left out`}`,
     ];
   }
   const term = briefing.term && termLine(briefing.term);
@@ -331,7 +331,7 @@ function contentLines(order: Order, briefing: Briefing): string[] {
 
 /** Unusual facts about a scheduled order. */
 function timeLines({ state }: Order, history: readonly HistoryEvent[]): string[] {
-  const isTwice = history.some((event) => event.kind === 'requested' && event.comesTwice === true);
+  const isTwice = history.some((event) => event.kind === 'requested' && event.occursTwice === true);
   const reopened = history.findLast((event) => event.kind === 'reopened');
   return dropMissing([
     isTwice && ':warning: Local clocks show that time twice: the first one counts',
@@ -405,12 +405,12 @@ function priceLines(order: Order, { cost }: Briefing): string[] {
 
 export function accountLine(order: Order): string | undefined {
   if (order.account.isTeamAccount === true) return ':warning: Uses *the team’s account*';
-  const owner = accountOwner(order);
+  const owner = getAccountOwner(order);
   return owner === order.requesterId ? undefined : `:warning: Uses the account of ${mention(owner)}`;
 }
 
 function taskNotes({ task, items }: Order) {
-  return findTask(task).notes(items.map(({ name }) => name));
+  return findTask(task).listNotes(items.map(({ name }) => name));
 }
 
 /** `Renewed a week ago, for about €36.00`: a recent payment would be lost or repeated. */
@@ -498,7 +498,7 @@ export function impactBlocks({ impact }: Briefing): SectionBlock[] {
 function formatSending(order: Order, { decision, statement }: Briefing): string {
   const approval = (approvalsNeeded(order, decision) ?? 2) > 1 ? 'The last approval' : 'Approving';
   const what = order.items.length === 1 ? 'the request' : `${order.items.length} requests, one per name,`;
-  const time = upcomingTime(order);
+  const time = findUpcomingTime(order);
   const waves = order.bulk && `in waves of ${order.bulk.waveSize}`;
   const start = time === undefined ? !waves && 'at once' : moment(time);
   const when = dropMissing([start, waves]).join(', ');
@@ -666,7 +666,7 @@ function formatApproved(order: Order, history: readonly HistoryEvent[]): string[
 
 /** Earliest retry of the waiting items. */
 function findNextRetry(order: Order): Date | undefined {
-  const moments = pendingItems(order).flatMap(({ notBefore }) => notBefore?.getTime() ?? []);
+  const moments = findPendingItems(order).flatMap(({ notBefore }) => notBefore?.getTime() ?? []);
   return moments.length === 0 ? undefined : new Date(Math.min(...moments));
 }
 

@@ -15,11 +15,11 @@ import { formatTaskNote } from './task-notes.view.ts';
 /** @param impact undefined for a task without risk */
 export function confirmMessage(order: Order, briefing: DraftBriefing, impact?: Impact | 'unseen'): Message {
   const title = `${isDemoContext(order.account.context) ? 'DEMO · ' : ''}${orderTitle(order)}?`;
-  const { words, notes } = findTask(order.task);
+  const { words, listNotes } = findTask(order.task);
   const restorable = restoreLines(order, briefing);
   // Known findings say what will stop working.
   const hasImpact = impact !== undefined && impact !== 'unseen';
-  const noteLines = notes(order.items.map((item) => item.name))
+  const noteLines = listNotes(order.items.map((item) => item.name))
     .filter(
       ({ code }) =>
         !(hasImpact && code === 'website_and_mail_stop') &&

@@ -5,7 +5,7 @@ import type { AvailableInterfaces } from '../../service/interfaces.ts';
 /* Which service interface a form uses, and why. Optional reading. */
 
 /** Features that only one interface documents, to follow "because of". */
-export const CONSTRAINT_TEXTS: Readonly<Record<InterfaceConstraint['what'], string>> = {
+export const CONSTRAINT_TEXTS: Readonly<Record<InterfaceConstraint['kind'], string>> = {
   backup: 'a backup target',
   choice_json: 'the choice of JSON',
   choice_xml: 'the choice of XML',

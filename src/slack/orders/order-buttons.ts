@@ -18,10 +18,10 @@ import { isPaused } from '../../orders/bulk/waves.ts';
 import type { ChangeOutcome } from '../../orders/change-order.ts';
 import { type ConfirmOutcome, confirmOrder } from '../../orders/confirm-draft.ts';
 import type { OrdersContext } from '../../orders/context.ts';
-import { LOOKED_UP_TASKS, type Order } from '../../orders/order.ts';
-import { currentCost } from '../../orders/order-budget.ts';
+import { type Order, PUBLIC_RECORD_TASKS } from '../../orders/order.ts';
+import { computeCost } from '../../orders/order-budget.ts';
 import type { Refusal } from '../../orders/refusal.ts';
-import { refusalToResolve, resolveOrder } from '../../orders/resolve.ts';
+import { checkCanResolve, resolveOrder } from '../../orders/resolve.ts';
 import { retryOrder } from '../../orders/retry-button.ts';
 import { revealSecret } from '../../orders/reveal.ts';
 import { stopOrder } from '../../orders/stop.ts';
@@ -129,7 +129,7 @@ async function undo(call: ActionCall): Promise<void> {
     userId: call.person.id,
     reason: undoReason(call.value),
     deliveryId: call.deliveryId,
-    formerNameServers: call.context.names.impacts.former,
+    findPreviousNameServers: call.context.names.impacts.former,
   });
   const reply = await buildOutcomeReply(call, outcome);
   await (reply === undefined ? call.respondIfLate(UNDO_REQUESTED) : call.respond(reply));
@@ -272,7 +272,7 @@ async function reveal(call: ActionCall): Promise<void> {
     return call.respond(refusalText(refusal));
   }
   const view = secretView(outcome.order, outcome.secret.reveal());
-  await call.open(view, { undo: outcome.putBack });
+  await call.open(view, { undo: outcome.restore });
 }
 
 /** In a view, or as a file if too long. */
@@ -280,7 +280,7 @@ async function showAnswers(call: ActionCall): Promise<void> {
   const { orders } = call.context;
   const order = await loadVisible(orders, toViewer(call), call.value);
   if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
-  const answers = await orders.store.answers(order.id, 'system');
+  const answers = await orders.store.loadAnswers(order.id, 'system');
   if (answers.length === 0) return call.respond(NO_FULL_RESPONSE);
   const title = orderTitle(order);
   if (fitsView(answers)) return call.open(answersView(order, title, answers));
@@ -298,7 +298,7 @@ async function renderOrderForm(
   const [orderId = ''] = subject.split(':');
   const order = await loadVisible(call.context.orders, toViewer(call), orderId);
   if (order === undefined) return {};
-  const cost = order.state === 'PENDING' ? await currentCost(call.context.orders, order) : undefined;
+  const cost = order.state === 'PENDING' ? await computeCost(call.context.orders, order) : undefined;
   return {
     intro: [section(`*${escapeText(cardTitle(order, { cost, history: [] }))}*`), ...more(call, order)],
   };
@@ -397,7 +397,7 @@ const resolveForm = reasonForm(
     const [orderId = '', found] = subject.split(':');
     return resolveOrder(context, orderId, userId, found === 'done' ? 'SUCCEEDED' : 'FAILED', reason);
   },
-  (_call, order) => (LOOKED_UP_TASKS.has(order.task) ? lines(recordLines(order)) : []),
+  (_call, order) => (PUBLIC_RECORD_TASKS.has(order.task) ? lines(recordLines(order)) : []),
 );
 
 /**
@@ -419,7 +419,7 @@ function createFormAction(
 }
 
 function createResolveAction(found: 'done' | 'failed') {
-  return createFormAction(resolveForm, refusalToResolve, ({ id }) => `${id}:${found}`);
+  return createFormAction(resolveForm, checkCanResolve, ({ id }) => `${id}:${found}`);
 }
 
 export const orderButtons = {

@@ -191,9 +191,7 @@ function findAvailableInterfaces(
   { context }: Interaction,
   account: Account | undefined,
 ): AvailableInterfaces {
-  return account === undefined
-    ? BOTH_INTERFACES
-    : findTask(task).availableInterfaces(context.orders.interfacesOf(account));
+  return account === undefined ? BOTH_INTERFACES : findTask(task).findInterfaces(context.orders.listInterfaces(account));
 }
 
 async function render(
@@ -203,14 +201,14 @@ async function render(
   values: FormValues,
 ): Promise<FormView> {
   const { task, interfaces } = options;
-  const { words, constraints } = findTask(task);
+  const { words, findConstraints } = findTask(task);
   const account = await call.orderAccount();
   const available = findAvailableInterfaces(options, call, account);
   const presets = buildPresetValues(options, call, account);
   const shown = { ...presets, ...(await loadReusedValues(call, account, options, values)), ...values };
   const offered = await buildPresetField(call, options.presetKinds ?? []);
-  const [constraint] = constraints(readTaskInput(options, shown)).xml;
-  const because = constraint && CONSTRAINT_TEXTS[constraint.what];
+  const [constraint] = findConstraints(readTaskInput(options, shown)).xml;
+  const because = constraint && CONSTRAINT_TEXTS[constraint.kind];
   const fields = [...offered, ...buildFields(options, available, shown)];
   return {
     form: { name: task, title: words.title, submit: words.submit, fields },
@@ -353,7 +351,7 @@ async function loadReusedValues(
   if (reuseValues === undefined || account === undefined) return {};
   const tasks = options.reuseFrom ?? [options.task];
   const orders = await Promise.all(
-    tasks.map((task) => call.context.orders.store.latest(task, call.person.id, account.context)),
+    tasks.map((task) => call.context.orders.store.findLatest(task, call.person.id, account.context)),
   );
   const [latest] = orders
     .filter((order) => order !== undefined)

@@ -6,7 +6,7 @@ import { MINUTE_MS } from '../../lib/duration.ts';
 import type { MissingAmount } from '../../money/budget.ts';
 import type { BudgetComparison } from '../../money/budget-comparison.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
-import { accountOwner, isFinal, isRequester, type Order, undoableUntil } from '../../orders/order.ts';
+import { findUndoDeadline, getAccountOwner, isFinal, isRequester, type Order } from '../../orders/order.ts';
 import type { OrderLogEntry } from '../../orders/order-events.ts';
 import type { OrderStore } from '../../orders/ports.ts';
 import type { ClaimedSubject, NotificationStore, PostedMessage } from '../../outbox/notifications.ts';
@@ -350,7 +350,7 @@ async function sendReplies(
       version: ONCE,
       since,
       places: [
-        isForOwner ? directMessagePlaces(accountOwner(order)) : async () => thread,
+        isForOwner ? directMessagePlaces(getAccountOwner(order)) : async () => thread,
         directMessagePlaces(order.requesterId),
       ],
       message: () => startWithTitle(order, reply),
@@ -373,7 +373,7 @@ async function findUndoOffer(
   now: Date,
 ): Promise<UndoOffer | undefined> {
   const [item, ...others] = order.items;
-  const until = item && undoableUntil(order, item);
+  const until = item && findUndoDeadline(order, item);
   if (until === undefined || until <= now || others.length > 0) return undefined;
   const former = await names.impacts.former(order);
   return former.kind === 'same' ? undefined : { until, former };

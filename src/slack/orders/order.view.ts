@@ -4,17 +4,17 @@ import { dropMissing } from '../../lib/collections.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
 import {
-  accountOwner,
+  findPendingItems,
+  findRetryableItems,
+  findUpcomingTime,
+  getAccountOwner,
   hasRowSecrets,
   type ItemResult,
   isRetryExpired,
   type Order,
   type OrderItem,
   type OrderState,
-  pendingItems,
-  periodOf,
-  retryableItems,
-  upcomingTime,
+  readPeriod,
   waitsForScheduledTime,
 } from '../../orders/order.ts';
 import type { OrderLogEntry } from '../../orders/order-events.ts';
@@ -104,7 +104,7 @@ export function itemText(order: Order, item: OrderItem): string {
 /** Follow-up of an accepted item, with its documented deadline. */
 export function nextSteps(order: Order, item: OrderItem): string[] {
   if (item.state !== 'SUCCEEDED' || item.answeredAt === undefined) return [];
-  const lock = findTask(order.task).locksTransfers(item.name);
+  const lock = findTask(order.task).findTransferLock(item.name);
   const after = (days: number) => day(new Date((item.answeredAt?.getTime() ?? 0) + days * DAY_MS));
   const { nextStep } = findTask(order.task);
   const step =
@@ -138,14 +138,14 @@ export function orderTitle(order: Order, tense: 'to do' | 'done' = 'to do'): str
     order.items.length === 1 && first !== undefined
       ? itemName(order, first.name)
       : count(order.items.length, 'name');
-  const period = periodOf(order.input);
+  const period = readPeriod(order.input);
   const { verb, done } = findTask(order.task).words;
   return `${tense === 'done' ? done : verb} ${what}${period === undefined ? '' : ` for ${count(period, 'year')}`}`;
 }
 
 /** The XML interface has no field for a client transaction id. */
 export function usesXml({ task, account, input }: Order): boolean {
-  return account.method === 'two_factor' || findTask(task).constraints(input).xml.length > 0;
+  return account.method === 'two_factor' || findTask(task).findConstraints(input).xml.length > 0;
 }
 
 export function formatContext(contextNumber: number | undefined): string {
@@ -158,7 +158,7 @@ export function formatContext(contextNumber: number | undefined): string {
 export function formatAccount(order: Order): string {
   if (order.account.isTeamAccount === true)
     return `:busts_in_silhouette: *the team’s account*, ${code(accountName(order.account))}`;
-  return `${code(accountName(order.account))} of ${mention(accountOwner(order))}`;
+  return `${code(accountName(order.account))} of ${mention(getAccountOwner(order))}`;
 }
 
 /** The event fields that card and thread need. */
@@ -354,7 +354,7 @@ export function clickButton(order: Order): Button | undefined {
 /** Shown while something waits to be sent or retried. */
 export function stopButtons(order: Order): Button[] {
   const isRunning = order.state === 'APPROVED' || order.state === 'EXECUTING';
-  if (!isRunning || pendingItems(order).length === 0) return [];
+  if (!isRunning || findPendingItems(order).length === 0) return [];
   return [orderButton(order, 'order_stop', 'Stop', 'danger')];
 }
 
@@ -363,7 +363,7 @@ export function stopButtons(order: Order): Button[] {
  * @param now display time; undefined: ignore time
  */
 export function retryButtons(order: Order, now?: Date): Button[] {
-  if (order.state !== 'FAILED' || hasRowSecrets(order) || retryableItems(order).length === 0) return [];
+  if (order.state !== 'FAILED' || hasRowSecrets(order) || findRetryableItems(order).length === 0) return [];
   if (now !== undefined && isRetryExpired(order, now)) return [];
   return [orderButton(order, 'order_retry', 'Retry')];
 }
@@ -438,18 +438,18 @@ export function orderLine(order: Order): string {
 export function ownOrderLine(order: Order): string {
   const { state, expiresAt } = order;
   const until = state === 'PENDING' && expiresAt !== undefined ? ` · open until ${moment(expiresAt)}` : '';
-  const time = upcomingTime(order);
+  const time = findUpcomingTime(order);
   const sent = time === undefined ? '' : ` · sends ${moment(time)}`;
   return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${listState(order)}${sent}${until}`;
 }
 
 const timeCell = (order: Order) => {
-  const time = upcomingTime(order);
+  const time = findUpcomingTime(order);
   return time === undefined ? '' : { moment: time };
 };
 
 export function ordersTable(caption: string, orders: readonly Order[]): DataTableBlock {
-  const isTimed = orders.some((order) => upcomingTime(order) !== undefined);
+  const isTimed = orders.some((order) => findUpcomingTime(order) !== undefined);
   return table({
     caption,
     columns: ['Order', 'What', 'State', 'Requested by', 'When', ...(isTimed ? ['Sends'] : [])],

@@ -71,7 +71,7 @@ export async function checkAccount(
 ): Promise<Message | undefined> {
   const active = account ?? (await call.orderAccount());
   if (active === undefined) return undefined;
-  const issue = findTask(task).unsupported(call.context.orders.interfacesOf(active));
+  const issue = findTask(task).findUnsupportedReason(call.context.orders.listInterfaces(active));
   return issue && textMessage(unsupportedText(active, findTask(task), issue));
 }
 

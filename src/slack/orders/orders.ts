@@ -1,9 +1,9 @@
 import type { PendingDecision } from '../../approvals/approvers.ts';
 import { loadBriefing } from '../../approvals/briefing.ts';
 import { dropMissing } from '../../lib/collections.ts';
-import { type Order, scheduledFirst } from '../../orders/order.ts';
+import { type Order, sortScheduledFirst } from '../../orders/order.ts';
 import type { OrderFilter } from '../../orders/ports.ts';
-import { loadVisible, visibleOrders } from '../../orders/visibility.ts';
+import { listVisible, loadVisible } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { breakGlassButtons, signOffButtons } from '../approvals/emergency.view.ts';
 import {
@@ -41,10 +41,10 @@ async function runOrders(call: CommandCall): Promise<void> {
 async function ordersPage(call: Interaction, { of, offset }: PageRequest): Promise<Message | string> {
   const { filter, title, empty } = orderFilter(of === '' ? undefined : of, call.person.id);
   const wanted = { ...filter, limit: MAX_LISTED };
-  const found = await visibleOrders(call.context.orders, toViewer(call), wanted);
+  const found = await listVisible(call.context.orders, toViewer(call), wanted);
   return found.length === 0
     ? empty
-    : ordersMessage(title, slicePage(scheduledFirst(found), offset, ORDERS_SHOWN), of);
+    : ordersMessage(title, slicePage(sortScheduledFirst(found), offset, ORDERS_SHOWN), of);
 }
 
 /** More than anyone pages through. */

@@ -1,5 +1,5 @@
 import type { SectionBlock } from '@slack/types';
-import { isReopened, type Order, upcomingTime } from '../../orders/order.ts';
+import { findUpcomingTime, isReopened, type Order } from '../../orders/order.ts';
 import type { StatedObject, StatedValue, Statement, StatementItem } from '../../orders/statement-shape.ts';
 import { findTask } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
@@ -165,7 +165,7 @@ function timeFacts(statement: Pick<Statement, 'notBefore'>, order: Order): (read
   const time = formatSendTime(statement);
   if (time === undefined) return [];
   if (isReopened(order)) return [['Will be sent', `right after approval (was scheduled for ${time})`]];
-  return [[upcomingTime(order) === undefined ? 'Scheduled for' : 'Will be sent', time]];
+  return [[findUpcomingTime(order) === undefined ? 'Scheduled for' : 'Will be sent', time]];
 }
 
 /** The request's facts; for several requests, those they share. */

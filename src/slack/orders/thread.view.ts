@@ -1,7 +1,7 @@
 import type { SectionBlock } from '@slack/types';
 import { accountName } from '../../accounts/account.ts';
 import { dropMissing, groupBy } from '../../lib/collections.ts';
-import { accountOwner, EVIDENCE, type Order, type OrderItem } from '../../orders/order.ts';
+import { EVIDENCE, getAccountOwner, type Order, type OrderItem } from '../../orders/order.ts';
 import type { AnyOrderLogEntry, OrderLogEntry } from '../../orders/order-events.ts';
 import { findTask } from '../../orders/tasks.ts';
 import { isGenericZone } from '../../zones/rules.ts';
@@ -168,7 +168,7 @@ const SYSTEM = 'system';
 
 /** Notifies the account's owner that another person retried. */
 function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
-  const owner = accountOwner(order);
+  const owner = getAccountOwner(order);
   if (order.retryOf === undefined || owner === order.requesterId) return undefined;
   const next =
     event.state === 'APPROVED'

@@ -211,10 +211,10 @@ export function createDirectory(
   const { people, profiles, admins, groups } = caches;
   return {
     person: (userId, homeTeamId) => readActor(caches, home, userId, homeTeamId),
-    membership: (userId) => membership(caches, userId),
+    findMembership: (userId) => membership(caches, userId),
     groupMembers: groups.get,
     groupNames: () => readGroupNames(web),
-    async membersOf(groupId) {
+    async listGroupMembers(groupId) {
       try {
         return await groups.get(groupId);
       } catch (error) {

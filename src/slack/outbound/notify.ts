@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { MINUTE_MS } from '../../lib/duration.ts';
 import type { Log } from '../../lib/log.ts';
-import { isOver } from '../../orders/clock.ts';
+import { hasPassed } from '../../orders/clock.ts';
 import {
   type ClaimedSubject,
   type MessagePlace,
@@ -150,7 +150,7 @@ async function syncMessage(pass: Pass, wanted: WantedNotification): Promise<Sent
   const at = posted?.message;
   if (posted?.shows === storedVersion(wanted))
     return posted.refused === undefined ? { state: 'current', at } : { state: 'refused' };
-  if (posted?.dueAt !== undefined && !isOver(posted.dueAt, pass.now()))
+  if (posted?.dueAt !== undefined && !hasPassed(posted.dueAt, pass.now()))
     return reportPending(pass, posted.dueAt, at);
   if (posted !== undefined && at !== undefined) return update(pass, wanted, at, posted);
   const delayEnd = await wanted.findDelayEnd?.();

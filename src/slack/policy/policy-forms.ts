@@ -346,7 +346,7 @@ export const startForm: FormFeature<'policy_start'> = {
     const given = readRoles(start.roles, call.values);
     if ('errors' in given) return given;
     const rules = fillStartingPoint(start, given.people, {
-      canSign: call.context.orders.signing.use !== undefined,
+      canSign: call.context.orders.signing.trust !== undefined,
     });
     const read = parseRules(rules, { tasks: [...ORDER_TASK_NAMES], currency: call.context.currency });
     const [firstRole = 'managers'] = start.roles;

@@ -99,13 +99,13 @@ export async function runTrial(call: CommandCall, words: readonly string[]): Pro
     context.orders.policy.current(),
     context.policies.current(),
     context.policies.draft(),
-    context.accounts.forOrders(read.order.requester),
+    context.accounts.findDefault(read.order.requester),
   ]);
   const order = { ...read.order, usesTeamAccount: account !== undefined && isTeamAccount(account) };
   const policy = draft === undefined ? inForce : replaceRules(inForce, published, draft.rules);
   const [facts, cost] = await Promise.all([
     gatherFacts(context.orders, policy.rules, order),
-    context.orders.priceOf(order),
+    context.orders.priceOrder(order),
   ]);
   const { task, names, requester } = order;
   await call.respond(
@@ -154,9 +154,9 @@ async function replayed(context: SlackContext, days: number, rules: Policy['rule
   ]);
   const draft = replaceRules(inForce, current, rules);
   const { directory, ruleFacts } = context.orders;
-  const groups = new Map<string, ReturnType<typeof directory.membersOf>>();
-  const membersOf = (groupId: string) => {
-    const members = groups.get(groupId) ?? directory.membersOf(groupId);
+  const groups = new Map<string, ReturnType<typeof directory.listGroupMembers>>();
+  const listGroupMembers = (groupId: string) => {
+    const members = groups.get(groupId) ?? directory.listGroupMembers(groupId);
     groups.set(groupId, members);
     return members;
   };
@@ -168,8 +168,8 @@ async function replayed(context: SlackContext, days: number, rules: Policy['rule
     const { order, entry } = logged;
     const { id, requesterId } = order;
     const asked = toFactOrder(decidedOrder(order));
-    const pricesOf = async () => amountsByName(entry.price);
-    const sources = { directory: { membersOf }, ruleFacts: { ...ruleFacts, pricesOf } };
+    const loadPrices = async () => amountsByName(entry.price);
+    const sources = { directory: { listGroupMembers }, ruleFacts: { ...ruleFacts, loadPrices } };
     const facts = await gatherFacts(sources, [...current.rules, ...rules], asked);
     past.push({ orderId: id, order: asked, facts, demand: order.demand });
     seen.set(id, { title: orderTitle(order), requester: requesterId, askedAt: order.createdAt });

@@ -185,9 +185,9 @@ interface Searcher {
 /** Interfaces of the person's active account; undefined if not linked. */
 async function loadSearcher(call: Interaction): Promise<Searcher | undefined> {
   const account = await call.account();
-  const client = account === undefined ? undefined : await call.context.accounts.clientFor(account.id);
+  const client = account === undefined ? undefined : await call.context.accounts.loadClient(account.id);
   if (account === undefined || client === undefined) return undefined;
-  const available = taskInterfaces(preregSearch, call.context.orders.interfacesOf(account));
+  const available = taskInterfaces(preregSearch, call.context.orders.listInterfaces(account));
   return { accountId: account.id, client, available };
 }
 
@@ -217,7 +217,7 @@ async function runSearch(
     interface: via,
     timeoutMs: SEARCH_MS,
   });
-  await call.context.accounts.accepted(accountId);
+  await call.context.accounts.recordAccepted(accountId);
   return output;
 }
 

@@ -233,7 +233,7 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
   }
   // If keys are used, protected settings take effect by signature.
   const weakened =
-    context.orders.signing.use === undefined
+    context.orders.signing.trust === undefined
       ? weakenedSettings(current, read.settings)
       : new Set(PROTECTED_SETTINGS.filter((name) => changed.has(name)));
   const atOnce = changes.filter(({ name }) => !weakened.has(name));

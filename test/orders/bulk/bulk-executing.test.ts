@@ -32,7 +32,7 @@ async function draft(
   rows: readonly Row[],
   task: 'renew' | 'nameservers' | 'transfer' = 'renew',
 ): Promise<Order> {
-  const bulk = { rows: rows.map(({ secret, ...row }) => ({ ...row, secret })), findings: [], leftOut: 0 };
+  const bulk = { rows: rows.map(({ secret, ...row }) => ({ ...row, secret })), findings: [], skipped: 0 };
   return acceptedOf(await rig.request(task, {}, { bulk }));
 }
 
@@ -72,10 +72,10 @@ describe('a plan', () => {
       names(3).map((name, index) => [`${order.id}.${index + 1}`, name, { names: [name], period: 1 }]),
     );
     expect(kept.statementHash).toMatch(/^[0-9a-f]{64}$/);
-    expect(kept.bulk).toMatchObject({ waveSize: 20, judgedFrom: 1 });
+    expect(kept.bulk).toMatchObject({ waveSize: 20, unreviewedFrom: 1 });
     await confirmOrder(rig.orders, order.id, 'U0ALICE');
     await approveOrder(rig.orders, order.id, 'U0BOB');
-    const history = await rig.store.history(order.id, 'system');
+    const history = await rig.store.loadHistory(order.id, 'system');
     const statement = kept.statementHash;
     expect(history[0]).toMatchObject({ statement, rows: 3 });
     expect(history.find(({ kind }) => kind === 'approved')).toMatchObject({ statement });

@@ -18,7 +18,7 @@ const price = (minor: number) => ({ price: { currency: 'EUR', minor } });
 
 describe('rows that can’t be requested', () => {
   it('are left out with the reason, in the order of the file', async () => {
-    const { rows, leftOut } = await plan(
+    const { rows, skipped } = await plan(
       'renew',
       'name,period\nopen.rest,1\nbad,1\nno.rest,1\ngone.rest,1\nfine.rest,1',
       {
@@ -28,7 +28,7 @@ describe('rows that can’t be requested', () => {
       },
     );
     expect(rows.map(({ name }) => name)).toEqual(['fine.rest']);
-    expect(leftOut.map(({ line, issues }) => [line, issues[0]?.code])).toEqual([
+    expect(skipped.map(({ line, issues }) => [line, issues[0]?.code])).toEqual([
       [2, 'open_order'],
       [3, 'zone_issue'],
       [4, 'refused_by_policy'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nextItems, reasonToPause, waveNumber } from '../../../src/orders/bulk/waves.ts';
+import { computeWave, findNextItems, findPauseReason } from '../../../src/orders/bulk/waves.ts';
 import type { Order, OrderEvent } from '../../../src/orders/order.ts';
 import { transition } from '../../../src/orders/state-machine.ts';
 import fc, { runs } from '../../support/properties.ts';
@@ -32,7 +32,7 @@ const answered = (n: number, outcome: End): OrderEvent => ({
 /** Sends rows one after the other, with these outcomes. */
 function sent(order: Order, ends: readonly End[]): Order {
   return ends.reduce((before, end, index) => {
-    const [next] = nextItems(before);
+    const [next] = findNextItems(before);
     if (next === undefined) throw new Error(`nothing is left to send for end ${index}`);
     const at = new Date(START.getTime() + before.version);
     return must(must(before, sending(next.n), at), answered(next.n, end), at);
@@ -41,8 +41,10 @@ function sent(order: Order, ends: readonly End[]): Order {
 
 describe('the stop rules', () => {
   it('pause after three refusals in a row, and not after three with a success between', () => {
-    expect(reasonToPause(sent(claimed(40, 20), ['FAILED', 'FAILED', 'SUCCEEDED', 'FAILED']))).toBeUndefined();
-    expect(reasonToPause(sent(claimed(40, 20), ['SUCCEEDED', 'FAILED', 'FAILED', 'FAILED']))).toEqual({
+    expect(
+      findPauseReason(sent(claimed(40, 20), ['FAILED', 'FAILED', 'SUCCEEDED', 'FAILED'])),
+    ).toBeUndefined();
+    expect(findPauseReason(sent(claimed(40, 20), ['SUCCEEDED', 'FAILED', 'FAILED', 'FAILED']))).toEqual({
       code: 'refusals',
       names: ['name2.rest', 'name3.rest', 'name4.rest'],
     });
@@ -55,13 +57,13 @@ describe('the stop rules', () => {
       'FAILED',
       'FAILED',
     ];
-    expect(reasonToPause(sent(claimed(40, 20), ends))).toMatchObject({ code: 'refusals' });
+    expect(findPauseReason(sent(claimed(40, 20), ends))).toMatchObject({ code: 'refusals' });
   });
 
   it('pause a wave of 20 at the third unknown, at any position', () => {
     const two: End[] = ['UNKNOWN', ...Array.from({ length: 10 }, () => 'SUCCEEDED' as const), 'UNKNOWN'];
-    expect(reasonToPause(sent(claimed(40, 20), two))).toBeUndefined();
-    expect(reasonToPause(sent(claimed(40, 20), [...two, 'UNKNOWN']))).toMatchObject({
+    expect(findPauseReason(sent(claimed(40, 20), two))).toBeUndefined();
+    expect(findPauseReason(sent(claimed(40, 20), [...two, 'UNKNOWN']))).toMatchObject({
       code: 'unknown',
       wave: 1,
       rows: 20,
@@ -70,28 +72,28 @@ describe('the stop rules', () => {
 
   it('allow a tenth of a short last wave', () => {
     const ends: End[] = [...Array.from({ length: 20 }, () => 'SUCCEEDED' as const), 'UNKNOWN'];
-    expect(reasonToPause(sent(claimed(25, 20), ends))).toMatchObject({ code: 'unknown', wave: 2, rows: 5 });
+    expect(findPauseReason(sent(claimed(25, 20), ends))).toMatchObject({ code: 'unknown', wave: 2, rows: 5 });
   });
 
   it('start over after a person has resumed it', () => {
     const failed = sent(claimed(40, 20), ['FAILED', 'FAILED', 'FAILED']);
-    const reason = reasonToPause(failed);
+    const reason = findPauseReason(failed);
     if (reason === undefined) throw new Error('there is no reason to pause');
     const paused = must(failed, { type: 'paused', reason, expiresAt: hoursLater(72), workerId: WORKER });
     expect(paused).toMatchObject({ state: 'APPROVED', bulk: { pause: reason } });
     expect(transition(paused, { type: 'claimed', workerId: WORKER }, START).ok).toBe(false);
     const resumed = must(paused, RESUMED);
-    expect(reasonToPause(resumed)).toBeUndefined();
+    expect(findPauseReason(resumed)).toBeUndefined();
     const again = must(resumed, { type: 'claimed', workerId: WORKER });
-    expect(reasonToPause(sent(again, ['FAILED', 'FAILED']))).toBeUndefined();
-    expect(reasonToPause(sent(again, ['FAILED', 'FAILED', 'FAILED']))).toMatchObject({
+    expect(findPauseReason(sent(again, ['FAILED', 'FAILED']))).toBeUndefined();
+    expect(findPauseReason(sent(again, ['FAILED', 'FAILED', 'FAILED']))).toMatchObject({
       names: ['name4.rest', 'name5.rest', 'name6.rest'],
     });
   });
 
   it('ignore orders without waves', () => {
     const order = must(newOrder(names(9), { state: 'APPROVED' }), { type: 'claimed', workerId: WORKER });
-    expect(reasonToPause(sent(order, ['FAILED', 'FAILED', 'FAILED', 'UNKNOWN']))).toBeUndefined();
+    expect(findPauseReason(sent(order, ['FAILED', 'FAILED', 'FAILED', 'UNKNOWN']))).toBeUndefined();
   });
 });
 
@@ -121,9 +123,9 @@ describe('for any outcomes of concurrent rows', () => {
             const waiting = order.items.filter(({ state }) => state === 'WAITING');
             const item = waiting[pick];
             if (item === undefined) continue;
-            const reason = reasonToPause(order);
+            const reason = findPauseReason(order);
             const first = order.items.find(({ state }) => state === 'WAITING' || state === 'SENT');
-            const isOfWave = waveNumber(item.n, { waveSize }) === waveNumber(first?.n ?? 0, { waveSize });
+            const isOfWave = computeWave(item.n, { waveSize }) === computeWave(first?.n ?? 0, { waveSize });
             const result = transition(order, sending(item.n), at);
             expect(result.ok, `row ${item.n}`).toBe(isOfWave && reason === undefined);
             if (!result.ok) continue;
@@ -135,7 +137,7 @@ describe('for any outcomes of concurrent rows', () => {
             if (item !== undefined) order = must(order, answered(item.n, end), at);
           } else if (act === 'release' && order.state === 'EXECUTING') {
             order = must(order, { type: 'released' }, at);
-            const reason = reasonToPause(order);
+            const reason = findPauseReason(order);
             if (order.state !== 'APPROVED') continue;
             if (reason !== undefined) {
               pauses += 1;
@@ -143,7 +145,7 @@ describe('for any outcomes of concurrent rows', () => {
             } else order = must(order, { type: 'claimed', workerId: WORKER }, at);
           } else if (act === 'resume' && order.bulk?.pause !== undefined) {
             order = must(must(order, RESUMED, at), { type: 'claimed', workerId: WORKER }, at);
-            expect(reasonToPause(order)).toBeUndefined();
+            expect(findPauseReason(order)).toBeUndefined();
           }
         }
       }),

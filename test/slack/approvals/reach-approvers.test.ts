@@ -64,17 +64,17 @@ function notify(
   changed: Partial<TeamSettings> = {},
 ): Promise<void> {
   const directory = createDirectory(web, workspace.teamId);
-  const settings = async () => ({ ...applySavedSettings(team, {}), ...changed });
+  const loadSettings = async () => ({ ...applySavedSettings(team, {}), ...changed });
   const planner = createOrderPlanner(
     slackContextWith({
       web,
       directory,
       orders: contextWith({
-        ...{ store: rig.store, directory, settings, ...NO_POLICY, ...NO_MONEY },
-        ...{ firstExpiry: async () => undefined, servicePlaces: PLACES, now: () => now },
+        ...{ store: rig.store, directory, loadSettings, ...NO_POLICY, ...NO_MONEY },
+        ...{ findFirstExpiry: async () => undefined, serviceEndpoints: PLACES, now: () => now },
         ...orders,
       }),
-      savedSettings: settings,
+      savedSettings: loadSettings,
       ...NOTHING_KNOWN,
       buildStatement: statedBy,
       adminsToNotify,
@@ -190,7 +190,7 @@ test('an order over a budget is brought to the admins, except for its requester'
     ...changes,
     orders: {
       ...changes.orders,
-      directory: { membersOf: async () => many, membership: async () => 'member' },
+      directory: { listGroupMembers: async () => many, findMembership: async () => 'member' },
     },
   });
   expect(about(crowded, 'D0ADA'), 'behind as many approvers as are written to').toHaveLength(1);

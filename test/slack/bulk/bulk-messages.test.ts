@@ -42,7 +42,7 @@ const context = () =>
   slackContextWith({
     web,
     directory: createDirectory(web, workspace.teamId),
-    orders: contextWith({ store: rig.store, ...NO_MONEY, servicePlaces: PLACES, now: () => now }),
+    orders: contextWith({ store: rig.store, ...NO_MONEY, serviceEndpoints: PLACES, now: () => now }),
     savedSettings: async () => newTeamSettings(),
     ...NOTHING_KNOWN,
     buildStatement: statedBy,

@@ -11,7 +11,7 @@ import { SAMPLE_INPUTS, SECRET_HASH, sampleOrder } from '../orders/samples.ts';
 const plan = (given: Partial<BulkPlan> = {}): BulkPlan => ({
   task: 'transfer',
   rows: [],
-  leftOut: [{ line: 2, name: 'nothing', issues: [] }],
+  skipped: [{ line: 2, name: 'nothing', issues: [] }],
   findings: [],
   ...given,
 });
@@ -21,8 +21,8 @@ test('a file without a valid row says what to do, with the right number of rows'
   expect(one).toContain('Transfer: none of 1 row can be requested.* Fix the file and try');
   expect(one).toContain('`/domain bulk transfer`');
   expect(one).toContain('*1 row is left out*: see the file');
-  const [row] = plan().leftOut;
-  const two = plan({ leftOut: row === undefined ? [] : [row, row] });
+  const [row] = plan().skipped;
+  const two = plan({ skipped: row === undefined ? [] : [row, row] });
   expect(JSON.stringify(planMessage(two, undefined, []).blocks)).toContain(
     '*2 rows are left out*: see the file',
   );

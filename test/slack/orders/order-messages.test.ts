@@ -56,7 +56,7 @@ function notifyOrder(
     directory,
     orders: contextWith({
       ...{ store: rig.store, directory, settings, ...NO_POLICY, ...NO_MONEY },
-      ...{ firstExpiry: async () => undefined, servicePlaces: PLACES, now },
+      ...{ findFirstExpiry: async () => undefined, serviceEndpoints: PLACES, now },
     }),
     savedSettings: settings,
     ...NOTHING_KNOWN,

@@ -1,5 +1,5 @@
 import type { Order, OrderItem, OrderState, OrderTaskName } from '../../../src/orders/order.ts';
-import { itemCtid } from '../../../src/orders/order.ts';
+import { buildCtid } from '../../../src/orders/order.ts';
 import { buildStatement } from '../../../src/orders/statement.ts';
 import type { Statement } from '../../../src/orders/statement-shape.ts';
 import type { Message } from '../../../src/slack/kit/blocks.ts';
@@ -80,14 +80,14 @@ export function sampleOrder(
     items: names.map((name, index) => ({
       n: index + 1,
       name,
-      ctid: itemCtid(id, index + 1, names.length),
+      ctid: buildCtid(id, index + 1, names.length),
       state: ITEM_STATE[state],
       attempts: 0,
       notBefore: undefined,
       sentAt: ITEM_STATE[state] === 'WAITING' ? undefined : new Date('2026-11-21T11:00:00Z'),
       answeredAt: undefined,
       result: RESULTS[state],
-      isFollowed: false,
+      isWatchListUpdated: false,
     })),
     input: { names, period: 2 },
     statementHash: '5'.repeat(64),

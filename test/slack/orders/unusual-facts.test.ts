@@ -283,8 +283,8 @@ test('copies in the approval channel and in direct messages equal the card', asy
   const wanted = async (approvalChannel: string | undefined) => {
     const sent: WantedNotification[] = [];
     const directory = {
-      membersOf: async () => [],
-      membership: async () => 'member' as const,
+      listGroupMembers: async () => [],
+      findMembership: async () => 'member' as const,
       directMessage: async () => 'D0BOB',
     };
     const settings = async () => newTeamSettings({ approvalChannel });
@@ -294,11 +294,17 @@ test('copies in the approval channel and in direct messages equal the card', asy
           store: {
             loadWithHistory: async () => ({ order, history: asked }),
             list: async () => [last.order],
-            history: async () => [],
+            loadHistory: async () => [],
             recordShownExcess: async () => undefined,
           },
-          ...{ directory, settings, ...NO_POLICY, servicePlaces: PLACES, now: () => ASKED_AT },
-          priceOf: async () => calculateCost(0),
+          ...{
+            directory,
+            loadSettings: settings,
+            ...NO_POLICY,
+            serviceEndpoints: PLACES,
+            now: () => ASKED_AT,
+          },
+          priceOrder: async () => calculateCost(0),
           compareBudgets: async () => EXCEEDED,
         }),
         names: {

@@ -78,7 +78,7 @@ describe('a person', () => {
     ['a guest of one channel', { is_ultra_restricted: true }, 'left'],
   ] as const)('is %s', async (_what, changes, membership) => {
     await workspace.changePerson('U0BOB', changes, false);
-    expect(await directory.membership('U0BOB')).toBe(membership);
+    expect(await directory.findMembership('U0BOB')).toBe(membership);
     expect((await directory.person('U0BOB', HOME)).isMember).toBe(membership === 'member');
     const undone = { deleted: false, is_restricted: false, is_ultra_restricted: false };
     await workspace.changePerson('U0BOB', undone, false);
@@ -86,7 +86,7 @@ describe('a person', () => {
 
   it('of another workspace, the bot itself, and unknown people are no members', async () => {
     for (const id of ['U0DAVE', workspace.botUserId, 'U0NOBODY'])
-      expect(await directory.membership(id), id).toBe('left');
+      expect(await directory.findMembership(id), id).toBe('left');
     expect(await directory.person('U0NOBODY', HOME), 'whatever the request says').toMatchObject({
       isMember: false,
     });
@@ -116,7 +116,7 @@ describe('a person', () => {
         isAdmin: false,
         isConfirmed: false,
       });
-      expect(await directory.membership('U0ADA')).toBe('unknown');
+      expect(await directory.findMembership('U0ADA')).toBe('unknown');
       await expect(directory.person('U0ADA', undefined)).rejects.toThrow(SlackApiError);
       workspace.faults.clear();
       nowMs += 1_000;
@@ -131,13 +131,13 @@ describe('a person', () => {
     const before = calls('users.info');
     await Promise.all(Array.from({ length: 200 }, () => directory.person('U0ALICE', HOME)));
     nowMs = 59_999;
-    await directory.membership('U0ALICE');
+    await directory.findMembership('U0ALICE');
     expect(calls('users.info') - before).toBe(1);
     directory.forgetPerson('U0ALICE');
-    await directory.membership('U0ALICE');
+    await directory.findMembership('U0ALICE');
     expect(calls('users.info') - before).toBe(2);
     nowMs += 60_000;
-    await directory.membership('U0ALICE');
+    await directory.findMembership('U0ALICE');
     expect(calls('users.info') - before).toBe(3);
   });
 });
@@ -147,7 +147,10 @@ describe('a group', () => {
     const before = calls('usergroups.users.list');
     for (let decision = 0; decision < 20; decision += 1) {
       // The decision, and the Home tab that shows it.
-      await Promise.all([directory.membersOf('S0APPROVERS'), directory.membersOf('S0APPROVERS')]);
+      await Promise.all([
+        directory.listGroupMembers('S0APPROVERS'),
+        directory.listGroupMembers('S0APPROVERS'),
+      ]);
       nowMs += 3_000;
     }
     expect(nowMs).toBe(60_000);
@@ -155,18 +158,18 @@ describe('a group', () => {
   });
 
   it('is read again when Slack announces a change', async () => {
-    expect(await directory.membersOf('S0APPROVERS')).toEqual(['U0CAROL']);
+    expect(await directory.listGroupMembers('S0APPROVERS')).toEqual(['U0CAROL']);
     await workspace.setUsergroup('S0APPROVERS', []);
-    expect(await directory.membersOf('S0APPROVERS'), 'nobody has told').toEqual(['U0CAROL']);
+    expect(await directory.listGroupMembers('S0APPROVERS'), 'nobody has told').toEqual(['U0CAROL']);
     directory.forgetGroup('S0APPROVERS');
-    expect(await directory.membersOf('S0APPROVERS')).toEqual([]);
+    expect(await directory.listGroupMembers('S0APPROVERS')).toEqual([]);
   });
 
   it('that Slack doesn’t return is named, and used as soon as Slack returns it', async () => {
     workspace.faults.set({ method: 'usergroups.users.list', kind: 'error', code: 'missing_scope', times: 1 });
-    expect(await directory.membersOf('S0APPROVERS')).toBeUndefined();
-    expect(await directory.membersOf('S0APPROVERS')).toEqual(['U0CAROL']);
-    expect(await directory.membersOf('S0NOBODY')).toBeUndefined();
+    expect(await directory.listGroupMembers('S0APPROVERS')).toBeUndefined();
+    expect(await directory.listGroupMembers('S0APPROVERS')).toEqual(['U0CAROL']);
+    expect(await directory.listGroupMembers('S0NOBODY')).toBeUndefined();
     expect(unreadable).toEqual([
       ['S0APPROVERS', 'missing_scope'],
       ['S0NOBODY', 'no_such_subteam'],
@@ -255,11 +258,11 @@ describe('data of people for display only', () => {
   it('delays no decision, whether limited here or by Slack', async () => {
     await Promise.all(ids.map((id) => open.findName(id)));
     expect(await open.findName('U0BOB')).toBeUndefined();
-    expect(await open.membership('U0BOB')).toBe('member');
+    expect(await open.findMembership('U0BOB')).toBe('member');
     nowMs += 60_000;
     crowd.faults.set({ method: 'users.info', kind: 'ratelimited', retryAfter: 30, times: 1 });
     expect(await open.findName('U0BOB')).toBeUndefined();
-    expect(await open.membership('U0CAROL')).toBe('member');
+    expect(await open.findMembership('U0CAROL')).toBe('member');
     expect(await open.person('U0ADA', HOME)).toMatchObject({ isAdmin: true, isConfirmed: true });
   });
 });

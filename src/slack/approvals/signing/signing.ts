@@ -25,8 +25,8 @@ const runKey = async (call: CommandCall) => call.respond(await keysPage(call, 0)
 async function keysPage(call: Interaction, offset: number): Promise<Message> {
   const { context, person } = call;
   const { signing } = context.orders;
-  const [{ log, ring }, inForce] = await Promise.all([signing.keys(), signing.policy.current()]);
-  const mayRevoke = revocationRights(log, signing.use?.roots ?? new Set());
+  const [{ log, ring }, inForce] = await Promise.all([signing.loadKeys(), signing.policy.current()]);
+  const mayRevoke = revocationRights(log, signing.trust?.roots ?? new Set());
   const own = [...ring.counting.values()].filter(({ owner }) => owner === person.id);
   const keys = ring.keys.map((key): ShownKey => {
     const chain = ring.counting.get(key.fingerprint)?.chain ?? [];
@@ -42,7 +42,7 @@ async function keysPage(call: Interaction, offset: number): Promise<Message> {
   return keysMessage({
     keys: keys.toSorted((a, b) => Number(b.owner === person.id) - Number(a.owner === person.id)),
     offset,
-    hasRoots: signing.use !== undefined,
+    hasRoots: signing.trust !== undefined,
     notice,
     maySignCharter: notice !== undefined && own.length > 0 && isAdmin(context, person),
   });
@@ -62,7 +62,7 @@ async function sign(call: ActionCall): Promise<void> {
 }
 
 async function addKey(call: ActionCall): Promise<void> {
-  const { log } = await call.context.orders.signing.keys();
+  const { log } = await call.context.orders.signing.loadKeys();
   return isAtKeyLimit(log, call.person.id)
     ? call.respond(tooManyKeysText(MAX_KEYS))
     : offerLink(call, 'add', '');
