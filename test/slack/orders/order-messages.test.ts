@@ -55,7 +55,7 @@ function notifyOrder(
     web: slack,
     directory,
     orders: contextWith({
-      ...{ store: rig.store, directory, settings, ...NO_POLICY, ...NO_MONEY },
+      ...{ store: rig.store, directory, loadSettings: settings, ...NO_POLICY, ...NO_MONEY },
       ...{ findFirstExpiry: async () => undefined, serviceEndpoints: PLACES, now },
     }),
     savedSettings: settings,
