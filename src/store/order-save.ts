@@ -39,7 +39,7 @@ export async function insertOrder(run: RunStatement, creation: OrderCreation): P
     names: order.items.map(({ name }) => name),
     draftEvents: isDraft ? draftEventRows(events) : undefined,
     updatedAt: order.createdAt,
-    dueAt: dueAt(order, at),
+    dueAt: computeDueTime(order, at),
   };
   await insertRows(run, 'orders', [fields]);
   await insertItems(run, creation);
