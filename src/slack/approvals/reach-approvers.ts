@@ -183,5 +183,9 @@ async function findPersonQuietEnd(
   const now = context.now();
   const timeZone = await context.directory.findTimeZone(userId);
   if (findQuietEnd(now, timeZone) === undefined) return undefined;
-  return findQuietEnd(now, timeZone, await context.orders.findFirstExpiry(order.items.map(({ name }) => name)));
+  return findQuietEnd(
+    now,
+    timeZone,
+    await context.orders.findFirstExpiry(order.items.map(({ name }) => name)),
+  );
 }

@@ -191,7 +191,9 @@ function findAvailableInterfaces(
   { context }: Interaction,
   account: Account | undefined,
 ): AvailableInterfaces {
-  return account === undefined ? BOTH_INTERFACES : findTask(task).findInterfaces(context.orders.listInterfaces(account));
+  return account === undefined
+    ? BOTH_INTERFACES
+    : findTask(task).findInterfaces(context.orders.listInterfaces(account));
 }
 
 async function render(
