@@ -6,7 +6,15 @@ import { Prisma, type RunStatement } from './database.ts';
  * `expires_at`, for reading and for writing.
  */
 
-export const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const columnNames = new Map<string, string>();
+
+export function columnName(field: string): string {
+  const known = columnNames.get(field);
+  if (known !== undefined) return known;
+  const name = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  columnNames.set(field, name);
+  return name;
+}
 
 /** A value for a row: undefined fields can be left out, and arrays can be read-only. */
 type Writable<Fields> = {
@@ -44,7 +52,7 @@ export function row<Schema extends z.ZodObject, Computed extends keyof z.output<
   const expressions = new Map<string, Prisma.Sql>(Object.entries(computed ?? {}));
   const fields = Object.keys(schema.shape).map((field) => ({
     field,
-    value: expressions.get(field) ?? Prisma.raw(`${table}${columnOf(field)}`),
+    value: expressions.get(field) ?? Prisma.raw(`${table}${columnName(field)}`),
   }));
   const stored = Object.keys(schema.shape).filter((field) => !expressions.has(field));
   const members = fields.map(({ field, value }) => Prisma.sql`${Prisma.raw(`'${field}'`)}, ${value}`);
@@ -57,30 +65,39 @@ export function row<Schema extends z.ZodObject, Computed extends keyof z.output<
     stored,
     read: (found) => rows.parse(found),
     write: (value) => {
-      const values = new Map<string, unknown>(Object.entries(value));
-      return Object.fromEntries(stored.map((field) => [field, values.get(field)]));
+      const fields: Record<string, unknown> = {};
+      for (const field of stored) fields[field] = Reflect.get(value, field);
+      return fields;
     },
   };
 }
 
-/** `column = value` for each field. An undefined value leaves its column as it is. */
-export function assignments(fields: Readonly<Record<string, unknown>>): Prisma.Sql {
+/** `column = value` for each field. Arrays and objects are written as JSON. */
+export function assignColumns(fields: Readonly<Record<string, unknown>>): Prisma.Sql {
   return Prisma.join(
-    Object.entries(fields).flatMap(([field, value]) =>
-      value === undefined ? [] : Prisma.sql`${Prisma.raw(columnOf(field))} = ${value}`,
+    Object.entries(fields).map(
+      ([field, value]) => Prisma.sql`${Prisma.raw(columnName(field))} = ${toParameter(value)}`,
     ),
   );
 }
 
+function toParameter(value: unknown): unknown {
+  if (value === undefined || value === null) return null;
+  const isPlain = typeof value !== 'object' || value instanceof Date || value instanceof Prisma.Sql;
+  return isPlain ? value : storableJson(value);
+}
+
 /** `column = source.column` for each field. */
 export function copyColumns(source: string, fields: readonly string[]): Prisma.Sql {
-  return Prisma.raw(fields.map((field) => `${columnOf(field)} = ${source}.${columnOf(field)}`).join(', '));
+  return Prisma.raw(
+    fields.map((field) => `${columnName(field)} = ${source}.${columnName(field)}`).join(', '),
+  );
 }
 
 /** Rows for a `FROM`, as `json_populate_recordset` reads them: columns have the types of the table. */
 export function recordset(table: string, rows: readonly Readonly<Record<string, unknown>>[]): Prisma.Sql {
   const records = rows.map((row) =>
-    Object.fromEntries(Object.entries(row).map(([field, value]) => [columnOf(field), value])),
+    Object.fromEntries(Object.entries(row).map(([field, value]) => [columnName(field), value])),
   );
   return Prisma.sql`json_populate_recordset(NULL::${Prisma.raw(table)}, ${storableJson(records)}::json)`;
 }
@@ -97,7 +114,7 @@ export async function insertRows(
 ): Promise<unknown> {
   const [first] = rows;
   if (first === undefined) return [];
-  const columns = Prisma.raw(Object.keys(first).map(columnOf).join(', '));
+  const columns = Prisma.raw(Object.keys(first).map(columnName).join(', '));
   return run(Prisma.sql`
     INSERT INTO ${Prisma.raw(table)} (${columns}) SELECT ${columns} FROM ${recordset(table, rows)} ${rest}`);
 }
@@ -110,7 +127,7 @@ export function upsertRows(
   rows: readonly Readonly<Record<string, unknown>>[],
 ): Promise<unknown> {
   const others = Object.keys(rows[0] ?? {}).filter((field) => !key.includes(field));
-  const unique = Prisma.raw(key.map(columnOf).join(', '));
+  const unique = Prisma.raw(key.map(columnName).join(', '));
   return insertRows(
     run,
     table,

@@ -147,40 +147,32 @@ export function readDomains(rows: unknown): WatchedDomain[] {
   return domainRow.read(rows).map(domainFromRow);
 }
 
-export function dateColumns(dates: NameDates) {
+export function dateColumns({ expiry, moved, renewed, ...dates }: NameDates) {
+  const { trusted, deletedAt, deletionPhase, doubt, lookedAt, whois } = dates;
   return {
-    expiresAt: dates.expiry?.at ?? null,
-    expirySource: dates.expiry?.source ?? null,
-    expiryGivenBy: dates.expiry?.by ?? null,
-    movedFrom: dates.moved?.from ?? null,
-    movedAt: dates.moved?.at ?? null,
-    renewedUntil: dates.renewed?.until ?? null,
-    renewedAt: dates.renewed?.at ?? null,
-    trusted: asJson(dates.trusted),
-    deletedAt: dates.deletedAt ?? null,
-    deletionPhase: dates.deletionPhase ?? null,
-    doubt: asJson(dates.doubt),
-    lookedAt: dates.lookedAt ?? null,
-    whois: asJson(dates.whois),
+    expiresAt: expiry?.at,
+    expirySource: expiry?.source,
+    expiryGivenBy: expiry?.by,
+    movedFrom: moved?.from,
+    movedAt: moved?.at,
+    renewedUntil: renewed?.until,
+    renewedAt: renewed?.at,
+    ...{ trusted, deletedAt, deletionPhase, doubt, lookedAt, whois },
   } satisfies Record<keyof typeof datesShape, unknown>;
 }
 
-function asJson(value: NameDates['trusted' | 'doubt' | 'whois']): string | null {
-  return value === undefined ? null : JSON.stringify(value);
-}
-
 /** The columns that a change may write, by field. */
-export function changeableColumns(domain: WatchedDomain) {
+export function changeableColumns({ snooze, lapse, ...domain }: WatchedDomain) {
   return {
     ...dateColumns(domain),
-    registeredBy: domain.registeredBy ?? null,
+    registeredBy: domain.registeredBy,
     nextRegistryAt: domain.nextRegistryAt,
-    snoozedUntil: domain.snooze?.until ?? null,
-    snoozedBy: domain.snooze?.by ?? null,
-    snoozeReason: domain.snooze?.reason ?? null,
-    lapseReason: domain.lapse?.reason ?? null,
-    lapseRequestedBy: domain.lapse?.requestedBy ?? null,
-    lapseConfirmedBy: domain.lapse?.confirmed?.by ?? null,
-    lapseConfirmedAt: domain.lapse?.confirmed?.at ?? null,
+    snoozedUntil: snooze?.until,
+    snoozedBy: snooze?.by,
+    snoozeReason: snooze?.reason,
+    lapseReason: lapse?.reason,
+    lapseRequestedBy: lapse?.requestedBy,
+    lapseConfirmedBy: lapse?.confirmed?.by,
+    lapseConfirmedAt: lapse?.confirmed?.at,
   } satisfies Partial<Record<keyof Prisma.DomainModel, unknown>>;
 }

@@ -5,7 +5,7 @@ import type { WatchDecision } from '../ledger/events.ts';
 import { isSameExpiry, type NameDates } from '../names/dates.ts';
 import type { NameObservation } from '../names/ports.ts';
 import { utcDay } from '../zones/calendar-day.ts';
-import { assignments, columnOf } from './columns.ts';
+import { assignColumns, columnName, recordset } from './columns.ts';
 import { Prisma, type Statement } from './database.ts';
 import { changeableColumns, domainFromRow, domainRow } from './domain-rows.ts';
 
@@ -32,21 +32,20 @@ export function selectDomains(names: readonly string[]): Statement {
  * decisions about its expiry count.
  */
 export function insertDomain(domain: WatchedDomain): Statement {
-  const { name, version, addedBy, addedAt, expiry, nextRegistryAt } = domain;
-  const day = expiry === undefined ? null : new Date(utcDay(expiry.at));
-  const fields = Object.entries<unknown>(changeableColumns(domain));
+  const { name, version, addedBy, addedAt, nextRegistryAt: nextDnsAt } = domain;
+  const fields = { name, version, addedBy, addedAt, nextDnsAt, ...changeableColumns(domain) };
+  const columns = Prisma.raw(Object.keys(fields).map(columnName).join(', '));
   return Prisma.sql`
-    INSERT INTO domains (name, version, added_by, added_at, next_dns_at,
-      ${Prisma.join(fields.map(([field]) => Prisma.raw(columnOf(field))))}, reminded_threshold)
-    VALUES (${name}, ${version}, ${addedBy}, ${addedAt}, ${nextRegistryAt},
-      ${Prisma.join(fields.map(([, value]) => value))}, COALESCE(
-      (SELECT min(threshold) FROM reminders WHERE name = ${name} AND expires_at = ${day}::timestamptz), ${NO_REMINDER}))`;
+    INSERT INTO domains (${columns}, reminded_threshold)
+    SELECT ${columns}, COALESCE(
+      (SELECT min(threshold) FROM reminders r WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY}), ${NO_REMINDER})
+    FROM ${recordset('domains', [fields])} d`;
 }
 
 /** Compare-and-swap; returns the name, or no row if it was changed meanwhile. */
 export function updateDomain(before: WatchedDomain, after: WatchedDomain): Statement {
   return Prisma.sql`
-    UPDATE domains SET ${assignments(changeableColumns(after))}, version = version + 1
+    UPDATE domains SET ${assignColumns(changeableColumns(after))}, version = version + 1
     WHERE name = ${before.name} AND version = ${before.version} RETURNING name`;
 }
 

@@ -5,7 +5,7 @@ import { INCIDENT_STATES, type Incident, type IncidentUpdate, incidentKinds } fr
 import type { IncidentStore } from '../names/ports.ts';
 import { INCIDENT_KINDS, NAME_TASKS, RULED_OUT_REASONS } from '../names/unexplained-changes.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
-import { assignments, insertRows, optional, optionalText, row } from './columns.ts';
+import { assignColumns, insertRows, optional, optionalText, row } from './columns.ts';
 import { type Database, Prisma, type RunStatement, storeOf } from './database.ts';
 import { insertEvents } from './events.ts';
 import { insertPlans, markPlan } from './notifications.ts';
@@ -142,18 +142,13 @@ async function swapIncident(
   before: Incident,
   { state, changes, proposed, explained, raisedBy, overAt }: Incident,
 ): Promise<boolean> {
-  const columns = {
-    state,
-    changes: JSON.stringify(changes),
-    proposedBy: proposed?.by ?? null,
-    proposedReason: proposed?.reason ?? null,
-    explainedBy: explained?.by ?? null,
-    reason: explained?.reason ?? null,
-    raisedBy: raisedBy ?? null,
-    overAt: overAt ?? null,
+  const fields = {
+    ...{ state, changes, raisedBy, overAt },
+    ...{ proposedBy: proposed?.by, proposedReason: proposed?.reason },
+    ...{ explainedBy: explained?.by, reason: explained?.reason },
   };
   const changed = await run(Prisma.sql`
-    UPDATE incidents SET version = version + 1, ${assignments(columns)}
+    UPDATE incidents SET version = version + 1, ${assignColumns(fields)}
     WHERE team_id = ${teamId} AND id = ${before.id} AND version = ${before.version} RETURNING id`);
   return idRows.parse(changed).length === 1;
 }

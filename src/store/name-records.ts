@@ -11,7 +11,7 @@ import { DANGERS, DELEGATION_FINDINGS, FINDING_CODES, type FindingCode } from '.
 import { storedHistory, storedImpact, storedValues } from '../names/stored.ts';
 import type { OrderTaskName } from '../orders/order.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
-import { assignments, optional, row } from './columns.ts';
+import { assignColumns, optional, row } from './columns.ts';
 import { type Database, Prisma, type Statement, storeOf } from './database.ts';
 import { dateColumns, datesFromRow, lapseFromRow, recordRow } from './domain-rows.ts';
 import { insertObservations, statementsAfter } from './domain-statements.ts';
@@ -221,18 +221,19 @@ function swapRecord(before: NameRecord, after: NameRecord): Statement {
   const fields = {
     ...dateColumns(after),
     ...decided,
-    registrar: registrarName(after.history.registrar?.current?.value ?? []) ?? after.whois?.registrar ?? null,
-    inUse: isInUse(after.history) ?? null,
-    posture: JSON.stringify(after.posture),
-    findings: after.findings,
+    registrar: registrarName(after.history.registrar?.current?.value ?? []) ?? after.whois?.registrar,
+    inUse: isInUse(after.history),
+    posture: after.posture,
+    findings: Prisma.sql`${after.findings}::text[]`,
+    history: after.history,
+    knownChanges: after.knownChanges,
     nextDnsAt: after.nextDnsAt,
     nextRegistryAt: after.nextRegistryAt,
     registryReserved: after.isRegistryReserved,
     urgent: after.isUrgent,
   };
   return Prisma.sql`
-    UPDATE domains SET ${assignments(fields)}, version = version + 1, lease_until = NULL,
-      history = ${JSON.stringify(after.history)}::jsonb, known_changes = ${JSON.stringify(after.knownChanges)}::jsonb
+    UPDATE domains SET ${assignColumns(fields)}, version = version + 1, lease_until = NULL
     WHERE name = ${before.name} AND version = ${before.version} RETURNING name`;
 }
 

@@ -5,7 +5,7 @@ import { computeDueTime, computeNotificationTime } from '../orders/due.ts';
 import { isOpen, type Order, type OrderItem, type OrderState } from '../orders/order.ts';
 import type { OrderCommit, OrderCreation } from '../orders/ports.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
-import { byteaText, copyColumns, insertRows, recordset, upsertRows } from './columns.ts';
+import { assignColumns, byteaText, copyColumns, insertRows, recordset, upsertRows } from './columns.ts';
 import { Prisma, type RunStatement, type Statement } from './database.ts';
 import { draftEventRows, eventsOf, insertEvents, publishDraftEvents } from './events.ts';
 import { leaseOf } from './leases.ts';
@@ -115,19 +115,15 @@ function swapOrder({ before, after, leaseMs, at }: Change): Statement {
     ...Object.fromEntries(changed),
     ...{ updatedAt: at, dueAt: computeDueTime(after, at), failedAttempts: 0 },
     ...(!STATES_WITH_INPUT.has(after.state) && sealedColumns(undefined)),
+    ...(after.claim === undefined
+      ? { leaseUntil: null }
+      : leaseMs !== undefined && { leaseUntil: leaseOf(leaseMs) }),
   };
-  const lease =
-    after.claim === undefined
-      ? Prisma.sql`NULL`
-      : leaseMs === undefined
-        ? Prisma.sql`o.lease_until`
-        : leaseOf(leaseMs);
   return Prisma.sql`
-    UPDATE orders o SET ${copyColumns('r', Object.keys(fields))}, lease_until = ${lease}
-    FROM ${recordset('orders', [fields])} r
-    WHERE o.id = ${before.id} AND o.version = ${before.version} AND o.state = ${before.state}
-      AND o.worker_id IS NOT DISTINCT FROM ${before.claim?.workerId ?? null}
-    RETURNING o.team_id AS "teamId", ${Prisma.raw(LOG_POSITION)} AS position`;
+    UPDATE orders SET ${assignColumns(fields)}
+    WHERE id = ${before.id} AND version = ${before.version} AND state = ${before.state}
+      AND worker_id IS NOT DISTINCT FROM ${before.claim?.workerId ?? null}
+    RETURNING team_id AS "teamId", ${Prisma.raw(LOG_POSITION)} AS position`;
 }
 
 /**

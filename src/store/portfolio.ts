@@ -22,7 +22,7 @@ import {
 } from '../names/portfolio.ts';
 import type { ImportPlan, PortfolioStore, Progress } from '../names/ports.ts';
 import { messagePlace } from '../outbox/notifications.ts';
-import { assignments, insertRows, optional, optionalText } from './columns.ts';
+import { assignColumns, insertRows, optional, optionalText } from './columns.ts';
 import { type Database, Prisma, type RunStatement, storeOf } from './database.ts';
 import { type Changer, importNames, NO_REMINDER, removeDomain } from './domain-statements.ts';
 import { announceEvents, insertEvents } from './events.ts';
@@ -458,7 +458,7 @@ async function decide(
   const replaced = 'to' in decision ? ['kept', 'note'] : ['kept'];
   const question = Prisma.sql`(question - ${replaced}::text[]) || ${JSON.stringify(given)}::jsonb`;
   await tx(showQuestion(teamId, name, at));
-  const columns = {
+  const fields = {
     name_watched: NO_LAPSE,
     name_kept: { ...NO_LAPSE, question },
     name_handed_over: { question },
@@ -475,7 +475,7 @@ async function decide(
     lapse_confirmed: { lapseConfirmedBy: by, lapseConfirmedAt: at },
   }[kind];
   await tx(
-    Prisma.sql`UPDATE domains SET ${assignments(columns)}, version = version + 1 WHERE name = ${name}`,
+    Prisma.sql`UPDATE domains SET ${assignColumns(fields)}, version = version + 1 WHERE name = ${name}`,
   );
   if (kind === 'name_handed_over') await tx(showQuestion(teamId, name, at));
   const asked = kind === 'name_renewed' && confirmedBy !== undefined ? { askedBy } : {};

@@ -103,10 +103,10 @@ describe('a stored order is read back', () => {
     const before = await rig.keep(
       newOrder({ id: 'changed', task: 'mandate', bulk: newBulk(1), input: { periods: { 'a.rest': 2 } } }),
     );
-    const { statementHash, deliveryId, createdAt } = before;
+    const { statementHash, deliveryId, createdAt, earlierRequesters } = before;
     const full = fullOrder('changed');
     const after = {
-      ...{ ...full, version: 2, statementHash, deliveryId, createdAt },
+      ...{ ...full, version: 2, statementHash, deliveryId, createdAt, earlierRequesters },
       // An item's input never changes.
       items: full.items.map(({ input, secretHash, ...item }, index) => ({
         ...item,
