@@ -15,6 +15,8 @@ function warned(endsAt: Date, seenAt: Date): number[] {
 test.each([
   ['each threshold warns once', day(20.5), day(-50), [7, 14, 18, 20]],
   ['one that is seen late warns once, then at the thresholds left', day(6.5), day(0.5), [1, 4, 6]],
+  ['a threshold at the time of a digest counts', day(20), day(-50), [6, 13, 17, 19]],
+  ['one that is seen at the time of a digest warns once', day(6.5), day(2), [2, 4, 6]],
   ['one with more days left warns later', day(60), day(-50), []],
 ])('%s', (_case, endsAt, seenAt, days) => {
   expect(warned(endsAt, seenAt)).toEqual(days);

@@ -53,6 +53,10 @@ describe('an invalid term is reported at its field', () => {
     [{ max_price: 'much' }, { field: 'max_price', code: 'not_an_amount' }],
     [{ max_total: '99999999999999' }, { field: 'max_total', code: 'too_large' }],
     [{ max_total: '10' }, { field: 'max_total', code: 'below_max_price' }],
+    [
+      { mandate_names: Array.from({ length: 51 }, (_, n) => `n${n}.rest`).join() },
+      { field: 'mandate_names', code: 'too_many_names', max: 50 },
+    ],
     [{ span: 'week' }, { field: 'span', code: 'span_unknown' }],
     [{ until: 'soon' }, { field: 'until', code: 'not_a_day' }],
     [{ until: '01/03/2027' }, { field: 'until', code: 'not_a_day' }],
@@ -62,6 +66,16 @@ describe('an invalid term is reported at its field', () => {
     [{ notice: '31' }, { field: 'notice', code: 'notice_out_of_range', min: 3, max: 30 }],
   ] as const)('%j', (changes, issue) => {
     expect(issuesOf(changes)).toContainEqual(issue);
+  });
+
+  test.each([
+    { max_total: '20' },
+    { mandate_names: Array.from({ length: 50 }, (_, n) => `n${n}.rest`).join() },
+    { notice: '3' },
+    { notice: '30' },
+    { until: '2026-03-02' },
+  ])('%j is accepted', (changes) => {
+    expect(issuesOf(changes)).toEqual([]);
   });
 
   test('400 days ahead is accepted, and an amount may include the team’s currency', () => {

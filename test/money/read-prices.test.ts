@@ -33,6 +33,7 @@ describe('a price', () => {
     [{ zone: '' }, { zone: 'not_a_zone' }],
     [{ task: 'redirect' }, { task: 'unknown_task' }],
     [{ period: '0' }, { period: 'not_a_period' }],
+    [{ period: '100' }, { period: 'not_a_period' }],
     [{ period: '1.5' }, { period: 'not_a_period' }],
     [{ task: 'restore' }, { period: 'no_period' }],
     [{ amount: '36,50' }, { amount: 'not_an_amount' }],
@@ -59,6 +60,10 @@ describe('a price', () => {
       });
     },
   );
+
+  test.each([{ period: '99' }, { source: 'x'.repeat(200) }])('with %j is read', (given) => {
+    expect(readPrice({ ...GOOD, ...given }, 'EUR').ok).toBe(true);
+  });
 
   test('without a period is for one year', () => {
     expect(readPrice({ ...GOOD, period: '' }, 'EUR')).toMatchObject({ price: { period: 1 } });

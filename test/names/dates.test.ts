@@ -7,6 +7,7 @@ import {
   datesAfterWhois,
   hasNewExpiry,
   isDateless,
+  isWhoisDue,
   type NameDates,
   NO_DATES,
 } from '../../src/names/dates.ts';
@@ -70,7 +71,8 @@ describe('after a registry lookup', () => {
       expiry: renewed.expiry,
       doubt: { code: 'renewal_not_shown', shown: inDays(20) },
     });
-    for (const shown of [inDays(383.5), inDays(385.2), inDays(750)]) {
+    expect(afterLookup(renewed, inDays(20), { at: inDays(14) }).doubt, 'after 14 days').toBeUndefined();
+    for (const shown of [inDays(383), inDays(385.2), inDays(750)]) {
       expect(afterLookup(renewed, shown, { at: inDays(3) })).toMatchObject({
         renewed: undefined,
         expiry: { at: shown, source: 'rdap' },
@@ -89,6 +91,9 @@ describe('after a registry lookup', () => {
     expect(end(known, ended, grace), 'a registry that adds nothing').toEqual(ended);
     const longAgo = new Date('2027-04-01T10:00:00Z');
     expect(end(known, addYears(longAgo, 1), grace), 'after the grace').toEqual(addYears(longAgo, 1));
+    // .example has no documented grace: 45 days and the day of the expiry.
+    const graceEnds = zone === 'rest' ? undefined : addYears(inDays(-46), 1);
+    if (graceEnds !== undefined) expect(end(known, graceEnds, grace), 'at the end').toEqual(graceEnds);
     const paid = { ...known, renewed: { until: addYears(ended, 1), at: NOW } };
     expect(end(paid, addYears(ended, 1), grace), 'a renewal of ours').toEqual(addYears(ended, 1));
   });
@@ -98,7 +103,7 @@ describe('after a registry lookup', () => {
     const looked = (days: number, more = {}) =>
       afterLookup(deleted, inDays(20), { at: inDays(days), ...more });
     expect(looked(0.5 / 24).deletedAt).toEqual(NOW);
-    expect(looked(1.5 / 24).deletedAt).toBeUndefined();
+    expect(looked(1 / 24).deletedAt).toBeUndefined();
     expect(looked(0.5 / 24, { deletedAt: inDays(0.01) }).deletedAt).toEqual(inDays(0.01));
   });
 
@@ -149,6 +154,23 @@ describe('after a registry lookup', () => {
     expect(failed(result)).toEqual({ ...known, doubt, lookedAt: NOW });
     expect(afterLookup(failed(result), inDays(20)).doubt).toBeUndefined();
   });
+});
+
+test('WHOIS is asked once a day for a date that the registry doesn’t show', () => {
+  const asked = (hours: number) => ({
+    ...NO_DATES,
+    whois: { at: inDays(-hours / 24), registeredAt: undefined, registrar: undefined },
+  });
+  const due = (dates: NameDates, result: RegistryLookup['result']) =>
+    isWhoisDue(dates, { name: 'cafe.hk', at: NOW, facts: {}, result });
+  const secret = { kind: 'unread', problem: { code: 'no_public_record' } } as const;
+  expect([due(NO_DATES, secret), due(asked(24), secret), due(asked(23), secret)]).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  expect(due(NO_DATES, { kind: 'unread', problem: { code: 'busy', detail: '429' } })).toBe(false);
+  expect(due(NO_DATES, { kind: 'not_registered', server: 'rdap.example' })).toBe(false);
 });
 
 describe('after WHOIS', () => {

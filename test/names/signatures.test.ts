@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type Fact, seen, unseen } from '../../src/names/facts.ts';
-import { signaturesFact } from '../../src/names/signatures.ts';
+import { signaturesFact, signatureWarning } from '../../src/names/signatures.ts';
 import fc from '../support/properties.ts';
 
 const AT = new Date('2026-11-22T00:00:00Z');
@@ -20,6 +20,8 @@ test.each([
   ['the sooner RRset', [[signed(-9, 400)], [signed(-9, 300)]], ends(300)],
   ['a signature that ended', [[signed(-300, -9)], [LONG]], ends(-9)],
   ['one that begins within a day', [[signed(23, 300)], [LONG]], ends(300)],
+  ['one that begins in a day', [[signed(24, 300)], [LONG]], ends(300)],
+  ['none of no length', [[signed(-9, -9)], [LONG]], unseen('unsigned_answer')],
   ['none that begins later', [[signed(25, 300), signed(-9, 200)], [LONG]], ends(200)],
   ['none that ends before it begins', [[signed(-9, -10)], [LONG]], unseen('unsigned_answer')],
   ['signatures of less than a week', [[LONG], [signed(-25, 25)]], ends(25, 'short')],
@@ -28,6 +30,21 @@ test.each([
   ['no RRset without a signature', [[LONG], []], unseen('unsigned_answer')],
 ])('counts %s', (_case, found, fact) => {
   expect(signaturesFact(found, AT)).toEqual(fact);
+});
+
+test.each<
+  [what: string, kind: string[], firstSeen: number, lastSeen: number, warnedFrom: number | undefined]
+>([
+  ['a long one three days before its end', [], -99, 0, 28],
+  ['one that is first seen later at once', [], 50, 60, 50],
+  ['a short one that the next daily lookup found again', ['short'], 40, 58, 40],
+  ['no short one that is newer', ['short'], 40, 57.9, undefined],
+  ['a short one that had ended', ['short'], 99, 100, 99],
+])('warns of %s', (_what, kind, firstSeen, lastSeen, warnedFrom) => {
+  const at = (hours: number) => new Date(AT.getTime() + hours * HOUR * 1000);
+  const value = [at(100).toISOString(), ...kind];
+  const from = warnedFrom === undefined ? undefined : at(warnedFrom).getTime();
+  expect(signatureWarning({ value, firstSeen: at(firstSeen), lastSeen: at(lastSeen) })).toBe(from);
 });
 
 test('moments wrap around in 2106', () => {

@@ -39,3 +39,17 @@ test('for a name that expires soon the reminder and the escalation come earlier,
     escalateAt: later(6 * HOUR_MS),
   });
 });
+
+test('an order must be approved before its time, which shortens its waits like an expiry', () => {
+  const waits = { ttlMs: 72 * HOUR_MS, remindAfterMs: 4 * HOUR_MS, escalateAfterMs: 24 * HOUR_MS };
+  const hoursOf = (expiry: number | undefined, time: number) => {
+    const firstExpiry = expiry === undefined ? undefined : later(expiry * HOUR_MS);
+    const { expiresAt, remindAt } = computeDeadlines(waits, NOW, firstExpiry, later(time * HOUR_MS));
+    return [expiresAt, remindAt].map((at) => (at.getTime() - NOW.getTime()) / HOUR_MS);
+  };
+  expect(hoursOf(undefined, 24)).toEqual([24, 1]);
+  expect(hoursOf(undefined, 73)).toEqual([72, 2]);
+  expect(hoursOf(undefined, 0), 'a time that has come').toEqual([72, 4]);
+  expect(hoursOf(24, 73), 'the expiry is sooner').toEqual([72, 1]);
+  expect(hoursOf(1_000, 24), 'the time is sooner').toEqual([24, 1]);
+});

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { computeDueTime, computeNotificationTime } from '../../src/orders/due.ts';
+import {
+  computeDueTime,
+  computeNotificationTime,
+  findUnconfirmedItems,
+  findUnknownItems,
+} from '../../src/orders/due.ts';
 import { ORDER_STATES, type Order, type OrderItem, type OrderState } from '../../src/orders/order.ts';
 import { hoursLater, newOrder, START } from './sample.ts';
 
@@ -76,6 +81,7 @@ describe('an order is due', () => {
     [0.9, 5],
     [1, 60],
     [71, 60],
+    [72, 60],
     [72.1, undefined],
   ])('an unknown outcome: %d hours after its request, %j minutes later', (hours, minutes) => {
     const at = hoursLater(hours);
@@ -83,6 +89,27 @@ describe('an order is due', () => {
     expect(computeDueTime(unknown, at)).toEqual(
       minutes === undefined ? undefined : new Date(at.getTime() + minutes * MINUTE_MS),
     );
+  });
+
+  test('only items that records may show are looked up', () => {
+    const sent = { sentAt: START };
+    const unknown = [
+      { ...sent, state: 'UNKNOWN' },
+      { state: 'UNKNOWN' },
+      { ...sent, state: 'FAILED' },
+    ] as const;
+    expect(findUnknownItems(order('UNKNOWN', {}, ...unknown)).map(({ n }) => n)).toEqual([1]);
+    expect(findUnknownItems(order('FAILED', {}, ...unknown))).toEqual([]);
+    const shown = { summary: { code: 'done' }, confirmedByRegistry: true } as const;
+    const accepted = [
+      done,
+      { ...done, state: 'FAILED' },
+      { state: 'SUCCEEDED' },
+      { ...done, result: shown },
+    ] as const;
+    const restored = { task: 'restore' } as const;
+    expect(findUnconfirmedItems(order('SUCCEEDED', restored, ...accepted)).map(({ n }) => n)).toEqual([1]);
+    expect(findUnconfirmedItems(order('FAILED', restored, ...accepted))).toEqual([]);
   });
 
   test('an unknown outcome that no public record can show: never', () => {
@@ -99,6 +126,7 @@ describe('an order is due', () => {
     const accepted = order('SUCCEEDED', { task: 'restore' }, { ...done, isWatchListUpdated: true, result });
     expect(computeDueTime(accepted, START)).toEqual(later(5 * MINUTE_MS));
     expect(computeDueTime(accepted, hoursLater(29 * 24))).toEqual(hoursLater(29 * 24 + 1));
+    expect(computeDueTime(accepted, hoursLater(30 * 24))).toEqual(hoursLater(30 * 24 + 1));
     expect(computeDueTime(accepted, hoursLater(30 * 24 + 1))).toBeUndefined();
     const confirmed = { ...done, isWatchListUpdated: true, result: { ...result, confirmedByRegistry: true } };
     expect(computeDueTime(order('SUCCEEDED', { task: 'restore' }, confirmed), START)).toBeUndefined();
@@ -130,6 +158,13 @@ describe('messages are due', () => {
     const approvals = [{ userId: 'U0BOB', at: START, agreedExcess: [] }];
     expect(computeNotificationTime(order('APPROVED', { approvals }), START)).toEqual(later(3_000));
     expect(computeNotificationTime(order('EXECUTING'), START)).toEqual(later(1_000));
+    expect(computeNotificationTime(order('APPROVED', { approvals, sendAfter: START }), START)).toEqual(
+      later(3_000),
+    );
+    expect(computeNotificationTime(order('APPROVED', { approvals, sendAfter: later(1) }), START)).toEqual(
+      START,
+    );
+    expect(computeNotificationTime(order('SUCCEEDED', { approvals }), START)).toEqual(START);
     const again = order('APPROVED', { approvals }, { attempts: 1, notBefore: later(9_000) });
     expect(computeNotificationTime(again, START), 'it waits for a busy service').toEqual(START);
   });

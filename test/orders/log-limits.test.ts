@@ -142,6 +142,14 @@ describe('an added event allows no repeat', () => {
 });
 
 describe('an order differs from its log', () => {
+  test('but not by an item whose request is being sent when a person stops it', () => {
+    const { order, log } = logged(SENDING, STOPPED);
+    expect(order.items[0]?.state).toBe('SENT');
+    expect(findLogDifference(order, log, isWitnessed)).toBeUndefined();
+    const items = order.items.map((item) => ({ ...item, state: 'WAITING' as const }));
+    expect(findLogDifference({ ...order, items }, log, isWitnessed)).toBe('ended');
+  });
+
   const [requested] = logged(SENDING).log;
   const entry = (more: object) => ({ ...requested, kind: 'mandate_ended', ...more }) as OrderLogEntry;
   const mandate = (more: object = {}) =>

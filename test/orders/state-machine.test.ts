@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { PauseReason } from '../../src/orders/bulk/stored-bulk.ts';
 import {
   buildCtid,
   computeOutcome,
+  type Hint,
+  type ItemResult,
   type ItemState,
   isFinal,
   isOpen,
@@ -9,13 +12,14 @@ import {
   ORDER_STATES,
   type Order,
   type OrderEvent,
+  type OrderItem,
   type OrderState,
   readPeriod,
 } from '../../src/orders/order.ts';
 import { transition } from '../../src/orders/state-machine.ts';
 import { STATES } from '../../src/slack/orders/order.view.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
-import { ENOUGH, hoursLater, newOrder, START, saidOf } from './sample.ts';
+import { ENOUGH, hoursLater, newBulk, newOrder, RESUMED, START, saidOf } from './sample.ts';
 
 /** Applies events that must apply. */
 function apply(order: Order, ...events: readonly OrderEvent[]): Order {
@@ -277,6 +281,198 @@ describe('approvals', () => {
     const two = apply(needsTwo, approved('U0BOB', 'U0BOB'), approved('U0CAROL', 'U0CAROL'));
     expect(two.state).toBe('PENDING');
     expect(apply(two, approved('U0ADA', 'U0ADA', 'U0CAROL')).state).toBe('APPROVED');
+  });
+});
+
+/** The log entry of an event that must apply. */
+function logOf(order: Order, event: OrderEvent) {
+  const result = transition(order, event, START);
+  if (!result.ok) throw new Error(`${event.type} does not apply: ${result.refusal.code}`);
+  return result.log[0];
+}
+
+/** More than the month's budget of all names. */
+const over = [{ tag: null, period: '2026-03', currency: 'EUR', leftMinor: 0, takesMinor: 5 }];
+
+describe('the log of an approval', () => {
+  const needsTwo = newOrder(['cafe.rest'], { approvalsRequired: 2 });
+  const one = apply(needsTwo, approved('U0BOB', 'U0BOB'));
+
+  it('counts the approvals, and has nothing else to say', () => {
+    const entry = logOf(one, { ...approved('U0CAROL', 'U0BOB', 'U0CAROL'), unreadableGroups: ['S0LEGAL'] });
+    expect(entry).toMatchObject({ standing: 2, lapsed: [], required: 2 });
+    for (const field of ['unreadableGroups', 'overBudget', 'isImpactUnknown', 'waiting', 'price'])
+      expect(entry).not.toHaveProperty(field);
+  });
+
+  it('names approvers who no longer count, groups that couldn’t be read, and exceeded budgets', () => {
+    const budget = { over, admins: ['U0BOB'] };
+    const event = { ...approved('U0CAROL', 'U0CAROL'), unreadableGroups: ['S0LEGAL'], isImpactUnknown: true };
+    expect(logOf(one, event)).toMatchObject({
+      ...{ standing: 1, lapsed: ['U0BOB'], unreadableGroups: ['S0LEGAL'], isImpactUnknown: true },
+    });
+    expect(logOf(one, { ...event, budget })).toMatchObject({ standing: 1, lapsed: [], overBudget: over });
+  });
+
+  it('of an exceeded budget needs an admin who agrees', () => {
+    const by = (admins: string[]) => ({
+      ...approved('U0CAROL', 'U0BOB', 'U0CAROL'),
+      budget: { over, admins },
+    });
+    expect(apply(one, by([])).state).toBe('PENDING');
+    expect(apply(one, by(['U0CAROL'])).state).toBe('APPROVED');
+  });
+});
+
+describe('a paused order', () => {
+  const reason: PauseReason = { code: 'refusals', names: ['a.rest'] };
+  const pausing = { type: 'paused', reason, expiresAt: hoursLater(24) } as const;
+  const bulk = newOrder(['a.rest', 'b.rest'], { state: 'APPROVED', bulk: newBulk(1) });
+  const paused = apply(bulk, pausing);
+  const resumed = { ...RESUMED, by: 'U0ALICE' };
+
+  it('was paused by its worker, or before it had one, while nothing was being sent', () => {
+    const executing = apply(bulk, claimed);
+    expect(paused).toMatchObject({ state: 'APPROVED', bulk: { pause: reason }, expiresAt: hoursLater(24) });
+    expect(apply(executing, { ...pausing, workerId: 'worker-1' }).claim).toBeUndefined();
+    const refused: [Order, OrderEvent][] = [
+      [executing, pausing],
+      [executing, { ...pausing, workerId: 'worker-2' }],
+      [bulk, { ...pausing, workerId: 'worker-1' }],
+      [apply(executing, sending(1)), { ...pausing, workerId: 'worker-1' }],
+      [paused, pausing],
+      [{ ...bulk, items: bulk.items.map((item) => ({ ...item, state: 'FAILED' as const })) }, pausing],
+    ];
+    for (const [order, event] of refused) expect(transition(order, event, START).ok).toBe(false);
+  });
+
+  it('is resumed within its budgets, or by an admin who agrees; only approvers add an approval', () => {
+    const within = (admins: string[], exceeded: readonly (typeof over)[number][] = over) => ({
+      ...resumed,
+      budget: { over: exceeded, admins },
+    });
+    expect(transition(paused, within([]), START)).toMatchObject({ refusal: { code: 'over_budget' } });
+    expect(apply(paused, within(['U0ADA'])).approvals).toEqual([]);
+    expect(apply(paused, within(['U0ALICE'])).approvals).toMatchObject([{ userId: 'U0ALICE' }]);
+    expect(apply(paused, within([], [])).bulk?.pause).toBeUndefined();
+    expect(apply(paused, RESUMED).approvals).toMatchObject([{ userId: 'U0BOB' }]);
+  });
+});
+
+describe('an answer after the end of an item', () => {
+  const order = newOrder(['cafe.rest'], { state: 'FAILED', closedAt: START });
+  const summary = { code: 'stopped' } as const;
+  const byBob = { summary, resolvedBy: 'U0BOB' };
+  it.each<[what: string, Partial<OrderItem>, 'SUCCEEDED' | 'FAILED' | 'UNKNOWN', ItemResult | undefined]>([
+    ['is kept', { sentAt: START, result: { summary } }, 'SUCCEEDED', { summary, late: 'SUCCEEDED' }],
+    ['may be unknown', { sentAt: START, result: { summary } }, 'UNKNOWN', { summary, late: 'UNKNOWN' }],
+    ['is kept after a settlement', { sentAt: START, result: byBob }, 'FAILED', { ...byBob, late: 'FAILED' }],
+    ['is no news if both are unknown', { sentAt: START, result: byBob }, 'UNKNOWN', undefined],
+    [
+      'may belong to a lost request',
+      { result: { summary } },
+      'FAILED',
+      { summary: { code: 'sending_lost' }, late: 'FAILED' },
+    ],
+    [
+      'may come without a summary',
+      { sentAt: START },
+      'FAILED',
+      { summary: { code: 'sending_lost' }, late: 'FAILED' },
+    ],
+    ['keeps the summary of a settlement', { result: byBob }, 'SUCCEEDED', { ...byBob, late: 'SUCCEEDED' }],
+    [
+      'doesn’t replace a success',
+      { sentAt: START, result: { summary, late: 'SUCCEEDED' } },
+      'FAILED',
+      undefined,
+    ],
+    ['isn’t unknown twice', { sentAt: START, result: { summary, late: 'UNKNOWN' } }, 'UNKNOWN', undefined],
+    [
+      'may clear up a doubt',
+      { sentAt: START, result: { summary, late: 'UNKNOWN' } },
+      'FAILED',
+      { summary, late: 'FAILED' },
+    ],
+    [
+      'may raise a doubt',
+      { sentAt: START, result: { summary, late: 'FAILED' } },
+      'UNKNOWN',
+      { summary, late: 'UNKNOWN' },
+    ],
+  ])('%s', (_what, changes, outcome, kept) => {
+    const items = order.items.map((item) => ({ ...item, state: 'FAILED' as const, ...changes }));
+    const result = transition(
+      { ...order, items },
+      { ...answered(outcome), type: 'answered_late', result: { summary } },
+      START,
+    );
+    expect(result.ok ? result.order.items[0]?.result : undefined).toEqual(kept);
+  });
+});
+
+describe('a mandate in force', () => {
+  const mandate = newOrder(['a.rest'], {
+    task: 'mandate',
+    state: 'SUCCEEDED',
+    remindAt: hoursLater(0),
+    expiresAt: hoursLater(9),
+  });
+  const isApplied = (order: Order, event: OrderEvent) => transition(order, event, START).ok;
+
+  it('is about to end once, from its reminder on', () => {
+    const ending = { type: 'mandate_ending' } as const;
+    expect(apply(mandate, ending).remindAt).toBeUndefined();
+    expect(logOf(mandate, ending)).toMatchObject({ until: hoursLater(9) });
+    for (const changes of [
+      { remindAt: hoursLater(1) },
+      { remindAt: undefined },
+      { expiresAt: undefined },
+      { task: 'renew' as const },
+    ])
+      expect(isApplied({ ...mandate, ...changes }, ending)).toBe(false);
+  });
+
+  it('ends once, by a person or by itself', () => {
+    const ended = { type: 'mandate_ended', because: 'person', by: 'U0BOB' } as const;
+    const end = apply(mandate, ended);
+    expect(end).toMatchObject({
+      mandateEnd: { at: START, because: 'person', by: 'U0BOB' },
+      expiresAt: undefined,
+    });
+    expect(logOf(mandate, ended)).toMatchObject({ actor: 'U0BOB', by: 'U0BOB' });
+    expect(logOf(mandate, { ...ended, because: 'over' })).toMatchObject({ actor: 'system', by: 'U0BOB' });
+    const over = logOf(mandate, { type: 'mandate_ended', because: 'over' });
+    expect(over).toMatchObject({ actor: 'system', because: 'over' });
+    expect(over).not.toHaveProperty('by');
+    expect(isApplied(end, ended)).toBe(false);
+    expect(isApplied({ ...end, remindAt: START, expiresAt: START }, { type: 'mandate_ending' })).toBe(false);
+    expect(isApplied({ ...mandate, task: 'renew' as const }, ended)).toBe(false);
+  });
+
+  it('ends when its rows differ from the log; another ended order doesn’t change', () => {
+    const differs = { type: 'contradicted', found: 'ended', version: 1, done: new Map() } as const;
+    expect(apply(mandate, differs)).toMatchObject({
+      mandateEnd: { because: 'log_differs' },
+      expiresAt: undefined,
+    });
+    for (const changes of [{ task: 'renew' as const }, { state: 'FAILED' as const }])
+      expect(apply({ ...mandate, ...changes }, differs).mandateEnd).toBeUndefined();
+  });
+});
+
+describe('what records show', () => {
+  const unknown = IN_STATE.UNKNOWN;
+  const hint: Hint = { source: 'rdap', seen: { code: 'not_registered' }, seenAt: START.toISOString() };
+  const other = { ...hint, source: 'dns' };
+  const hinted = (given: Hint) => ({ type: 'hinted', n: 1, hint: given }) as const;
+  const isNew = (order: Order, event: OrderEvent) => transition(order, event, START).ok;
+
+  it('of an unknown outcome is recorded once', () => {
+    const known = apply(unknown, hinted(hint));
+    expect([isNew(known, hinted(hint)), isNew(known, hinted(other))]).toEqual([false, true]);
+    expect(isNew(known, hinted({ ...hint, seen: { code: 'statuses_seen', statuses: [] } }))).toBe(true);
+    expect(isNew(IN_STATE.SUCCEEDED, hinted(hint))).toBe(false);
   });
 });
 

@@ -100,6 +100,20 @@ describe('without rules', () => {
   });
 });
 
+test('a rule’s own escalation and times precede those of the settings', () => {
+  const options = { ...SETTINGS, escalateTo: ['U0CEO'] };
+  const demandOf = (fields: Partial<PolicyRule>) =>
+    evaluate({ version: 3, rules: [rule(fields)] }, options, ORDER, FACTS).demand;
+  const { ttlMs, remindAfterMs, escalateAfterMs, escalateTo } = options;
+  const general = { ttlMs, remindAfterMs, escalateAfterMs, escalateTo, escalateToAdmins: false };
+  expect(demandOf({})).toMatchObject({ ...general, breakGlass: false });
+  const own = { ttlMs: 5, remindAfterMs: 1, escalateAfterMs: 3, escalateTo: ['U0CFO'], breakGlass: true };
+  expect(demandOf(own)).toMatchObject(own);
+  expect(demandOf({ ...own, signed: true }).breakGlass).toBe(false);
+  for (const decision of ['free', 'refuse'] as const)
+    expect(demandOf({ ...own, decision })).toMatchObject({ outcome: decision, ttlMs, breakGlass: false });
+});
+
 describe('the first matching rule decides', () => {
   test('and the rules before it have a reason why they didn’t', () => {
     const { names } = run([

@@ -86,6 +86,7 @@ test.each<[field: string, value: unknown, code: string, sentence: string]>([
   ['decision', 'free', 'not_for_this_decision', '“approvers” is only for rules that need approval'],
   ['approvers', [], 'missing', '“approvers” is missing'],
   ['needed', '0', 'not_a_count', 'Use a whole number: 1, 20'],
+  ['needed', '21', 'not_a_count', 'Use a whole number: 1, 20'],
   ['needed', '2.5', 'not_a_count', 'Use a whole number'],
   ['ttl', '2 weeks', 'not_a_duration', 'Write it like these: 90s, 15m, 48h, 7d'],
   ['break_glass', 'yes', 'not_true_or_false', 'must be true or false'],
@@ -97,6 +98,15 @@ test.each<[field: string, value: unknown, code: string, sentence: string]>([
     code,
   ]);
   expect(issues.map(policyIssueSentence).join('\n')).toContain(sentence);
+});
+
+test.each([
+  { rule_name: 'x'.repeat(80) },
+  { needed: '1' },
+  { needed: '20' },
+  { ttl: '2h', remind_after: '119m', escalate_after: '119m' },
+])('%j is allowed', (fields) => {
+  expect(issuesOf(fields)).toEqual([]);
 });
 
 test('contradictory fields', () => {

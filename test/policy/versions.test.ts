@@ -43,6 +43,7 @@ describe('the difference of two versions', () => {
     expect(diffPolicies([a, b, c, d], [d, a, b, c], 'EUR')).toEqual([
       { kind: 'moved', rule: d, from: 4, to: 1 },
     ]);
+    expect(diffPolicies([a, b], [b, a], 'EUR')).toEqual([{ kind: 'moved', rule: a, from: 1, to: 2 }]);
   });
 
   test('has fields as in a file', () => {
