@@ -5,7 +5,7 @@ import { bulk } from './bulk/bulk.ts';
 import type { Needs } from './capability.ts';
 import { calendar } from './expiry/calendar.ts';
 import { expiring } from './expiry/expiring.ts';
-import { importing } from './expiry/import.ts';
+import { watchListImport } from './expiry/import.ts';
 import { ownerQuestion } from './expiry/owner-question.ts';
 import { reminders } from './expiry/reminders.ts';
 import { watch } from './expiry/watch.ts';
@@ -230,7 +230,7 @@ const SUBJECTS: readonly Subject[] = [
     commands: { watch: 'member', unwatch: 'member' },
     actions: { watch_domain: 'member' },
   }),
-  subject(importing, { commands: { import: 'member' }, forms: { import: 'member' } }),
+  subject(watchListImport, { commands: { import: 'member' }, forms: { import: 'member' } }),
   subject(expiring, {
     commands: { expiring: 'member' },
     actions: { expiring_next: 'member', expiring_previous: 'member' },

@@ -94,7 +94,7 @@ describe.each([
     const watched = await bob.command(DOMAINS, `/domain watch ${name}`);
     expect(watched.acked, 'within the time that Slack gives').toBe(true);
     await ephemeral(t.workspace, bob, 'the answer', (message) =>
-      textOf(message).includes('is on the watch list'),
+      textOf(message).includes('is now on the watch list'),
     );
   });
 

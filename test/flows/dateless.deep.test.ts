@@ -16,29 +16,27 @@ test('a name without a date shows the DNS’s facts and what to do, everywhere',
   // After two seconds the waiting person gets the facts known so far.
   await until('the DNS has answered in time', async () => {
     watched = await told('watch laden.de');
-    return /DNS (shows|doesn’t have)/.test(watched);
+    return /DNS delegates it|isn’t in DNS either/.test(watched);
   });
-  expect(watched).toMatch(
-    /publishes no dates, so I can’t find out when it expires, and there are no reminders/,
-  );
-  expect(watched).toMatch(/DNS shows it at `ns1\.dns\.example`, so it’s registered/);
+  expect(watched).toMatch(/publishes no dates, so I don’t know when it expires and can’t remind you/);
+  expect(watched).toMatch(/DNS delegates it to `ns1\.dns\.example`, so it’s registered/);
   expect(watched).toContain('`/domain watch laden.de 2027-03-01`');
   expect(watched).toContain('invoice');
   expect(watched, 'no dead end').not.toContain('I’ll try again');
 
   const screen = await told('name laden.de');
-  expect(screen).toMatch(/Expiry unknown\*\. Its registry publishes no dates.*invoice/s);
+  expect(screen).toMatch(/Expiry unknown\*\. The registry publishes no dates.*invoice/s);
   expect(screen).toMatch(/Website\* `198\.51\.100\.9`/);
 
   const list = await told('expiring 30');
-  expect(list).toContain('its registry publishes no dates');
-  expect(list).toMatch(/Some registries publish no dates\. Enter them once/);
+  expect(list).toContain('the registry publishes no dates');
+  expect(list).toMatch(/Some registries publish no dates\. To get reminders, enter the date once/);
 });
 
 test('with a person’s date it is like any other, and shows the source', async () => {
   const watched = await told('watch shop.de 2030-03-01');
   expect(watched).toMatch(
-    /It expires 1 Mar 2030, by the date entered\. Its registry publishes no dates, so this one/,
+    /It expires 1 Mar 2030, according to the date that someone entered\. The registry publishes no dates, so I use yours/,
   );
   expect(await told('name shop.de')).toMatch(/Expires 1 Mar 2030.*entered by a person/);
 });

@@ -37,7 +37,7 @@ function register(name: string, days: number): void {
 
 async function watched(name: string, days: number): Promise<void> {
   register(name, days);
-  expect(await told(`/domain watch ${name}`)).toContain('by its registry');
+  expect(await told(`/domain watch ${name}`)).toContain('from the registry');
 }
 
 /** Advances by days. @returns the morning's digest, if there was one */
@@ -77,10 +77,10 @@ describe('the watch list', () => {
   test('uses the registry’s date, else the person’s, and shows why a lookup failed', async () => {
     register('seen.rest', 300);
     expect(await told('/domain watch seen.rest 2030-01-01')).toMatch(
-      /by its registry.*Your date.*isn’t needed/,
+      /from the registry.*I ignored your date/,
     );
     const unseen = await told('/domain watch unseen.rest 2027-09-01');
-    expect(unseen).toMatch(/1 Sept? 2027, by the date entered.*no record/);
+    expect(unseen).toMatch(/1 Sept? 2027, according to the date that someone entered.*no record/);
     const row = await told('/domain expiring 3000');
     expect(row).toMatch(
       /\*unseen\.rest\* · \d+ days · renew by 31 Aug.* · date entered by a person\n:warning: Registry lookup: the registry has no record/,
@@ -91,12 +91,12 @@ describe('the watch list', () => {
   });
 
   test.each([
-    ['/domain watch', /Give up to 50 names/],
+    ['/domain watch', /Enter up to 50 names/],
     ['/domain watch cafe', /no ending/],
     ['/domain watch cafe.rest 01/02/2027', /is ambiguous/],
     ['/domain watch cafe.rest 2027-02-30', /doesn’t exist/],
-    ['/domain unwatch', /Give one name/],
-    ['/domain expiring soon', /whole number/],
+    ['/domain unwatch', /Enter one name/],
+    ['/domain expiring soon', /Enter a number of days/],
     ['/domain calendar later', /calendar reset/],
   ])('%s gets the next step', async (text, answer) => {
     expect(await told(text)).toMatch(answer);
@@ -137,7 +137,7 @@ describe('the digest', () => {
       t.alice.click(message, 'reminder_renew', { value: 'renew.rest' }),
     );
     expect(told, 'by the old button').toMatch(
-      /was renewed since this reminder and now expires on .*\/domain renew renew\.rest/,
+      /was renewed after this reminder and now expires .*\/domain renew renew\.rest/,
     );
     for (let day = 0; day < 7; day += 1) {
       const next = await nextDay();
@@ -153,7 +153,7 @@ describe('the digest', () => {
     for (const name of ['many1.rest', 'many2.rest', 'many3.rest']) {
       expect(JSON.stringify(form.blocks)).toContain(`"value":"${name}"`);
     }
-    expect(JSON.stringify(form.blocks)).toContain('One order takes at most 50 names.');
+    expect(JSON.stringify(form.blocks)).toContain('An order can have at most 50 names.');
     const values = { names: ['many1.rest', 'many3.rest'], period: '2' };
     const order = await orderAfter(t.workspace, () => t.alice.submit(form, values), EXPIRY);
     await t.bob.click(order.card, 'order_approve');
@@ -226,7 +226,7 @@ describe('the digest', () => {
       t.alice.click(message, 'reminder_snooze', { value: 'short.rest' }),
     );
     expect(form.blocks[0]).toMatchObject({
-      hint: { text: expect.stringMatching(/short\.rest can be renewed until .*: 3 days at most/) },
+      hint: { text: expect.stringMatching(/At most 3 days, because short\.rest must be renewed by /) },
       element: { initial_value: '3', min_value: '1', max_value: '3' },
     });
     expect(await t.alice.submit(form, { days: '7' })).toMatchObject({ errors: { days: expect.any(String) } });

@@ -24,7 +24,7 @@ describe('names as people type them', () => {
       const answer = await ephemeralAfter(() =>
         t.alice.command(DOMAINS, `/domain watch ${typed} 2027-09-01`),
       );
-      expect(textOf(answer)).toMatch(/Nothing was added to the watch list.*www\.example\.com.*example\.com/);
+      expect(textOf(answer)).toMatch(/I added nothing to the watch list.*www\.example\.com.*example\.com/);
       expect(await t.demo.bot.expiry.find('www.example.com')).toBeUndefined();
       const watched = await toldAfter(t.workspace, t.alice, () => t.alice.click(answer, 'watch_domain'));
       expect(watched).toContain('example.com');
@@ -73,7 +73,7 @@ describe('a list from another program', () => {
     const file = t.alice.upload('list.csv', 'domain;created\nold3.de;2020-01-01\nwww.old4.de;2020-01-01');
     const report = await ephemeralAfter(() => imported({ file: [file] }));
     expect(textOf(report)).toMatch(
-      /1 name added, 1 line rejected.*Line 3.*www\.old4\.de.*old4\.de.*“created”.*no dates were imported/s,
+      /1 name added, 1 line rejected.*Line 3.*www\.old4\.de.*old4\.de.*“created”.*I imported no dates/s,
     );
     expect((await t.demo.bot.expiry.find('old3.de'))?.expiry).toBeUndefined();
     await toldAfter(t.workspace, t.alice, () => t.alice.click(report, 'watch_domain'));

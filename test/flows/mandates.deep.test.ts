@@ -44,7 +44,7 @@ async function watched(name: string, days: number): Promise<void> {
   if (sandbox === undefined) throw new Error('the demo has no DNS');
   sandbox.world.serve(name, SERVERS, []);
   sandbox.world.delegate(name, SERVERS);
-  expect(await answerTo(t.workspace, t.alice, `/domain watch ${name}`)).toContain('by its registry');
+  expect(await answerTo(t.workspace, t.alice, `/domain watch ${name}`)).toContain('from the registry');
 }
 
 const dayAhead = (days: number) =>
@@ -201,7 +201,7 @@ describe('a mandate', () => {
     const day = await dayOf('guest-a.rest');
     expect(textOf(day)).toMatch(/3 names will be renewed by mandate/);
     expect(textOf(day)).toMatch(
-      /\*guest-a\.rest\* · expires .* · a mandate renews it on \d+ \w+ \d+, about €18\.00; tell me if you don’t need it anymore/,
+      /\*guest-a\.rest\* · expires .* · a mandate renews it on \d+ \w+ \d+, about €18\.00 unless you let it lapse/,
     );
     expect(buttonsOf(day).filter((button) => button === 'order_stop')).toHaveLength(3);
     expect(buttonsOf(day)).toContain('mandate_stop_all');
@@ -215,7 +215,7 @@ describe('a mandate', () => {
     expect(textOf(digest)).toMatch(
       /\*guest-a\.rest\* · \d+ days · a mandate renews it on \d+ \w+, about €18\.00\n/,
     );
-    expect(digest.text).toMatch(/^4 names renewed by mandates · first: guest-/);
+    expect(digest.text).toMatch(/^Mandates renew 4 names · first: guest-/);
     expect(textOf(digest)).not.toContain('Nobody is responsible for');
     expect(await answerTo(t.workspace, t.alice, '/domain expiring')).toMatch(
       /\*guest-b\.rest\* · \d+ days · a mandate renews it on/,

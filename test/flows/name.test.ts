@@ -72,9 +72,11 @@ test('certificate issuers are shown, and a failed query never means any CA', asy
 
 test('a past date is marked, with how to correct it', async () => {
   const text = await told('watch old-menu.rest 2020-01-01');
-  expect(text).toContain('It expired 1 Jan 2020, by the date entered. If it’s wrong:');
+  expect(text).toContain(
+    'It expired 1 Jan 2020, according to the date that someone entered. To correct it, use',
+  );
   expect(await told('watch new-menu.rest 2035-01-01')).toContain(
-    'It expires 1 Jan 2035, by the date entered.',
+    'It expires 1 Jan 2035, according to the date that someone entered.',
   );
 });
 

@@ -91,7 +91,7 @@ test.each([
     }
     await until('the answers are shown', () => {
       const text = textOf(asked().at(-1) ?? { blocks: [] });
-      return names.slice(0, posts).every((name) => text.includes(`*${name}* · you keep it`));
+      return names.slice(0, posts).every((name) => text.includes(`*${name}* · you’re keeping it`));
     });
   },
   MAX_WAIT_MS,

@@ -128,11 +128,13 @@ describe('the question to an owner', () => {
 
   test('is answered once, by the owner, and the answer is everywhere', async () => {
     const question = await asked('D0CAROL');
-    expect(await said(t.carol, question, 'owner_keep', 'keep.rest')).toContain('you keep *keep.rest*');
-    expect(await said(t.carol, question, 'owner_keep', 'keep.rest')).toContain('You already answered: keep');
+    expect(await said(t.carol, question, 'owner_keep', 'keep.rest')).toContain('You’re keeping *keep.rest*');
+    expect(await said(t.carol, question, 'owner_keep', 'keep.rest')).toContain(
+      'You already decided to keep this name',
+    );
     for (const line of ['name keep.rest', 'expiring 30'])
       expect(await told(line)).toMatch(/<@U0CAROL>(: keep| \(answer: keep\))/);
-    await asked('D0CAROL', (text) => text.includes('*keep.rest* · you keep it'));
+    await asked('D0CAROL', (text) => text.includes('*keep.rest* · you’re keeping it'));
   });
 
   test('is on the Home tab, with the next name to decide', async () => {
@@ -159,7 +161,7 @@ describe('the question to an owner', () => {
     const message = await asked('D0BOB');
     expect(textOf(message)).toContain('<@U0CAROL> handed *pass.rest* over to you: “you run the shop”');
     await asked('D0CAROL', (text) => !text.includes('pass.rest'));
-    expect(await said(t.bob, message, 'owner_keep', 'pass.rest')).toContain('you keep *pass.rest*');
+    expect(await said(t.bob, message, 'owner_keep', 'pass.rest')).toContain('You’re keeping *pass.rest*');
     expect((await auditLog(t.workspace)).csv).toContain('you run the shop');
   });
 
@@ -167,7 +169,7 @@ describe('the question to an owner', () => {
     const question = await asked('D0CAROL');
     await t.workspace.changePerson('U0CAROL', { is_restricted: true });
     await until('the mark is there', async () => (await told('name silent.rest')).includes('has left'));
-    expect(await said(t.carol, question, 'owner_keep', 'silent.rest')).not.toContain('you keep');
+    expect(await said(t.carol, question, 'owner_keep', 'silent.rest')).not.toContain('You’re keeping');
     await t.workspace.changePerson('U0CAROL', { is_restricted: false });
     await until('the mark is gone', async () =>
       (await told('name silent.rest')).includes('<@U0CAROL> (no answer yet)'),
@@ -196,7 +198,7 @@ describe('the question to an owner', () => {
     await until('the question shows it', () =>
       t.workspace
         .messages('D0CAROL')
-        .some((each) => textOf(each).includes('*silent.rest* · you let it lapse')),
+        .some((each) => textOf(each).includes('*silent.rest* · you’re letting it lapse')),
     );
   });
 });

@@ -88,9 +88,9 @@ test('forms of many names open in a valid state, and name what they leave out', 
   );
   await answerTo(t.workspace, t.alice, '/domain names form');
   const edit = await openedAfter(t.workspace, t.alice, () => t.alice.click(latest(), 'names_edit'));
-  expect(textOf(edit)).toContain('The first 100 of 120 names.');
+  expect(textOf(edit)).toContain('This form has the first 100 of 120 names.');
   await answerTo(t.workspace, t.alice, '/domain names form');
   const renew = await openedAfter(t.workspace, t.alice, () => t.alice.click(latest(), 'names_renew'));
-  expect(textOf(renew)).toContain('The first 100 of 120 names. One order takes at most 50');
+  expect(textOf(renew)).toContain('These are the first 100 of 120 names. An order can have at most 50');
   expect(await t.alice.submit(renew, {})).not.toMatchObject({ outcome: 'errors' });
 });

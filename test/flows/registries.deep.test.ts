@@ -83,7 +83,7 @@ test('a deleted name without dates offers a restore or nothing, and never a rene
   expect(buttonsTold()).toEqual(['name_edit']);
 
   const list = await told('expiring 60');
-  expect(list).toMatch(/bakery\.rest.*deleted.*restore now: the deadline is unknown/);
+  expect(list).toMatch(/bakery\.rest.*deleted.*restore now, because the deadline is unknown/);
   expect(list).toMatch(/brunch\.rest.*deleted.*can’t be recovered/);
   expect(buttonsTold().filter((id) => id === 'reminder_restore')).toHaveLength(1);
   await t.alice.openHome();
@@ -94,7 +94,7 @@ test('a deleted name without dates offers a restore or nothing, and never a rene
 
   for (const name of ['bakery.rest', 'brunch.rest']) {
     const { card } = await ask(t.workspace, t.alice, `/domain renew ${name}`);
-    expect(textOf(card)).toContain('It was deleted, so a renewal won’t recover it');
+    expect(textOf(card)).toContain('It was deleted, so a renewal can’t recover it');
     expect(textOf(card)).not.toContain('→');
   }
 });

@@ -75,7 +75,7 @@ test('a watched name with its dates: what is possible until when', async () => {
 
   await t.demo.moveTime(80 * DAY_MS);
   const late = await told('rules unheard-of.rest');
-  expect(late).toMatch(/grace is over, with no known deletion.*To be safe.*Restore by/s);
+  expect(late).toMatch(/grace period is over, and it may have been deleted.*To be safe.*Restore by/s);
   expect(late, 'nobody knows of a deletion').not.toContain('It was deleted');
   expect(late).not.toContain('Renew by');
 });

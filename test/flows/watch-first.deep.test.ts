@@ -64,22 +64,22 @@ test('a list of names is answered with a line each: expiry, source, days, regist
   const answer = await told('watch cafe.rest, <http://bar.rest|bar.rest>;laden.io www.cafe.rest');
   expect(answer).toMatch(/3 names watched/);
   expect(answer).toMatch(
-    /\*cafe\.rest\* · expires .* \(in 7 days\), by its registry · Sandbox Registrar Ltd · .*expires within 30 days/,
+    /\*cafe\.rest\* · expires .* \(in 7 days\), from the registry · Sandbox Registrar Ltd · .*expires within 30 days/,
   );
   expect(answer).toMatch(
-    /\*bar\.rest\* · expires .* \(in 300 days\), by its registry · Sandbox Registrar Ltd/,
+    /\*bar\.rest\* · expires .* \(in 300 days\), from the registry · Sandbox Registrar Ltd/,
   );
-  expect(answer).toMatch(/\*laden\.io\* · expires 4 May 2031 .*, by WHOIS · Gandi SAS/);
+  expect(answer).toMatch(/\*laden\.io\* · expires 4 May 2031 .*, from WHOIS · Gandi SAS/);
   expect(answer).toMatch(/www\.cafe\.rest.*cafe\.rest/);
   expect(buttonsOf(ada().ephemerals().at(-1) ?? { blocks: [] })).toEqual(['watch_domain', 'reminders_here']);
-  expect(await told('name laden.io')).toMatch(/Expires 4 May 2031\*.*by WHOIS/);
+  expect(await told('name laden.io')).toMatch(/Expires 4 May 2031\*.*from WHOIS/);
 });
 
 test.each([
-  [Array.from({ length: 51 }, (_, n) => `n${n}.rest`).join(' '), /more than 50 names.*\/domain import/],
-  ['cafe.rest bar.rest 2030-01-01', /date needs a single name/],
+  [Array.from({ length: 51 }, (_, n) => `n${n}.rest`).join(' '), /at most 50 names.*\/domain import/],
+  ['cafe.rest bar.rest 2030-01-01', /a date is only possible for a single name/],
   ['free.rest', /no record/],
-  ['laden.museum', /isn’t known yet.*can’t be reached/s],
+  ['laden.museum', /don’t know its expiry date yet.*can’t be reached/s],
 ])('watch %s says what to do', async (line, answer) => {
   expect(await told(`watch ${line}`)).toMatch(answer);
   await told('unwatch free.rest');
@@ -116,7 +116,7 @@ test('the digest takes the date of a renewal elsewhere, and reminders stop', asy
   const form = await openedAfter(demo.workspace, ada(), click);
   expect(form).toMatchObject({ callback_id: 'renewed' });
   expect(await ada().submit(form, { expires: '2020-01-01' })).toMatchObject({
-    errors: { expires: expect.stringContaining('isn’t after its current expiry') },
+    errors: { expires: expect.stringContaining('isn’t after the current expiry date') },
   });
   const expires = new Date(demo.service.clock.registry() + 371 * DAY_MS).toISOString().slice(0, 10);
   expect(await ada().submit(form, { expires, note: 'at the old registrar' })).toMatchObject({

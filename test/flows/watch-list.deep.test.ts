@@ -84,8 +84,8 @@ test('fifty names have a line each within 30 seconds, and no line has a date tha
   expect(performance.now() - began).toBeLessThan(LIST_MS);
   const answer = textOf(message);
   const lineOf = (name: string) => answer.split('\n').find((line) => line.includes(`*${name}*`)) ?? '';
-  for (const name of registered) expect(lineOf(name)).toMatch(/in 100 days\), by its registry/);
-  for (const name of dated) expect(lineOf(name)).toMatch(/4 May 2031 .*, by WHOIS · Café Names/);
+  for (const name of registered) expect(lineOf(name)).toMatch(/in 100 days\), from the registry/);
+  for (const name of dated) expect(lineOf(name)).toMatch(/4 May 2031 .*, from WHOIS · Café Names/);
   for (const name of undated) expect(lineOf(name)).toMatch(/expiry unknown/);
   const unread = undated.filter((name) => /\.(?:hk|tw|kr|ru|museum)$/.test(name));
   for (const name of unread) expect(lineOf(name)).not.toContain('publishes no dates');

@@ -22,7 +22,7 @@ describe('a sentence is found', () => {
     ["call.respond('Nothing was sent.');", 1],
     ['const result = { say: `It was put back.` };', 1],
     ["const A = 'Only the requester can confirm.';", 1],
-    ["const ROW = { usage: 'watch NAME [DAY]', summary: 'Put a name on the watch list' };", 0],
+    ["const ROW = { usage: 'watch NAME [DAY]', summary: 'Put a name now' };", 0],
     ["const NAME = field({ label: 'The whole name', kind: 'text' }, z.string('Give the name.'));", 0],
     ["const DAYS = z\n  .string()\n  .regex(/a/, 'Give a whole number.');", 0],
     ["deps.log.warn({ err }, 'checking whether a person is an admin');", 0],

@@ -55,7 +55,7 @@ async function lines(team = TEAM, day = rig.now): Promise<string[]> {
   });
 }
 
-test('each decision on the watch list leaves a line, unless it changed nothing', async () => {
+test('each decision now leaves a line, unless it changed nothing', async () => {
   await watchName(deps(), async () => undefined, 'cafe.rest', '2027-09-01', 'U0ALICE');
   await snoozeName(deps(), 'cafe.rest', 3, 'U0BOB', 'busy');
   await requestLapse(deps(), 'cafe.rest', 'U0ALICE', 'not needed');

@@ -1,6 +1,6 @@
 import { UnknownKeyError } from '../../accounts/vault.ts';
 import type { CommandCall, Feature } from '../feature.ts';
-import { ADDRESS_SEALED, CALENDAR_USAGE, feedMessage } from './calendar.view.ts';
+import { ADDRESS_UNREADABLE, CALENDAR_USAGE, feedMessage } from './calendar.view.ts';
 
 async function runCalendar(call: CommandCall): Promise<void> {
   const [word, ...rest] = call.words;
@@ -13,7 +13,7 @@ async function runCalendar(call: CommandCall): Promise<void> {
     address = (await call.context.expiry.feedAddress(call.person.id, reset)).reveal();
   } catch (error) {
     if (!(error instanceof UnknownKeyError)) throw error;
-    return call.respond(ADDRESS_SEALED);
+    return call.respond(ADDRESS_UNREADABLE);
   }
   await call.respond(feedMessage(address, reset));
 }
@@ -22,7 +22,7 @@ export const calendar = {
   commands: [
     {
       usage: 'calendar [reset]',
-      summary: 'Your calendar feed of expiry dates',
+      summary: 'Get a calendar feed of expiry dates',
       example: '/domain calendar',
       run: runCalendar,
     },

@@ -5,7 +5,7 @@ import { code, context, type Message, message, section } from '../kit/blocks.ts'
 
 const SOURCES: Readonly<Record<ExpirySource, string>> = {
   rdap: 'Date from the registry’s public record.',
-  whois: 'Date by WHOIS.',
+  whois: 'Date from WHOIS.',
   order: 'Date estimated from the last order.',
   person: 'Date entered by a person.',
 };
@@ -19,7 +19,7 @@ export function formatCalendarEvent(
   if (isMandated && !lapsing)
     return {
       summary: `${shown} expires (a mandate renews it)`,
-      description: `${SOURCES[source]}\nA mandate renews it; see /domain mandates in Slack.`,
+      description: `${SOURCES[source]}\nA mandate renews it. See /domain mandates in Slack.`,
     };
   return lapsing
     ? { summary: `${shown} expires (set to lapse)`, description: SOURCES[source] }
@@ -27,13 +27,13 @@ export function formatCalendarEvent(
         summary: `${shown} expires`,
         description: hasService
           ? `${SOURCES[source]}\nRenew it in Slack with /domain renew ${name}`
-          : `${SOURCES[source]}\nRenew it at its registrar.`,
+          : `${SOURCES[source]}\nRenew it at the registrar.`,
       };
 }
 
 export const CALENDAR_USAGE =
-  '`/domain calendar` shows the address of your feed, `/domain calendar reset` makes a new one.';
-export const ADDRESS_SEALED =
+  'To see your feed’s address, use `/domain calendar`. To replace it, use `/domain calendar reset`.';
+export const ADDRESS_UNREADABLE =
   'I can’t show your feed’s address, because an encryption key is missing. The address still works. Try again in a few minutes, or replace it with `/domain calendar reset`.';
 
 /** @param isNew whether it replaces an earlier feed */
@@ -44,7 +44,7 @@ export function feedMessage(address: string, isNew: boolean): Message {
   return message(lead, [
     section(`${lead}\n${code(address)}`),
     context(
-      'Anyone with the address can read the feed, so keep it private. `/domain calendar reset` replaces it.',
+      'Anyone with the address can read the feed, so keep it private. To replace it, use `/domain calendar reset`.',
     ),
   ]);
 }

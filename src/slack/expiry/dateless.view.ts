@@ -3,27 +3,27 @@ import { formatList } from '../names/facts.view.ts';
 
 /* Names whose registry publishes no expiry date. */
 
-export const DATELESS_STATE = 'its registry publishes no dates';
+export const DATELESS_STATE = 'the registry publishes no dates';
 
 const WHERE =
-  'The domain service’s list or last invoice has the date. `/domain import` takes many names with dates.';
+  'You find it in the domain service’s list or on the last invoice. For many names, use `/domain import`.';
 
 export function datelessSentences(name: string, known: KnownName | undefined): string[] {
   return [
-    'Its registry publishes no dates, so I can’t find out when it expires, and there are no reminders.',
-    ...(known === undefined ? [] : [inDns(known)]),
-    `Enter the date once: \`/domain watch ${name} 2027-03-01\`. ${WHERE} Renewals through me update it.`,
+    'The registry publishes no dates, so I don’t know when it expires and can’t remind you.',
+    ...(known === undefined ? [] : [delegationSentence(known)]),
+    `Enter the date once: \`/domain watch ${name} 2027-03-01\`. ${WHERE} After that, renewals ordered here update it.`,
   ];
 }
 
-export const DATE_OF_A_PERSON =
-  'Its registry publishes no dates, so this one is used until a renewal through me updates it. I still watch its DNS.';
+export const MANUAL_DATE_NOTE =
+  'The registry publishes no dates, so I use yours until you renew it here. I still watch its DNS.';
 
-function inDns({ history }: KnownName): string {
+function delegationSentence({ history }: KnownName): string {
   const values = [history.parent_nameservers, history.nameservers].map((known) => known?.current?.value);
   const servers = values.find((value) => value !== undefined && value.length > 0) ?? values.find(Boolean);
-  if (servers === undefined) return 'I couldn’t check it in DNS just now.';
+  if (servers === undefined) return 'I couldn’t check DNS just now.';
   return servers.length === 0
-    ? 'DNS doesn’t have it either: it may not be registered.'
-    : `DNS shows it at ${formatList(servers)}, so it’s registered.`;
+    ? 'It isn’t in DNS either, so it may not be registered.'
+    : `DNS delegates it to ${formatList(servers)}, so it’s registered.`;
 }

@@ -36,8 +36,8 @@ import {
 import { digestHead, digestMore, monthsMessage } from './digest.view.ts';
 
 /*
- * Each name goes to one place: its channel, or else its owner's messages of the day, or else the common channel. In each
- * place, the first message starts a thread for the rest.
+ * Each name is posted in one place: its channel, its owner's messages of the day, or the reminder channel, in this
+ * order. In each place, the first message starts a thread for the rest.
  */
 
 export interface DigestViews {
@@ -46,7 +46,7 @@ export interface DigestViews {
   months(months: readonly MonthCount[]): Promise<Message>;
 }
 
-interface DigestPass {
+interface DigestRun {
   readonly claim: ClaimedSubject;
   readonly send: SendNotification;
   readonly views: DigestViews;
@@ -57,7 +57,7 @@ interface DigestPass {
 
 /** Slack limits a channel to about one message a second. */
 const PAUSE_MS = 1_100;
-/** Dates of imported names arrive one by one. */
+/** Collects imported names, whose dates are looked up one by one. */
 const COLLECT_MS = MINUTE_MS;
 
 export function createDigestPlanner(
@@ -68,7 +68,7 @@ export function createDigestPlanner(
     const settings = await context.savedSettings();
     const now = context.now();
     const { day } = dayOfMessages(settings, now);
-    const options = { ...scheduleOf(settings, now), collectMs, day };
+    const options = { ...toSchedule(settings, now), collectMs, day };
     // One message to an owner has the questions and the reminders.
     await askOwners(context.reminders, settings, now);
     const batch = await nextBatch(context.reminders, claim.id, options, settings.reminderChannel);
@@ -78,25 +78,25 @@ export function createDigestPlanner(
       return { repeatAt: batch };
     }
     const channelId = settings.reminderChannel;
-    const pass = { claim, send, views, options, channelId, more: batch.moreNames };
+    const run = { claim, send, views, options, channelId, more: batch.moreNames };
     const states: SentNotification['state'][] = [];
     for (const destination of new Set(batch.planned.map((each) => each.destination))) {
       if (destination === COMMON) continue;
-      const state = await postReminders(context, pass, destination, batch.planned);
+      const state = await postReminders(context, run, destination, batch.planned);
       if (state === 'refused') await context.reminders.redirect(claim.id, destination);
       states.push(state);
     }
-    // The common channel comes last: it also gets what other places refused, and what went to only one person.
+    // The common channel comes last, because it also gets names that other places refused.
     const planned = await context.reminders.planned(claim.id);
     const more = batch.moreNames || batch.moreDisputed;
-    states.push(await postReminders(context, { ...pass, more }, COMMON, planned));
+    states.push(await postReminders(context, { ...run, more }, COMMON, planned));
     return states.includes('pending') && !context.stopLookups.aborted
       ? undefined
       : { repeatAt: context.now() };
   };
 }
 
-export function scheduleOf(
+export function toSchedule(
   { reminderDays: thresholds, reminderTimezone: timeZone }: TeamSettings,
   now: Date,
 ): ReminderSchedule {
@@ -132,13 +132,13 @@ async function postNews(
     purpose: 'delegations',
     version: ONCE,
     since: until,
-    places: [digestThread(claim, reminderChannel)],
+    places: [toDigestThread(claim, reminderChannel)],
     message: () => newsMessage(news),
   });
 }
 
-/** In the thread of the due names, if there are any. */
-function digestThread({ notifications }: ClaimedSubject, channelId: string) {
+/** Uses the thread of the due names, if there is one. */
+function toDigestThread({ notifications }: ClaimedSubject, channelId: string) {
   const head = notifications.find(({ purpose }) => purpose.startsWith(`${COMMON}:`))?.message;
   return async () => ({ channelId: head?.channelId ?? channelId, ...(head && { threadTs: head.ts }) });
 }
@@ -155,28 +155,28 @@ async function postScheduled(
   const today = calendarDay(since, timeZone);
   const last = calendarDay(nextScheduled(reminderCron, timeZone, since), timeZone);
   const open = await orders.store.list({ viewer: 'system', states: ['PENDING', 'APPROVED'], limit: 1_000 });
-  const ahead = sortScheduledFirst(open).filter((order) => {
+  const upcoming = sortScheduledFirst(open).filter((order) => {
     const time = getChosenTime(order);
     const day = time && calendarDay(time, timeZone);
     return day !== undefined && day > today && day <= last && !order.isPrivate;
   });
-  if (ahead.length === 0) return;
-  const places = [digestThread(claim, reminderChannel)];
+  if (upcoming.length === 0) return;
+  const places = [toDigestThread(claim, reminderChannel)];
   const until = dayNumber(last) === dayNumber(today) + 1 ? 'tomorrow' : 'next_digest';
-  const message = () => scheduledMessage(ahead, until);
+  const message = () => scheduledMessage(upcoming, until);
   await send({ purpose: 'scheduled', version: ONCE, since, places, message });
 }
 
 /** @returns the state of the first message that couldn't be posted */
 async function postReminders(
   context: SlackContext,
-  pass: DigestPass,
+  run: DigestRun,
   destination: Destination,
-  everywhere: readonly PlannedReminder[],
+  allPlanned: readonly PlannedReminder[],
 ): Promise<SentNotification['state']> {
-  const { claim, send, views, options, more } = pass;
+  const { claim, send, views, options, more } = run;
   const { reminders } = context;
-  const planned = everywhere.filter((each) => each.destination === destination);
+  const planned = allPlanned.filter((each) => each.destination === destination);
   const { due, disputed } = await dropOutdated(reminders, claim.id, planned, options);
   const messages = assignMessages({ due, disputed }, parsePart);
   const known = claim.notifications.filter(({ purpose }) => purpose.startsWith(`${destination}:`));
@@ -206,33 +206,33 @@ async function postReminders(
       purpose,
       version: ONCE,
       since: new Date(claim.id),
-      // If the thread's channel is unavailable, the rest goes to the newly chosen one.
+      // If the thread's channel is unavailable, the rest goes to the current reminder channel.
       places: dropMissing([
-        thread !== undefined && threadOf(thread),
-        (thread === undefined || destination === COMMON) && (async () => findPlace(pass, destination)),
+        thread !== undefined && toThreadPlace(thread),
+        (thread === undefined || destination === COMMON) && (async () => findPlace(run, destination)),
       ]),
       message: async () =>
         reply === undefined
-          ? views.head(await loadHead(context, pass, part, [...now.due, ...rest]))
-          : views.more({ ...reply, ...(await outlookOn(context, options, now.due)) }),
+          ? views.head(await loadHead(context, run, part, [...now.due, ...rest]))
+          : views.more({ ...reply, ...(await loadDueOutlook(context, options, now.due)) }),
       ...(destination === COMMON && { mustArrive: true, alertsAdmins: true }),
     });
     if (state !== 'current') return state;
     thread ??= at;
   }
-  if (destination === COMMON && thread !== undefined) await postMonths(context, pass, thread);
+  if (destination === COMMON && thread !== undefined) await postMonths(context, run, thread);
   return 'current';
 }
 
 /** Posts the chart of months in the month's first digest thread. If Slack refuses it, the next digest retries. */
 async function postMonths(
   { watchList, reminders, pauseMs = PAUSE_MS, stopLookups: signal }: SlackContext,
-  { claim, send, views, options }: DigestPass,
+  { claim, send, views, options }: DigestRun,
   thread: PostedMessage,
 ): Promise<void> {
-  const monthOf = (digestId: string) => calendarDay(new Date(digestId), options.timeZone).slice(0, 7);
+  const toMonth = (digestId: string) => calendarDay(new Date(digestId), options.timeZone).slice(0, 7);
   const latest = await reminders.latestWithMonths();
-  if (latest !== undefined && monthOf(latest) === monthOf(claim.id)) return;
+  if (latest !== undefined && toMonth(latest) === toMonth(claim.id)) return;
   const months = await loadChart(watchList.countByMonth, options);
   if (months.length === 0) return;
   await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
@@ -241,14 +241,14 @@ async function postMonths(
     purpose: MONTHS,
     version: ONCE,
     since: new Date(claim.id),
-    places: [threadOf(thread)],
+    places: [toThreadPlace(thread)],
     message: () => views.months(months),
   });
 }
 
 async function loadHead(
   context: SlackContext,
-  { more, options }: DigestPass,
+  { more, options }: DigestRun,
   part: Omit<DigestPart, 'renewals'>,
   all: readonly DueReminder<WatchedReminder>[],
 ): Promise<DigestHead> {
@@ -256,13 +256,13 @@ async function loadHead(
   const [undated, ownerless, { renewals, uncovered }] = await Promise.all([
     isCommon ? context.watchList.countUndated() : 0,
     isCommon ? context.watchList.countOwnerless() : undefined,
-    outlookOn(context, options, all),
+    loadDueOutlook(context, options, all),
   ]);
   const counts = { total: all.length, undated, ownerless };
   return { ...part, ...counts, all, more, renewals, uncovered: isCommon ? uncovered : [] };
 }
 
-export async function outlookOn(
+export async function loadDueOutlook(
   { orders }: SlackContext,
   { timeZone }: ReminderSchedule,
   due: readonly DueReminder<WatchedReminder>[],
@@ -282,17 +282,16 @@ function parsePart(purpose: string): number {
   return Number(purpose.split(':')[1] ?? 0);
 }
 
-export function threadOf({ channelId, ts }: PostedMessage) {
+export function toThreadPlace({ channelId, ts }: PostedMessage) {
   return async () => ({ channelId, threadTs: ts });
 }
 
-/** Place of the first message. */
-function findPlace({ channelId }: DigestPass, destination: Destination): MessagePlace | undefined {
+function findPlace({ channelId }: DigestRun, destination: Destination): MessagePlace | undefined {
   if (destination !== COMMON) return { channelId: destination };
   return channelId === undefined ? undefined : { channelId };
 }
 
-/** With the cost of waiting, by current prices and time. */
+/** Loads current prices for each message. */
 export function createDigestViews(context: SlackContext): DigestViews {
   const loadCosts = () => Promise.all([loadWaitingCosts(context), loadRenewalWays(context)]);
   return {

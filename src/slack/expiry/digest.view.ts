@@ -46,47 +46,49 @@ import {
   type RenewalWays,
   whenText,
 } from './due.view.ts';
-import { type CostOf, listedLines, MAX_LISTED_NAMES } from './expiring.view.ts';
+import { type CalculateCost, listedLines, MAX_LISTED_NAMES } from './expiring.view.ts';
 import { formatDay, formatDays, formatName } from './expiry.view.ts';
 import { NO_DELETION_KNOWN } from './phase.view.ts';
 
 /*
- * The digest of expiring names: one line per name, the most urgent first, with a menu of possible actions. Near
- * deadlines are listed in full; otherwise only price and day.
+ * The digest of expiring names: one line per name, the most urgent first, with a menu of possible actions. Names with
+ * near deadlines also show the later deadlines and prices.
  */
 
 type Reminder = DueReminder<WatchedReminder>;
 
 /** Cost of waiting for a name; empty if unknown. */
-export type WaitingOf = (watched: WatchedReminder) => readonly WaitingStep[];
+export type CalculateWaiting = (watched: WatchedReminder) => readonly WaitingStep[];
 
-const nothingKnown: WaitingOf = () => [];
-const BY_ORDER: RenewalWays = { hasService: true, isAtOtherRegistrar: () => false };
+const noWaiting: CalculateWaiting = () => [];
+const RENEWAL_BY_ORDER: RenewalWays = { hasService: true, isAtOtherRegistrar: () => false };
 
 /** Deadlines within this many days are near. */
 const NEAR_DAYS = 7;
-/** In a longer digest, a deadline a week ahead isn't near. */
-const SHORT_DIGEST = 6;
+/** In a digest of at most this many names, a deadline in exactly {@link NEAR_DAYS} days is near. */
+const MAX_SHORT_DIGEST = 6;
 
 export function digestHead(
   head: DigestHead,
-  waitingOf: WaitingOf = nothingKnown,
-  ways: RenewalWays = BY_ORDER,
+  calculateWaiting: CalculateWaiting = noWaiting,
+  ways: RenewalWays = RENEWAL_BY_ORDER,
 ): Message {
-  const title = digestTitle(head, waitingOf);
+  const title = digestTitle(head, calculateWaiting);
   const left = head.total - head.reminders.length;
   const subject = head.destination === '' ? head.digestId : `${head.digestId}/${head.destination}`;
   const [only] = head.all;
-  const keeps =
-    head.total === 1 && only !== undefined ? titleSuffix(only, head.renewals, waitingOf(only.watched)) : '';
+  const suffix =
+    head.total === 1 && only !== undefined
+      ? titleSuffix(only, head.renewals, calculateWaiting(only.watched))
+      : '';
   const notes = dropMissing([
-    left > 0 && `The other ${head.more ? 'names' : count(left, 'name')} follow in this thread.`,
-    head.more && head.disputed.length > 0 && 'More renewals that the registry doesn’t show follow.',
+    left > 0 && `This thread has the other ${head.more ? 'names' : count(left, 'name')}.`,
+    head.more && head.disputed.length > 0 && 'More renewals that the registry doesn’t show will follow.',
     head.undated > 0 && undatedText(head.undated),
   ]);
-  return message(`${escapeText(title)}${keeps}`, [
+  return message(`${escapeText(title)}${suffix}`, [
     header(title),
-    ...partBlocks(head, waitingOf, head.total <= SHORT_DIGEST, ways),
+    ...partBlocks(head, calculateWaiting, head.total <= MAX_SHORT_DIGEST, ways),
     ...(head.total > 1
       ? actions(`digest_${head.digestId}`, [
           ways.hasService &&
@@ -103,79 +105,80 @@ export function digestHead(
 
 function undatedText(undated: number): string {
   const [have, get, them] = undated === 1 ? ['has', 'gets', 'it'] : ['have', 'get', 'them'];
-  return `${count(undated, 'watched name')} ${have} no date and ${get} no reminders. \`/domain names undated\` lists ${them}.`;
+  return `${count(undated, 'watched name')} ${have} no expiry date and ${get} no reminders. To list ${them}, use \`/domain names undated\`.`;
 }
 
-/** A message in the thread. It says how many names follow, or that it is the last. */
+/** A later message in the thread, with the number of names still to come. */
 export function digestMore(
   part: DigestMore,
-  waitingOf: WaitingOf = nothingKnown,
-  ways: RenewalWays = BY_ORDER,
+  calculateWaiting: CalculateWaiting = noWaiting,
+  ways: RenewalWays = RENEWAL_BY_ORDER,
 ): Message {
   const names = part.reminders.map(({ name }) => displayName(name));
   const title = names.length === 0 ? disputedTitle(part.disputed) : `Also due: ${names.join(', ')}`;
   const follows = part.more
     ? part.left === 0
-      ? 'More follow.'
+      ? 'More names follow.'
       : `More than ${count(part.left, 'name')} follow.`
     : `${count(part.left, 'name')} ${part.left === 1 ? 'follows' : 'follow'}.`;
   const isAll = part.left === 0 && !part.more;
   return message(escapeText(title), [
-    ...partBlocks(part, waitingOf, false, ways),
+    ...partBlocks(part, calculateWaiting, false, ways),
     context(isAll ? 'End of this digest.' : follows),
   ]);
 }
 
 export function monthsMessage(months: readonly MonthCount[]): Message {
   const total = months.reduce((sum, { count: names }) => sum + names, 0);
-  return message(`${count(total, 'name')} to renew within twelve months`, [
+  return message(`${count(total, 'name')} to renew in the next 12 months`, [
     monthChart('Renewals by month', 'Names', months),
   ]);
 }
 
 export function digestList(
   names: readonly ListedName[],
-  calculateCost: CostOf,
+  calculateCost: CalculateCost,
   renewals: RenewalDays,
   now: Date,
 ): Message {
   const title = count(names.length, 'name');
   if (names.length === 0) return message(NOTHING_LEFT, [section(NOTHING_LEFT)]);
   const left = names.length - MAX_LISTED_NAMES;
-  return message(`All of this digest: ${title}`, [
-    section(`*${title}*`),
+  return message(`${title} in this digest`, [
+    section(`*${title} in this digest*`),
     ...lines(
       names
         .slice(0, MAX_LISTED_NAMES)
         .flatMap((listed) => listedLines(listed, calculateCost(listed), renewals, now)),
     ),
     context(
-      dropMissing([left > 0 && `${left} more.`, '`/domain expiring` lists everything that expires.']).join(
-        ' ',
-      ),
+      dropMissing([
+        left > 0 && `… and ${left} more.`,
+        'To list all expiring names, use `/domain expiring`.',
+      ]).join(' '),
     ),
   ]);
 }
 
 const NOTHING_LEFT = 'None of this digest’s names is watched anymore.';
 
-/** Whether a mandate renews a name. A last reminder always needs a decision. */
-function hasDecision({ name, phase, lastThreshold }: Reminder, renewals: RenewalDays): boolean {
+/** Whether a mandate renews a name. The last reminder always asks for a decision. */
+function isRenewedByMandate({ name, phase, lastThreshold }: Reminder, renewals: RenewalDays): boolean {
   return phase === 'registered' && !lastThreshold && renewals.has(name);
 }
 
-/** Sorts names without a decision last; then by deadline, whatever the phase; then by cost, highest first. */
+/** Sorts decided names last, then by deadline, then by cost at risk, highest first. */
 function sortByUrgency(
   reminders: readonly Reminder[],
   renewals: RenewalDays,
-  waitingOf: WaitingOf,
+  calculateWaiting: CalculateWaiting,
 ): Reminder[] {
   return reminders
     .map((reminder) => ({
       reminder,
-      rank: hasDecision(reminder, renewals) ? 1 : 0,
+      rank: isRenewedByMandate(reminder, renewals) ? 1 : 0,
       deadline: findDeadline(reminder),
-      stake: costAtRisk(waitingOf(reminder.watched)),
+      stake: costAtRisk(calculateWaiting(reminder.watched)),
     }))
     .sort(
       (a, b) =>
@@ -184,24 +187,27 @@ function sortByUrgency(
     .map(({ reminder }) => reminder);
 }
 
-/** Suffix of a single name's title: `, about €18.00`, `, a mandate renews it on 3 Dec, about €18.00`. */
+/** `, about €18.00` or `, a mandate renews it on 3 Dec, about €18.00`. */
 function titleSuffix(reminder: Reminder, renewals: RenewalDays, waiting: readonly WaitingStep[]): string {
-  return hasDecision(reminder, renewals)
+  return isRenewedByMandate(reminder, renewals)
     ? `, ${deadlineText(reminder, waiting, renewals.get(reminder.name))}`
     : priceText(reminder, waiting);
 }
 
 /** `12 names need a decision · first: bakery.rest, tomorrow`, `cafe.rest expires in 7 days`. Plain text. */
-function digestTitle({ all, total, renewals, more, disputed }: DigestHead, waitingOf: WaitingOf): string {
+function digestTitle(
+  { all, total, renewals, more, disputed }: DigestHead,
+  calculateWaiting: CalculateWaiting,
+): string {
   const atLeast = more ? 'More than ' : '';
-  const [urgent] = sortByUrgency(all, renewals, waitingOf);
+  const [urgent] = sortByUrgency(all, renewals, calculateWaiting);
   if (urgent === undefined) return `${atLeast}${disputedTitle(disputed)}`;
   const name = displayName(urgent.name);
   if (total === 1) return `${name} ${headline(urgent)}`;
-  const undecided = all.filter((reminder) => !hasDecision(reminder, renewals)).length;
+  const undecided = all.filter((reminder) => !isRenewedByMandate(reminder, renewals)).length;
   const what =
     undecided === 0
-      ? `${count(total, 'name')} renewed by mandates`
+      ? `Mandates renew ${count(total, 'name')}`
       : `${count(undecided, 'name')} ${undecided === 1 ? 'needs' : 'need'} a decision`;
   const when = urgent.phase === 'registered' ? formatDays(urgent.daysLeft) : whenText(urgent);
   return `${atLeast}${what} · first: ${name}, ${when}`;
@@ -219,28 +225,30 @@ function headline(reminder: Reminder): string {
     case 'deleted':
       return 'can only be restored';
     case 'pending_delete':
-      return 'is about to be released';
+      return 'is pending deletion';
     case 'released':
       return 'is available to anyone';
   }
 }
 
-/** Renewals that are missing at the registry come last. */
+/** Due names, then renewals that the registry doesn't show. */
 export function partBlocks(
   part: DigestPart,
-  waitingOf: WaitingOf,
+  calculateWaiting: CalculateWaiting,
   isShort: boolean,
   ways: RenewalWays,
 ): AnyBlock[] {
   const { reminders, renewals, disputed } = part;
-  const names = sortByUrgency(reminders, renewals, waitingOf).flatMap((reminder, index): AnyBlock[] => {
-    const line = section(...reminderLines(reminder, waitingOf(reminder.watched), renewals, isShort));
-    return lineWithMenu(line, `due_${index}`, keepButtons(reminder.watched, findDeadline(reminder), ways));
-  });
+  const names = sortByUrgency(reminders, renewals, calculateWaiting).flatMap(
+    (reminder, index): AnyBlock[] => {
+      const line = section(...reminderLines(reminder, calculateWaiting(reminder.watched), renewals, isShort));
+      return lineWithMenu(line, `due_${index}`, keepButtons(reminder.watched, findDeadline(reminder), ways));
+    },
+  );
   return [...names, ...disputedBlocks(disputed, ways)];
 }
 
-/** Name, deadline, action and price; the cost of waiting if near; then warnings, one per line. */
+/** The first line has name, deadline and price; later deadlines and warnings follow. */
 function reminderLines(
   reminder: Reminder,
   waiting: readonly WaitingStep[],
@@ -250,7 +258,7 @@ function reminderLines(
   const { watched, phase, daysLeft, lastThreshold } = reminder;
   const { owner } = watched;
   const answer = ownerAnswer(watched, reminderEnd(watched));
-  // The last reminder mentions the owner itself.
+
   const isMentionedBelow = lastThreshold && answer?.code === 'unasked';
   const isNear = phase !== 'registered' || daysLeft < NEAR_DAYS || (isShort && daysLeft === NEAR_DAYS);
   return dropMissing([
@@ -260,35 +268,34 @@ function reminderLines(
       deadlineText(reminder, waiting, renewals.get(reminder.name)),
       ...dropMissing([!isMentionedBelow && answerText(answer)]),
     ].join(' · '),
-    isNear && !hasDecision(reminder, renewals) && laterText(waiting, displayDay(reminder)),
+    isNear && !isRenewedByMandate(reminder, renewals) && laterText(waiting, displayDay(reminder)),
     lastThreshold &&
       `Last reminder. ${mention(owner ?? watched.registeredBy ?? watched.addedBy)}, please decide.`,
     ...warnings(reminder).map((warning) => `:warning: ${warning}`),
   ]);
 }
 
-/** Mrkdwn. */
 function warnings(reminder: Reminder): string[] {
   const { watched, phase, isDeletionAssumed, restoreUntil, lastSafeDay, estimated } = reminder;
   const until = restoreUntil ?? lastSafeDay;
   return dropMissing([
-    isDeletionAssumed && 'It should have renewed automatically: check the domain service',
+    isDeletionAssumed && 'It should have renewed automatically. Check the domain service',
     isDeletionAssumed &&
       phase === 'redemption' &&
       until !== undefined &&
-      `If it was deleted after all, restore it by ${formatDay(until, displayDay(reminder))}`,
+      `If it was deleted, restore it by ${formatDay(until, displayDay(reminder))}`,
     estimated && 'The date is estimated from the last order',
     watched.doubt !== undefined && `Registry lookup: ${quote(formatDoubt(watched.doubt))}`,
     watched.undelivered !== undefined && undeliveredWarning(watched.undelivered),
     watched.lapse !== undefined &&
-      `${mention(watched.lapse.requestedBy)} wants to let it lapse (“${quote(watched.lapse.reason)}”); not confirmed`,
+      `${mention(watched.lapse.requestedBy)} wants to let it lapse: “${quote(watched.lapse.reason)}”. Not confirmed yet`,
   ]);
 }
 
 function undeliveredWarning(destination: string): string {
   return /^[UW]/.test(destination)
     ? 'I couldn’t message its owner'
-    : `I can’t post in its channel, ${channelMention(destination)}: invite me there, or choose another one`;
+    : `I can’t post in its channel, ${channelMention(destination)}. Invite me there, or choose another channel`;
 }
 
 function disputedTitle(disputed: readonly WatchedDomain[]): string {
@@ -299,8 +306,8 @@ function disputedBlocks(disputed: readonly WatchedDomain[], { hasService }: Rene
   if (disputed.length === 0) return [];
   return lines([
     hasService
-      ? '*:warning: Renewed here, but not at the registry.* Ask the domain service about these; I’ll repeat this weekly:'
-      : '*:warning: Renewed elsewhere, but not at the registry.* Ask the registrar about these; I’ll repeat this weekly:',
+      ? '*:warning: Renewed here, but not at the registry.* Ask the domain service about these names. I’ll remind you weekly.'
+      : '*:warning: Renewed elsewhere, but not at the registry.* Ask the registrar about these names. I’ll remind you weekly.',
     ...disputed.map(
       ({ name, renewed, doubt }) =>
         `• ${formatName(name)}: renewed ${renewed === undefined ? '' : formatDay(calendarDay(renewed.at, 'UTC'))}. ${escapeText(doubt === undefined ? '' : formatDoubt(doubt))}.`,

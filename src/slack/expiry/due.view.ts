@@ -12,7 +12,7 @@ import { quoteText, restoreText } from '../money/price.view.ts';
 import { formatDay, formatDays } from './expiry.view.ts';
 import { NO_DELETION_KNOWN } from './phase.view.ts';
 
-/* Action, deadline and price for a name, in one line with a menu. */
+/* A name's deadline, action and price in one line, with a menu. */
 
 export type DueFacts = Pick<
   DueReminder,
@@ -43,6 +43,13 @@ export function whenText({ phase, daysLeft, isDeletionAssumed }: DueFacts): stri
       : 'deleted';
 }
 
+/** `expires tomorrow`, `expires in 6 days`, `expired 3 days ago`, `was deleted`. */
+export function expiresText(due: DueFacts): string {
+  if (due.phase === 'registered') return `expires ${formatDays(due.daysLeft)}`;
+  const when = whenText(due);
+  return when.startsWith('expired') ? when : `was ${when}`;
+}
+
 export function displayDay({ expiryDay, daysLeft }: DueFacts): string {
   return shiftDay(expiryDay, -daysLeft);
 }
@@ -68,13 +75,13 @@ export function deadlineText(
     case 'auto_renew_grace':
       return `late renewal (not guaranteed) ${until(lastSafeDay)}${price}`;
     case 'expired':
-      return `renew now: what follows isn’t documented for its zone${price}`;
+      return `renew now, because its zone doesn’t document a grace period${price}`;
     case 'redemption':
       return (restoreUntil ?? lastSafeDay) === undefined
-        ? `restore now: the deadline is unknown${price}`
+        ? `restore now, because the deadline is unknown${price}`
         : `restore ${until(restoreUntil ?? lastSafeDay)}${price}`;
     case 'deleted':
-      return `restore now: the deadline isn’t documented${price}`;
+      return `restore now, because the deadline isn’t documented${price}`;
     case 'pending_delete':
       return `can’t be recovered${lastSafeDay === undefined ? '' : `, released after ${formatDay(lastSafeDay, displayDay(due))}`}`;
     case 'released':
@@ -87,22 +94,21 @@ function renewalText(day: string, price: string): string {
 }
 
 /** For owners. @param price as in {@link priceText} */
-export function askedRenewalText(day: string, price: string): string {
-  return `${renewalText(day, price)}; tell me if you don’t need it anymore`;
+export function ownerRenewalText(day: string, price: string): string {
+  return `${renewalText(day, price)} unless you let it lapse`;
 }
 
-/** {@link deadlineText} for owners. */
-export function askedDeadlineText(
+export function ownerDeadlineText(
   due: DueFacts,
   waiting: readonly WaitingStep[],
   renewal: Day | undefined,
 ): string {
   return due.phase === 'registered' && renewal !== undefined
-    ? askedRenewalText(formatDay(renewal, displayDay(due)), priceText(due, waiting))
+    ? ownerRenewalText(formatDay(renewal, displayDay(due)), priceText(due, waiting))
     : deadlineText(due, waiting, renewal);
 }
 
-/** `, about €18.00`: current price of keeping the name; empty without a price list. */
+/** `, about €18.00`, the current price of keeping the name. Empty without a price list. */
 export function priceText({ phase }: DueFacts, waiting: readonly WaitingStep[]): string {
   const [step] = waiting;
   if (step === undefined || step.kind === 'lost') return '';
@@ -110,7 +116,7 @@ export function priceText({ phase }: DueFacts, waiting: readonly WaitingStep[]):
 }
 
 export interface RenewalWays extends Capability {
-  /** Whether orders can't renew a registrar's names. */
+  /** Whether a registrar's names can't be renewed by orders. */
   readonly isAtOtherRegistrar: (registrar: string | undefined) => boolean;
 }
 
@@ -135,7 +141,7 @@ export function keepButtons(
 
 /**
  * Uses buttons if the name is too long for a menu.
- * @param blockId numbered, because a name may exceed a block id's length
+ * @param blockId contains a number instead of the name, which may be too long
  */
 export function lineWithMenu(
   line: SectionBlock,

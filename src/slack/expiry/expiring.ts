@@ -1,7 +1,7 @@
 import { loadListWaitingCosts, loadRenewalDays, loadRenewalWays } from '../approvals/waiting.ts';
 import type { ActionCall, CommandCall, Feature, Interaction } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
-import { expiringPage, LIST_LENGTH } from './expiring.view.ts';
+import { expiringPage, NAMES_PER_PAGE } from './expiring.view.ts';
 import { expiringUsage } from './expiry.view.ts';
 
 const DEFAULT_DAYS = 90;
@@ -13,13 +13,13 @@ async function runExpiring(call: CommandCall): Promise<void> {
   if (days === undefined || rest.length > 0) {
     return call.respond(expiringUsage(MAX_DAYS));
   }
-  await call.respond(await page(call, days, 0));
+  await call.respond(await buildPage(call, days, 0));
 }
 
-/** The button's value is `<days>:<offset>`. */
+/** Reads the button's value, `<days>:<offset>`. */
 async function turnPage(call: ActionCall): Promise<void> {
   const [days, offset] = call.value.split(':');
-  const shown = await page(
+  const shown = await buildPage(
     call,
     readNumber(days ?? '', MAX_DAYS) ?? DEFAULT_DAYS,
     readNumber(offset ?? '') ?? 0,
@@ -27,9 +27,9 @@ async function turnPage(call: ActionCall): Promise<void> {
   await call.respond(shown, { replace: true });
 }
 
-async function page({ context }: Interaction, days: number, offset: number): Promise<Message> {
+async function buildPage({ context }: Interaction, days: number, offset: number): Promise<Message> {
   const [names, calculateCost] = await Promise.all([
-    context.expiry.list(days, offset, LIST_LENGTH),
+    context.expiry.list(days, offset, NAMES_PER_PAGE),
     loadListWaitingCosts(context),
   ]);
   const renewals = await loadRenewalDays(context, names.names);
@@ -51,7 +51,7 @@ export const expiring = {
   commands: [
     {
       usage: 'expiring [DAYS]',
-      summary: 'Names that expire within 90 days, or the days you give',
+      summary: 'List names that expire within 90 days, or another number of days',
       example: '/domain expiring 30',
       run: runExpiring,
     },

@@ -37,14 +37,14 @@ import { formatDay, formatName } from './expiry.view.ts';
 /* Lists of expiring names: one line per name, with an action menu. */
 
 /** Cost of waiting for a listed name; empty if unknown. */
-export type CostOf = (listed: ListedName) => readonly WaitingStep[];
+export type CalculateCost = (listed: ListedName) => readonly WaitingStep[];
 
-export const LIST_LENGTH = 20;
+export const NAMES_PER_PAGE = 20;
 
 export function expiringPage(
   page: ListPage,
   { days, offset, now }: { readonly days: number; readonly offset: number; readonly now: Date },
-  calculateCost: CostOf,
+  calculateCost: CalculateCost,
   renewals: RenewalDays,
   ways: RenewalWays,
 ): Message {
@@ -52,18 +52,18 @@ export function expiringPage(
   const within = `within ${count(days, 'day')}`;
   if (total === 0) {
     return textMessage(
-      `No watched name expires ${within}. Add names with \`/domain watch NAME\` or \`/domain import\`.`,
+      `No watched name expires ${within}. To add names, use \`/domain watch NAME\` or \`/domain import\`.`,
     );
   }
-  const last = Math.min(offset + LIST_LENGTH, total);
+  const last = Math.min(offset + NAMES_PER_PAGE, total);
   const deleted = page.deleted === 0 ? '' : `, ${count(page.deleted, 'name')} deleted early`;
-  const undated = page.undated === 0 ? '' : `, ${count(page.undated, 'name')} without a date`;
+  const undated = page.undated === 0 ? '' : `, ${count(page.undated, 'name')} without an expiry date`;
   const title = `${count(page.dated, 'name')} expiring ${within}${deleted}${undated}`;
   const [first] = page.names;
-  const place = total > page.names.length ? `\nShown: ${offset + 1}–${last} of ${total}` : '';
+  const place = total > page.names.length ? `\nShowing ${offset + 1}–${last} of ${total}` : '';
   const turn = (actionId: string, label: string, to: number) => button(actionId, label, `${days}:${to}`);
   return message(
-    `${title}${first === undefined ? '' : `, first ${escapeText(displayName(first.domain.name))}${urgency(first, calculateCost)}`}`,
+    `${title}${first === undefined ? '' : `, first ${escapeText(displayName(first.domain.name))}${urgencySuffix(first, calculateCost)}`}`,
     [
       section(`*${title}*${place}`),
       ...page.names.flatMap((listed, index) =>
@@ -80,25 +80,25 @@ export function expiringPage(
         ),
       ),
       ...actions('expiring', [
-        offset > 0 && turn('expiring_previous', 'Previous', Math.max(0, offset - LIST_LENGTH)),
+        offset > 0 && turn('expiring_previous', 'Previous', Math.max(0, offset - NAMES_PER_PAGE)),
         last < total && turn('expiring_next', 'Next', last),
       ]),
       page.names.some(({ domain }) => domain.expiry === undefined && isDateless(domain)) &&
         context(
-          'Some registries publish no dates. Enter them once: `/domain watch NAME 2027-03-01`, or many with `/domain import`. Otherwise there are no reminders.',
+          'Some registries publish no dates. To get reminders, enter the date once: `/domain watch NAME 2027-03-01`, or `/domain import` for many names.',
         ),
-      context('Other period: `/domain expiring 365`'),
+      context('For another period, use `/domain expiring 365`.'),
     ],
   );
 }
 
 /** `: in 5 days, about €18.00` */
-function urgency(listed: ListedName, calculateCost: CostOf): string {
+function urgencySuffix(listed: ListedName, calculateCost: CalculateCost): string {
   const due = buildDueFacts(listed);
   return due === undefined ? '' : `: ${whenText(due)}${priceText(due, calculateCost(listed))}`;
 }
 
-/** Deadline, action and price; then warnings, one per line. */
+/** The first line has deadline and price; warnings follow. */
 export function listedLines(
   listed: ListedName,
   waiting: readonly WaitingStep[],
@@ -110,9 +110,9 @@ export function listedLines(
   const answer = ownerAnswer(listed.domain, endOf(listed.domain));
   const deadlineTexts =
     due === undefined
-      ? [listed.deadline === undefined ? 'date unknown' : deletedText(listed.deadline)]
+      ? [listed.deadline === undefined ? 'expiry unknown' : deletedText(listed.deadline)]
       : [
-          // Without a last day, the deletion time is an estimate.
+          // Without a last safe day, the deletion time is an estimate.
           deletedAt === undefined || (due.phase === 'redemption' && due.lastSafeDay === undefined)
             ? whenText(due)
             : `deleted ${day(deletedAt, now)}`,
@@ -125,19 +125,19 @@ export function listedLines(
       expiry?.source === 'person' && 'date entered by a person',
       snooze !== undefined && snooze.until > now && `snoozed until ${day(snooze.until, now)}`,
       lapse?.confirmed !== undefined && `set to lapse: “${quote(lapse.reason)}”`,
-      renewed !== undefined && 'renewed, not shown by the registry yet',
+      renewed !== undefined && 'renewed, but the registry doesn’t show it yet',
       lookedAt === undefined && 'not looked up yet',
       answer?.code !== 'unasked' && answerText(answer),
       doubt !== undefined && isDateless(listed.domain) && DATELESS_STATE,
     ]).join(' · '),
-    due?.isDeletionAssumed && ':warning: It should have renewed automatically: check the service',
+    due?.isDeletionAssumed && ':warning: It should have renewed automatically. Check the domain service',
     expiry?.source === 'order' && ':warning: The date is estimated from the last order',
     doubt !== undefined &&
       !isDateless(listed.domain) &&
       `:warning: Registry lookup: ${quote(formatDoubt(doubt))}`,
     lapse !== undefined &&
       lapse.confirmed === undefined &&
-      `:warning: ${mention(lapse.requestedBy)} wants to let it lapse (“${quote(lapse.reason)}”); not confirmed`,
+      `:warning: ${mention(lapse.requestedBy)} wants to let it lapse: “${quote(lapse.reason)}”. Not confirmed yet`,
   ]);
 }
 
@@ -146,5 +146,5 @@ function deletedText({ action, until }: Deadline): string {
   return `deleted, restore ${until === undefined ? 'now' : `by ${formatDay(until)}`}`;
 }
 
-/** Names in a read-only list, as many as fit a message. */
+/** Names that fit in a message without menus. */
 export const MAX_LISTED_NAMES = 100;

@@ -23,7 +23,7 @@ import {
 } from '../kit/blocks.ts';
 import { formatLineIssue, formatWatchRefusal, headingsText } from './watch-list.view.ts';
 
-/* Texts of the watch list: dates, pages and import reports. */
+/* Texts of the watch list: dates, orders' expiry dates and import reports. */
 
 /** `3 Mar 2027`. @param today omits the year of near days */
 export function formatDay(calendarDay: Day, today?: Day): string {
@@ -39,28 +39,28 @@ export function formatDays(daysLeft: number): string {
 
 export const SOURCES = {
   rdap: 'registry',
-  whois: 'by WHOIS',
+  whois: 'from WHOIS',
   order: 'estimated from the last order',
   person: 'entered by a person',
 } as const;
 
 function formatSource({ domain }: ListedName): string {
-  return domain.expiry === undefined ? 'date unknown' : SOURCES[domain.expiry.source];
+  return domain.expiry === undefined ? 'expiry unknown' : SOURCES[domain.expiry.source];
 }
 
-/** A name's expiry and any objection to the order; undefined: nothing to say. */
+/** A name's expiry and warnings about the order. */
 export function termText(term: Term): string | undefined {
   switch (term.task) {
     case 'renew':
-      return renewalTerm(term);
+      return renewalTermText(term);
     case 'restore':
-      return restoreTerm(term.listed);
+      return restoreTermText(term.listed);
     case 'create':
-      return createTerm(term.listed);
+      return createTermText(term.listed);
   }
 }
 
-/** Expiry as a card line; undefined if shown as a warning or unknown. */
+/** A card's expiry line; undefined if unknown or already a warning. */
 export function termLine(term: Term): string | undefined {
   if (term.task === 'create') return undefined;
   const { listed } = term;
@@ -76,58 +76,58 @@ export function termLine(term: Term): string | undefined {
     : `Deleted ${day(deletedAt)} · can be restored until ${formatDay(until)}`;
 }
 
-/** Objections to an order because of its name's dates, one per line. */
+/** Warnings about an order because of the name's dates. */
 export function termWarnings(term: Term): string[] {
   const { listed } = term;
-  if (listed === undefined) return [':warning: Expiry unknown: it isn’t on the watch list'];
+  if (listed === undefined) return [':warning: Expiry unknown, because it isn’t watched'];
   if (term.task === 'renew' && isDeleted(listed)) return [`:warning: ${DELETED}`];
   if (listed.day === undefined) return [':warning: Expiry unknown'];
   return (termText(term)?.split('\n') ?? []).filter((line) => line.startsWith(':warning:'));
 }
 
-const DELETED = 'It was deleted, so a renewal won’t recover it';
+const DELETED = 'It was deleted, so a renewal can’t recover it';
 
 function isDeleted({ deadline }: ListedName): boolean {
   return deadline !== undefined && !renewalOptions(deadline).renews;
 }
 
 /** `3 Mar 2027 (registry)`. */
-function datedWithSource(listed: ListedName, calendarDay: Day): string {
+function dateWithSource(listed: ListedName, calendarDay: Day): string {
   return `${formatDay(calendarDay)} (${formatSource(listed)})`;
 }
 
-function renewalTerm({ listed, renewedUntil }: Extract<Term, { task: 'renew' }>): string {
-  if (listed === undefined) return 'Unknown: it isn’t on the watch list';
+function renewalTermText({ listed, renewedUntil }: Extract<Term, { task: 'renew' }>): string {
+  if (listed === undefined) return 'Unknown, because it isn’t watched';
   if (isDeleted(listed)) return DELETED;
   if (listed.day === undefined || renewedUntil === undefined) return 'Unknown';
-  return `${datedWithSource(listed, listed.day)}\nAfter this renewal: ${formatDay(renewedUntil)}`;
+  return `${dateWithSource(listed, listed.day)}\nAfter this renewal: ${formatDay(renewedUntil)}`;
 }
 
-function restoreTerm(listed: ListedName): string {
+function restoreTermText(listed: ListedName): string {
   const { deletedAt } = listed.domain;
   if (listed.day === undefined || listed.deadline === undefined) return 'Unknown';
   const { action, until } = listed.deadline;
-  const expiry = datedWithSource(listed, listed.day);
+  const expiry = dateWithSource(listed, listed.day);
   const ended = deletedAt === undefined ? expiry : `${expiry}, deleted ${day(deletedAt)}`;
-  if (action === 'none') return `${ended}\n:warning: By these dates it can no longer be restored`;
+  if (action === 'none') return `${ended}\n:warning: It’s too late to restore it, according to these dates`;
   if (deletedAt === undefined) {
     const caution =
       action !== 'check' || until === undefined
         ? ''
-        : `. If it was deleted after all, it can be restored until ${formatDay(until)}`;
+        : `. If it was deleted, it can be restored until ${formatDay(until)}`;
     return `${expiry}\n:warning: No known deletion${caution}`;
   }
   return until === undefined ? ended : `${ended}\nCan be restored until ${formatDay(until)}`;
 }
 
-function createTerm(listed: ListedName): string | undefined {
+function createTermText(listed: ListedName): string | undefined {
   if (listed.day === undefined || listed.deadline === undefined || listed.deadline.action === 'none')
     return undefined;
-  return `${datedWithSource(listed, listed.day)}\n:warning: It’s on the watch list, so it’s probably registered already`;
+  return `${dateWithSource(listed, listed.day)}\n:warning: It’s watched, so it’s probably registered already`;
 }
 
 const SHOWN_LINES = 40;
-const LINES_A_SECTION = 10;
+const LINES_PER_SECTION = 10;
 const SHOWN_BUTTONS = 5;
 
 export function importReport(summary: ImportSummary): {
@@ -139,11 +139,11 @@ export function importReport(summary: ImportSummary): {
   const taken = dropMissing([
     `${count(added, 'name')} added`,
     dated > 0 && `${count(dated, 'name')} with a new date`,
-    kept > 0 && `${count(kept, 'name')} already on the list`,
+    kept > 0 && `${count(kept, 'name')} already watched`,
     duplicates > 0 && `${count(duplicates, 'line')} repeated`,
     waiting !== undefined && `${count(waiting.payload.names.length, 'date')} waiting for confirmation`,
-    tooFarAhead > 0 && `${count(tooFarAhead, 'name')} dated more than 10 years ahead, not added`,
-    beyondLimit > 0 && `${count(beyondLimit, 'name')} not added`,
+    tooFarAhead > 0 && `${count(tooFarAhead, 'name')} not added (date more than 10 years ahead)`,
+    beyondLimit > 0 && `${count(beyondLimit, 'name')} not added (list full)`,
     `${count(rejected.length, 'line')} rejected`,
   ]).join(', ');
   const lines = rejected
@@ -152,29 +152,29 @@ export function importReport(summary: ImportSummary): {
       ({ line, text, issue }) =>
         `Line ${line}${text === '' ? '' : ` ${code(text)}`}: ${quote(formatLineIssue(issue))}`,
     );
-  const sections = splitIntoChunks(lines, LINES_A_SECTION).map((part) => section(part.join('\n')));
+  const sections = splitIntoChunks(lines, LINES_PER_SECTION).map((part) => section(part.join('\n')));
   const left = rejected.length - lines.length;
   const blocks = dropMissing([
     section(`*Imported*: ${taken}.`),
     ...sections,
     left > 0 && section(`… and ${count(left, 'more line')}.`),
     beyondLimit > 0 && section(`:warning: ${formatWatchRefusal({ code: 'list_full', limit: MAX_WATCHED })}`),
-    ...watchInstead(rejected),
+    ...watchInsteadButtons(rejected),
     unusedHeadings.length > 0 && context(`Unused columns: ${quote(headingsText(unusedHeadings))}.`),
     lacksExpiry &&
       section(
-        'No column was recognized as the expiry, so no dates were imported. Rename it to “expires” and import again.',
+        'I didn’t find an expiry column, so I imported no dates. Rename the column to “expires” and import the file again.',
       ),
     context(
       added + dated > 0
-        ? 'I’m looking up the dates now; `/domain expiring` shows them.'
-        : 'Nothing changed on the watch list.',
+        ? 'I’m looking up the dates now. To see them, use `/domain expiring`.'
+        : 'The watch list is unchanged.',
     ),
   ]);
   return { text: `Imported: ${taken}.`, blocks };
 }
 
-export function watchInstead(
+export function watchInsteadButtons(
   rejected: readonly { readonly issue: LineIssue | WatchRefusal }[],
   date?: string,
 ): KnownBlock[] {
@@ -192,51 +192,49 @@ export function watchInstead(
 export function importProgress(done: number, total: number): KnownBlock[] {
   const filled = Math.round((done / Math.max(total, 1)) * 20);
   return [
-    section(
-      `Importing: ${done} of ${count(total, 'name')} so far.\n${'█'.repeat(filled)}${'░'.repeat(20 - filled)}`,
-    ),
+    section(`Importing ${done} of ${count(total, 'name')}…\n${'█'.repeat(filled)}${'░'.repeat(20 - filled)}`),
     context('You can close this. The import continues, and I’ll send you the report.'),
   ];
 }
 
-/** Inside a sentence. */
 export function formatName(asciiName: string): string {
   return `*${escapeText(displayName(asciiName))}*`;
 }
 
-export function deciderText(userId: string, reason: string | undefined): string {
+export function personWithReason(userId: string, reason: string | undefined): string {
   return `${mention(userId)}${reason === undefined ? '' : `: “${quote(reason, 500)}”`}`;
 }
 
 export function expiringUsage(maxDays: number): string {
-  return `Give a whole number of days up to ${maxDays}, such as \`/domain expiring 30\`.`;
+  return `Enter a number of days up to ${maxDays}, such as \`/domain expiring 30\`.`;
 }
 
-export function renewedSinceText(name: string, until: Day): string {
-  return `${formatName(name)} was renewed since this reminder and now expires on ${formatDay(until)}. To renew it anyway, use \`/domain renew ${name}\`.`;
+export function alreadyRenewedText(name: string, until: Day): string {
+  return `${formatName(name)} was renewed after this reminder and now expires ${formatDay(until)}. To renew it again, use \`/domain renew ${name}\`.`;
 }
 
-export const NOTHING_TO_RENEW = 'Nothing in this digest is left to renew.';
+export const NOTHING_TO_RENEW =
+  'None of this digest’s names can be renewed anymore. To see them, click *Show all*.';
 
 export function doNotRenewText(name: string): string {
-  return `Don’t renew ${formatName(name)} now: it moved to another registrar without an order. Settle that first: \`/domain name ${escapeText(name)}\`.`;
+  return `Don’t renew ${formatName(name)} now. It’s at another registrar, and no one here ordered the transfer. Resolve that incident first: \`/domain name ${escapeText(name)}\`.`;
 }
 
-export function unwatchedSinceText(name: string): string {
-  return `${formatName(name)} is no longer watched. \`/domain watch ${escapeText(name)}\` adds it again.`;
+export function noLongerWatchedText(name: string): string {
+  return `${formatName(name)} is no longer watched. To add it again, use \`/domain watch ${escapeText(name)}\`.`;
 }
 
 /** @param most names per order */
 export function renewHint(found: number, most: number): string {
   return found > LIMITS.options
-    ? `The first ${LIMITS.options} of ${found} names. One order takes at most ${most}; use another order for the rest.`
-    : `One order takes at most ${most} names.`;
+    ? `These are the first ${LIMITS.options} of ${found} names. An order can have at most ${most}. Use more orders for the others.`
+    : `An order can have at most ${most} names.`;
 }
 
-export function renewedElsewhereText(name: string): string {
+export function newExpiryQuestion(name: string): string {
   return `When does ${formatName(name)} expire now?`;
 }
 
 export function lapseText(name: string): string {
-  return `${formatName(name)} won’t be renewed, and is lost some time after it expires.`;
+  return `${formatName(name)} won’t be renewed. You’ll lose it some time after it expires.`;
 }

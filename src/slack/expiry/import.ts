@@ -9,29 +9,29 @@ import { openForm } from '../open-form.ts';
 import { importProgress, importReport } from './expiry.view.ts';
 import { listIssueText } from './watch-list.view.ts';
 
-/** Longer lists report progress. */
+/** Longer imports show their progress. */
 const SLOW_LINES = 1_000;
 
 const NAMES = 'names';
 
-const imported = z.object(
+const importSchema = z.object(
   attachedFields(
     {
       label: 'CSV file',
       fileTypes: ['csv', 'txt', 'tsv'],
-      hint: 'With headings, such as “domain” and “expires”, or one name per line.',
+      hint: 'With headings such as “domain” and “expires”, or with one name per line.',
     },
     NAMES,
     {
       label: 'Or paste the names',
       placeholder: 'cafe.rest, 2027-03-01\nbar.rest',
-      hint: 'One per line, with its expiry after a comma or space if you know it. Up to 3,000 characters, about 100 names. Attach a file for more.',
+      hint: 'One name per line. If you know the expiry date, put it after a comma or space. For more than about 100 names, attach a file.',
     },
   ),
 );
 
 const importForm: FormFeature<'import'> = {
-  form: { name: 'import', title: 'Watch many names', submit: 'Import', fields: toFields(imported) },
+  form: { name: 'import', title: 'Watch many names', submit: 'Import', fields: toFields(importSchema) },
 
   async submit(call) {
     const given = await attachedText(call, {
@@ -62,7 +62,7 @@ const importForm: FormFeature<'import'> = {
   },
 };
 
-export const importing = {
+export const watchListImport = {
   commands: [
     {
       usage: 'import',

@@ -4,43 +4,42 @@ import { button, lines, mention, message, section } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
 import { requirementLines } from '../names/fact-changes.view.ts';
 import { type ProposalView, proposalActions } from '../proposals/proposal.view.ts';
-import { deciderText, formatName } from './expiry.view.ts';
+import { formatName, personWithReason } from './expiry.view.ts';
 
-/* The question whether a name lapses. */
+/* Asks another person to confirm that a name lapses. */
 
-export interface KnownOfLapse {
+export interface LapseDetails {
   readonly impact: readonly string[];
-  /** Deadlines with costs; empty when unknown. */
+  /** Deadlines with costs; empty if unknown. */
   readonly waiting: string;
   /** `, about €18.00`: the price of keeping it. */
   readonly keep: string;
 }
 
-/** @param known for the person who confirms */
 export function lapseView(
   proposal: ProposalOf<'lapse'>,
-  { impact, waiting, keep }: KnownOfLapse,
+  { impact, waiting, keep }: LapseDetails,
 ): ProposalView {
   const { proposer, payload, subject: lapsingName = '', state, endedBy = '' } = proposal;
   const [change] = payload.names;
   const reason = change?.decision?.kind === 'lapse_confirmed' ? change.decision.reason : undefined;
   const name = formatName(lapsingName);
-  const by = deciderText(proposer, reason);
+  const by = personWithReason(proposer, reason);
   return {
     question({ progress }) {
-      const shown = message(`${name}${keep}: let it lapse, says ${by}`, [
+      const shown = message(`${name}${keep}: let it lapse? Requested by ${by}`, [
         section(
-          `${name}: let it lapse?`,
-          `:hourglass: Another person has to confirm; reminders continue until then`,
+          `*Let* ${name} *lapse?*`,
+          `:hourglass: Another person has to confirm. Reminders continue until then`,
           by,
           ...requirementLines(progress),
         ),
         ...lines(impact),
         waiting !== '' && section(waiting),
         ...proposalActions(proposal, [
-          button('lapse_confirm', 'Confirm: let it lapse', lapsingName, {
+          button('lapse_confirm', 'Let it lapse', lapsingName, {
             style: 'danger',
-            label: `Confirm: let it lapse: ${displayName(lapsingName)}`,
+            label: `Let it lapse: ${displayName(lapsingName)}`,
           }),
         ]),
       ]);
@@ -50,7 +49,7 @@ export function lapseView(
       const title =
         state === 'confirmed'
           ? `:white_check_mark: ${name} will lapse. Requested by ${by}, confirmed by ${mention(endedBy)}.`
-          : `:information_source: ${name} isn’t set to lapse: the request by ${by} was withdrawn, or the name was renewed.`;
+          : `:information_source: ${name} won’t lapse, because the name was renewed or the request was withdrawn. Requested by ${by}.`;
       return message(title, [section(title)]);
     },
   };

@@ -18,20 +18,20 @@ import { partBlocks } from './digest.view.ts';
 import {
   createDigestViews,
   type DigestViews,
-  outlookOn,
-  scheduleOf,
-  threadOf,
+  loadDueOutlook,
+  toSchedule,
+  toThreadPlace,
 } from './digest-notifications.ts';
 import { isOpen, NOTHING_LEFT, questionMessage } from './owner-question.view.ts';
 
 /*
- * An owner's messages of a day: questions and reminders. People get one direct message a day; later ones go into its
+ * An owner's messages of a day: questions and reminders. The first is a direct message, and later ones go into its
  * thread. Answers update the questions.
  */
 
 const NAMES_PER_MESSAGE = 20;
 
-/** One message. Its questions and reminders are of the same time. */
+/** One message, with questions and reminders of the same time. */
 export interface OwnerPart {
   readonly owner: string;
   readonly purpose: string;
@@ -39,13 +39,13 @@ export interface OwnerPart {
   readonly questions: readonly ListedName[];
   /** Unanswered questions of all parts. */
   readonly open: number;
-  /** Of other names. */
+  /** Reminders of names without a question. */
   readonly reminders: readonly DueReminder<PlannedReminder>[];
-  /** Of this part and the following ones of the same time. */
+  /** Reminders of this part and later parts of the same time. */
   readonly ahead: readonly DueReminder<PlannedReminder>[];
 }
 
-/** @param isFirst the other messages are in its thread */
+/** @param isFirst whether it starts the thread */
 type View = (part: OwnerPart, isFirst: boolean) => Promise<Message>;
 
 export function createOwnerDayPlanner(
@@ -53,7 +53,7 @@ export function createOwnerDayPlanner(
   { question = questionView(context), digest = createDigestViews(context) }: Partial<OwnerViews> = {},
 ): NotificationPlanner {
   return async ({ id, notifications }, send) => {
-    const parts = await partsOf(context, id);
+    const parts = await loadParts(context, id);
     const first = notifications.find(({ message }) => message !== undefined);
     const firstPurpose = first?.purpose ?? parts[0]?.purpose;
     let thread = first?.message;
@@ -62,16 +62,16 @@ export function createOwnerDayPlanner(
       const view = part.questions.length > 0 ? question : reminderView(context, digest);
       const { at, state } = await send({
         purpose: part.purpose,
-        version: versionOf(part, isFirst),
+        version: buildVersion(part, isFirst),
         since: part.at,
-        places: [thread === undefined ? () => placeOf(context, part.owner) : threadOf(thread)],
+        places: [thread === undefined ? () => findOwnerPlace(context, part.owner) : toThreadPlace(thread)],
         message: () => view(part, isFirst),
       });
       if (state === 'refused') await context.reminders.redirectOwner(id, context.now());
       if (at === undefined) return undefined;
       thread ??= at;
     }
-    // Without a question if others own its names now.
+    // Empties messages whose names have other owners now.
     const purposes = new Set(parts.map(({ purpose }) => purpose));
     for (const { purpose, message, shows } of notifications) {
       if (purposes.has(purpose) || message === undefined || shows === ONCE) continue;
@@ -87,7 +87,7 @@ export interface OwnerViews {
   readonly digest: Pick<DigestViews, 'head' | 'more'>;
 }
 
-async function partsOf(context: SlackContext, id: string): Promise<readonly OwnerPart[]> {
+async function loadParts(context: SlackContext, id: string): Promise<readonly OwnerPart[]> {
   const { expiry, reminders, savedSettings, now } = context;
   const [asked, claimed, settings] = await Promise.all([
     expiry.loadQuestions(id),
@@ -97,7 +97,7 @@ async function partsOf(context: SlackContext, id: string): Promise<readonly Owne
   const questions = asked.filter(({ domain }) => domain.ownerLeftAt === undefined);
   const askedNames = new Set(questions.map(({ domain }) => domain.name));
   const owner = ownerOfDay(id);
-  const due = dueAsClaimed(claimed, scheduleOf(settings, now())).filter(
+  const due = dueAsClaimed(claimed, toSchedule(settings, now())).filter(
     ({ name, watched }) => watched.owner === owner && !askedNames.has(name),
   );
   const entries = [
@@ -122,10 +122,10 @@ async function partsOf(context: SlackContext, id: string): Promise<readonly Owne
     );
 }
 
-/** Reminders are as of their day. */
-function versionOf({ open, questions }: OwnerPart, isFirst: boolean): string {
+/** Answers change questions; reminders never change. */
+function buildVersion({ open, questions }: OwnerPart, isFirst: boolean): string {
   if (questions.length === 0) return ONCE;
-  // The first message counts the names of all.
+  // The first message shows the number of all unanswered questions.
   return JSON.stringify([
     isFirst ? open : 0,
     ...questions.map(({ domain: { name, question, lapse } }) => [name, question?.kept, lapse]),
@@ -133,27 +133,27 @@ function versionOf({ open, questions }: OwnerPart, isFirst: boolean): string {
 }
 
 /** Slack accepts messages to deactivated people, but no one reads them. */
-async function placeOf({ directory }: SlackContext, owner: string): Promise<MessagePlace | undefined> {
+async function findOwnerPlace({ directory }: SlackContext, owner: string): Promise<MessagePlace | undefined> {
   return (await directory.findMembership(owner)) === 'left'
     ? undefined
     : { channelId: await directory.directMessage(owner) };
 }
 
-async function digestPartOf(
+async function loadDigestPart(
   context: SlackContext,
   { owner, reminders, ahead }: OwnerPart,
 ): Promise<Omit<DigestMore, 'left'>> {
-  const schedule = scheduleOf(await context.savedSettings(), context.now());
-  const { renewals } = await outlookOn(context, schedule, ahead);
+  const schedule = toSchedule(await context.savedSettings(), context.now());
+  const { renewals } = await loadDueOutlook(context, schedule, ahead);
   const digestId = ahead[0]?.watched.digestId ?? '';
   return { digestId, destination: owner, reminders, renewals, disputed: [], more: false };
 }
 
-/** Without a question, reminders look like a digest. */
+/** A message without questions looks like a digest. */
 function reminderView(context: SlackContext, digest: OwnerViews['digest']): View {
   return async (part, isFirst) => {
     const { ahead, reminders } = part;
-    const content = await digestPartOf(context, part);
+    const content = await loadDigestPart(context, part);
     return isFirst
       ? digest.head({ ...content, all: ahead, total: ahead.length, undated: 0, uncovered: [] })
       : digest.more({ ...content, left: ahead.length - reminders.length });
@@ -163,18 +163,18 @@ function reminderView(context: SlackContext, digest: OwnerViews['digest']): View
 function questionView(context: SlackContext): View {
   return async (part, isFirst) => {
     const { questions: names, open } = part;
-    const [calculateCost, renewals, details, waitingOf, ways, also] = await Promise.all([
+    const [calculateCost, renewals, details, calculateWaiting, ways, also] = await Promise.all([
       loadListWaitingCosts(context),
       loadRenewalDays(context, names),
       context.portfolio.findMany(names.map(({ domain }) => domain.name)),
       loadWaitingCosts(context),
       loadRenewalWays(context),
-      digestPartOf(context, part),
+      loadDigestPart(context, part),
     ]);
     const notes = new Map(
       [...details].flatMap(([name, { note }]) => (note === undefined ? [] : [[name, note] as const])),
     );
-    const reminders = partBlocks(also, waitingOf, false, ways);
+    const reminders = partBlocks(also, calculateWaiting, false, ways);
     return questionMessage({ names, open, calculateCost, renewals, notes, reminders }, isFirst);
   };
 }

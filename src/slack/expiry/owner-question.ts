@@ -8,12 +8,12 @@ import { findOwnerIssue } from '../names/owners.ts';
 import { ownersIssueText } from '../names/portfolio.view.ts';
 import { openForm } from '../open-form.ts';
 import { formatName } from './expiry.view.ts';
-import { handedOverText, keptText, OWN_ALREADY } from './owner-question.view.ts';
+import { ALREADY_OWNER, handedOverText, keptText } from './owner-question.view.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
-/* Answers to the question to an owner. */
+/* Answers to owner questions. */
 
-async function keep(call: ActionCall): Promise<void> {
+async function keepName(call: ActionCall): Promise<void> {
   const { context, person, value: name } = call;
   const given = { name, by: person.id };
   const outcome = await context.expiry.answerQuestion(given, { kind: 'name_kept' }, createGate(call));
@@ -21,22 +21,27 @@ async function keep(call: ActionCall): Promise<void> {
   await call.respond(outcome.ok ? keptText(name) : formatWatchRefusal(outcome.refusal));
 }
 
-const handover = z.object({
-  owner: requiredOwnerField('Gets a message that asks whether to keep the name.'),
-  note: noteField({ hint: 'For the new owner.' }),
+const handoverSchema = z.object({
+  owner: requiredOwnerField('I’ll ask this person whether to keep the name.'),
+  note: noteField({ hint: 'Shown to the new owner.' }),
 });
 
 const handoverForm: FormFeature<'handover'> = {
-  form: { name: 'handover', title: 'Hand over a name', submit: 'Hand over', fields: toFields(handover) },
+  form: {
+    name: 'handover',
+    title: 'Hand over a name',
+    submit: 'Hand over',
+    fields: toFields(handoverSchema),
+  },
 
   render: (_call, { subject = '' }) => ({ intro: [section(formatName(subject))] }),
 
   async submit(call) {
-    const read = readForm(handover, call.values);
+    const read = readForm(handoverSchema, call.values);
     if ('errors' in read) return read;
     const { owner: to, note: reason } = read.value;
     const { context, person, origin } = call;
-    if (to === person.id) return { errors: { owner: OWN_ALREADY } };
+    if (to === person.id) return { errors: { owner: ALREADY_OWNER } };
     const issue = await findOwnerIssue(context, to);
     if (issue !== undefined) return { errors: { owner: ownersIssueText(issue) } };
     const given = { name: origin.subject ?? '', by: person.id };
@@ -51,7 +56,7 @@ const handoverForm: FormFeature<'handover'> = {
 export const ownerQuestion = {
   forms: [handoverForm],
   actions: [
-    { id: 'owner_keep', run: keep },
+    { id: 'owner_keep', run: keepName },
     { id: 'owner_handover', run: (call) => openForm(call, handoverForm, formOrigin(call, call.value)) },
   ],
 } as const satisfies Feature;

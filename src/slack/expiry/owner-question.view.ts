@@ -14,25 +14,25 @@ import {
   quote,
   section,
 } from '../kit/blocks.ts';
-import { askedDeadlineText, buildDueFacts, lineWithMenu, whenText } from './due.view.ts';
-import type { CostOf } from './expiring.view.ts';
+import { buildDueFacts, expiresText, lineWithMenu, ownerDeadlineText, whenText } from './due.view.ts';
+import type { CalculateCost } from './expiring.view.ts';
 import { formatName } from './expiry.view.ts';
 
-/* The question to an owner: a line per name, with a menu of answers. */
+/* The owner question: a line per name, with a menu of answers. */
 
 export interface QuestionPart {
   readonly names: readonly ListedName[];
-  /** Unanswered names of all parts. */
+  /** Unanswered questions in all parts. */
   readonly open: number;
-  readonly calculateCost: CostOf;
+  readonly calculateCost: CalculateCost;
   readonly renewals: RenewalDays;
-  /** The reason for each name. */
+  /** By name. */
   readonly notes: ReadonlyMap<string, string>;
   /** Reminders of other names. */
   readonly reminders: readonly AnyBlock[];
 }
 
-/** The first part asks, the others follow in its thread. A name that was handed over has its own message. */
+/** @param isFirst the first message asks; the others are in its thread */
 export function questionMessage(part: QuestionPart, isFirst: boolean): Message {
   const { names, reminders } = part;
   const lines = names.flatMap((listed, index) => questionBlocks(listed, index, part));
@@ -60,12 +60,13 @@ function handoverText(from: string, { domain: { name, question } }: ListedName):
 function questionText({ names, open }: QuestionPart): string {
   const [first] = names.filter(isOpen);
   if (first === undefined)
-    return open === 0 ? 'Thanks, you answered.' : `Do you still need ${count(open, 'name')}?`;
+    return open === 0 ? 'Thanks for your answers.' : `Do you still need ${count(open, 'name')}?`;
   const due = buildDueFacts(first);
-  const until = `${displayName(first.domain.name)}${due === undefined ? '' : `: ${whenText(due)}`}`;
+  const name = displayName(first.domain.name);
+  const when = due === undefined ? '' : ` ${expiresText(due)}`;
   return open === 1
-    ? `Do you still need ${until}?`
-    : `Do you still need these ${count(open, 'name')}? First ${until}`;
+    ? `Do you still need ${name}?${when === '' ? '' : ` It${when}.`}`
+    : `Do you still need these ${count(open, 'name')}?${when === '' ? '' : ` The first, ${name},${when}.`}`;
 }
 
 export function isOpen({ domain }: ListedName): boolean {
@@ -74,7 +75,7 @@ export function isOpen({ domain }: ListedName): boolean {
 
 export const NOTHING_LEFT = 'There’s nothing left to answer here.';
 
-const SAID = { keep: 'you keep it', lapse: 'you let it lapse' } as const;
+const ANSWERS = { keep: 'you’re keeping it', lapse: 'you’re letting it lapse' } as const;
 
 function questionBlocks(
   listed: ListedName,
@@ -84,7 +85,7 @@ function questionBlocks(
   const { domain } = listed;
   const answer = ownerAnswer(domain, endOf(domain));
   if (answer?.code === 'keep' || answer?.code === 'lapse')
-    return [section(`:white_check_mark: ${formatName(domain.name)} · ${SAID[answer.code]}`)];
+    return [section(`:white_check_mark: ${formatName(domain.name)} · ${ANSWERS[answer.code]}`)];
   const due = buildDueFacts(listed);
   const renewal = renewals.get(domain.name);
   const note = notes.get(domain.name);
@@ -92,7 +93,7 @@ function questionBlocks(
     dropMissing([
       formatName(domain.name),
       due && whenText(due),
-      due && askedDeadlineText(due, calculateCost(listed), renewal),
+      due && ownerDeadlineText(due, calculateCost(listed), renewal),
     ]).join(' · '),
     note !== undefined && `“${quote(note)}”`,
   );
@@ -110,11 +111,11 @@ function answerButtons(name: string) {
 }
 
 export function keptText(name: string): string {
-  return `Noted: you keep ${formatName(name)}.`;
+  return `Thanks. You’re keeping ${formatName(name)}.`;
 }
 
 export function handedOverText(name: string, to: string): string {
-  return `${mention(to)} now owns ${formatName(name)} and gets a message with the question.`;
+  return `${mention(to)} now owns ${formatName(name)}. I’ll ask them whether to keep it.`;
 }
 
-export const OWN_ALREADY = 'You own it already. Choose another person.';
+export const ALREADY_OWNER = 'You already own this name. Choose another person.';

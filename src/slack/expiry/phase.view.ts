@@ -2,23 +2,20 @@ import type { LifePhase } from '../../zones/lifecycle.ts';
 
 const PHASES: Readonly<Record<LifePhase, string>> = {
   registered: 'It’s registered.',
-  auto_renew_grace: '*It expired* and is in its auto-renew grace.',
-  redemption: '*It was deleted.* Only a paid restore recovers it.',
+  auto_renew_grace: '*It expired* and is in its auto-renew grace period.',
+  redemption: '*It was deleted.* Only a paid restore can recover it.',
   pending_delete: '*It’s being deleted.* It can’t be recovered.',
   released: '*It was released.* Anyone can register it.',
   expired: '*It expired.* Its zone doesn’t document what happens next.',
-  deleted: '*It was deleted.* Only a paid restore recovers it; the deadline isn’t documented for its zone.',
+  deleted: '*It was deleted.* Only a paid restore can recover it. Its zone doesn’t document the deadline.',
 };
 
-/** For lists: the dates suggest a deletion, but only a requested deletion is certain. */
-export const NO_DELETION_KNOWN = 'past its grace, no known deletion';
+/** For lists. The dates suggest a deletion, but nothing confirms it. */
+export const NO_DELETION_KNOWN = 'past its grace period, possibly deleted';
 
-/**
- * One or two sentences, mrkdwn.
- * @param isAssumed treated as deleted, as a precaution
- */
+/** @param isAssumed whether it only may have been deleted */
 export function phaseText(phase: LifePhase, isAssumed: boolean): string {
   return isAssumed
-    ? '*Its grace is over, with no known deletion.* It should have renewed automatically: check the domain service.'
+    ? '*Its grace period is over, and it may have been deleted.* It should have renewed automatically. Check the domain service.'
     : PHASES[phase];
 }

@@ -44,24 +44,27 @@ import { loadLapseFacts } from '../proposals/views.ts';
 import { digestList } from './digest.view.ts';
 import { MAX_LISTED_NAMES } from './expiring.view.ts';
 import {
+  alreadyRenewedText,
   doNotRenewText,
   formatDay,
   formatDays,
   lapseText,
   NOTHING_TO_RENEW,
-  renewedElsewhereText,
-  renewedSinceText,
+  newExpiryQuestion,
+  noLongerWatchedText,
   renewHint,
-  unwatchedSinceText,
 } from './expiry.view.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
-/* Digest buttons. A button contains the name, `reminder_renew_many` the digest's id; a click reads everything again. */
+/*
+ * Digest buttons. They contain the name, or for `reminder_renew_many` the digest's id; each click reads the current
+ * state.
+ */
 
 /** Longer values can't be menu options. */
 const MAX_PICK = 150;
 
-/** Channel of the order's card: the name's channel, or else the reminder channel, regardless of where the click was. */
+/** The order's card goes to the name's channel, or else to the reminder channel. */
 async function cardOrigin(call: Interaction, ownChannel: string | undefined): Promise<FormOrigin> {
   const { reminderChannel } = await call.context.savedSettings();
   return { channelId: ownChannel ?? reminderChannel ?? call.channelId ?? '' };
@@ -71,20 +74,20 @@ async function findChannel({ context, value }: ActionCall): Promise<string | und
   return (await context.portfolio.find(value))?.channel;
 }
 
-/** Digest id and destination: a channel, a person, or empty for the common channel. */
+/** `destination` is a channel, a person, or empty for the common channel. */
 function parsePlace(subject: string): { readonly digestId: string; readonly destination: string } {
   const [digestId = '', destination = ''] = subject.split('/');
   return { digestId, destination };
 }
 
-/** The digest's channel. Excludes direct messages: others couldn't decide on a card there. */
+/** Undefined for direct messages, where approvers couldn't see a card. */
 function digestChannel(subject: string): string | undefined {
   const { destination } = parsePlace(subject);
   return /^[CG]/.test(destination) ? destination : undefined;
 }
 
 /**
- * The digest's thread. If only the owner got the digest, the name's channel or the common one, because another person
+ * The digest's thread. If the digest is a direct message, the name's channel or the common one, because another person
  * must confirm.
  */
 async function threadOrigin(call: ActionCall): Promise<FormOrigin> {
@@ -94,8 +97,8 @@ async function threadOrigin(call: ActionCall): Promise<FormOrigin> {
   return { ...formOrigin(call, call.value), threadTs: call.threadTs ?? call.messageTs };
 }
 
-/** Digests aren't updated, so an old button must not pay for a second renewal. */
-async function renewedSince(call: ActionCall): Promise<Message | undefined> {
+/** Digests aren't updated, so an old button must not renew a name twice. */
+async function alreadyRenewed(call: ActionCall): Promise<Message | undefined> {
   const [domain, { reminderDays, reminderTimezone }] = await Promise.all([
     call.context.expiry.find(call.value),
     call.context.savedSettings(),
@@ -104,11 +107,11 @@ async function renewedSince(call: ActionCall): Promise<Message | undefined> {
   const { at, source } = domain.expiry;
   const daysLeft = (at.getTime() - call.context.now().getTime()) / DAY_MS;
   if (daysLeft <= Math.max(0, ...reminderDays) + 1) return undefined;
-  return textMessage(renewedSinceText(domain.name, expiryDay(at, source, reminderTimezone)));
+  return textMessage(alreadyRenewedText(domain.name, expiryDay(at, source, reminderTimezone)));
 }
 
 async function openRenew(call: ActionCall): Promise<void> {
-  const renewed = await renewedSince(call);
+  const renewed = await alreadyRenewed(call);
   if (renewed !== undefined) return call.respond(renewed);
   const incidents = await call.context.names.incidents.openOf([call.value]);
   if (incidents.some(rulesOutRenewal)) return call.respond(doNotRenewText(call.value));
@@ -141,16 +144,16 @@ async function showAll(call: ActionCall): Promise<void> {
   await call.respond(digestList(names, calculateCost, renewals, now()));
 }
 
-function openWith(form: FormFeature) {
+function createFormOpener(form: FormFeature) {
   return async (call: ActionCall): Promise<void> => {
     const domain = await call.context.expiry.find(call.value);
-    if (domain === undefined) return call.respond(unwatchedSinceText(call.value));
+    if (domain === undefined) return call.respond(noLongerWatchedText(call.value));
     await openForm(call, form, await threadOrigin(call));
   };
 }
 
-const renewed = z.object({
-  names: field({ label: 'Names', kind: 'picks' }, z.array(z.string(), 'Tick at least one name.')),
+const renewManySchema = z.object({
+  names: field({ label: 'Names', kind: 'picks' }, z.array(z.string(), 'Select at least one name.')),
   period: typedField('Period in years', { kind: 'number' }, REQUIRED_TEXT),
   reason: reasonField('Shown to the approvers.'),
   send_at: sendAtField,
@@ -159,7 +162,7 @@ const renewManyFields: Form<'renew_many'> = {
   name: 'renew_many',
   title: 'Renew domains',
   submit: 'Request',
-  fields: toFields(renewed),
+  fields: toFields(renewManySchema),
 };
 
 export const renewManyForm: FormFeature<'renew_many'> = {
@@ -167,7 +170,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
   refusal: (call) => renewForm.refusal?.(call) ?? Promise.resolve(undefined),
 
   async render(call, origin, values) {
-    // Forms of the portfolio contain names, forms of a digest its id.
+    // Forms opened from the list of names contain names; forms opened from a digest contain its id.
     const names =
       origin.subject === undefined
         ? await call.context.expiry.filterRenewable(splitLines(values['names']))
@@ -186,12 +189,12 @@ export const renewManyForm: FormFeature<'renew_many'> = {
     const fields = renewManyFields.fields.map((field) =>
       field.name === 'names' ? { ...field, options, hint } : field,
     );
-    const ticked = splitLines(values['names']).slice(0, MAX_NAMES);
-    return { form: { ...renewManyFields, fields }, values: { ...values, names: ticked } };
+    const selected = splitLines(values['names']).slice(0, MAX_NAMES);
+    return { form: { ...renewManyFields, fields }, values: { ...values, names: selected } };
   },
 
   async submit(call): Promise<Submitted> {
-    const read = readForm(renewed, call.values);
+    const read = readForm(renewManySchema, call.values);
     if ('errors' in read) return read;
     const { subject } = call.origin;
     const origin = subject === undefined ? call.origin : await cardOrigin(call, digestChannel(subject));
@@ -204,7 +207,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
       return { errors: errorsByField(fieldProblems(outcome.issues)) };
     }
     if (outcome.kind === 'open_already') {
-      // Other names stay selected, so an error on one doesn't lose the selection.
+      // The error keeps the other names selected.
       return {
         errors: {
           names: openAlreadyAtFieldText(
@@ -220,13 +223,13 @@ export const renewManyForm: FormFeature<'renew_many'> = {
   },
 };
 
-/** The suggested number of days, if enough are left. */
+/** Suggested, if enough days are left. */
 const SNOOZE_DAYS = 7;
 
-const snoozed = z.object({
+const snoozeSchema = z.object({
   days: field(
     { label: 'Days', kind: 'number', range: { min: 1, max: MAX_SNOOZE_DAYS } },
-    // Other text gets the error with the days left.
+    // `snooze` reports invalid numbers.
     REQUIRED_TEXT.transform(Number),
   ),
   reason: reasonField('Shown in the thread.'),
@@ -235,7 +238,7 @@ const snoozeFields: Form<'snooze'> = {
   name: 'snooze',
   title: 'Snooze',
   submit: 'Snooze',
-  fields: toFields(snoozed),
+  fields: toFields(snoozeSchema),
 };
 
 const snoozeForm: FormFeature<'snooze'> = {
@@ -244,14 +247,14 @@ const snoozeForm: FormFeature<'snooze'> = {
   async render(call, origin, values) {
     const { subject: name = '' } = origin;
     const { daysLeft, until, action } = (await call.context.expiry.findListed(name))?.deadline ?? {};
-    // Without a known end, or on the last day, snoozing isn't possible.
+    // `snooze` refuses names without a known deadline, or on the last day.
     const max =
       daysLeft === undefined || daysLeft < 1 ? MAX_SNOOZE_DAYS : Math.min(daysLeft, MAX_SNOOZE_DAYS);
     const hint =
       until === undefined
         ? {}
         : {
-            hint: `${displayName(name)} can be ${action === 'renew' ? 'renewed' : 'restored'} until ${formatDay(until)}: ${count(max, 'day')} at most.`,
+            hint: `At most ${count(max, 'day')}, because ${displayName(name)} must be ${action === 'renew' ? 'renewed' : 'restored'} by ${formatDay(until)}.`,
           };
     const fields = snoozeFields.fields.map((field) =>
       field.name === 'days' ? { ...field, ...hint, range: { min: 1, max } } : field,
@@ -263,11 +266,11 @@ const snoozeForm: FormFeature<'snooze'> = {
   },
 
   async submit(call) {
-    const read = readForm(snoozed, call.values);
+    const read = readForm(snoozeSchema, call.values);
     if ('errors' in read) return read;
     const { days, reason } = read.value;
     const { context, origin } = call;
-    const request = { name: origin.subject ?? '', reason, origin: placeInChannel(origin) };
+    const request = { name: origin.subject ?? '', reason, origin: toPlace(origin) };
     const outcome = await context.expiry.snooze(request, days, createGate(call));
     if (!outcome.ok) return { errors: { days: formatWatchRefusal(outcome.refusal) } };
     context.notifyDue();
@@ -275,16 +278,16 @@ const snoozeForm: FormFeature<'snooze'> = {
   },
 };
 
-const lapsing = z.object({
-  reason: requiredReason('Shown with the decision. Another person has to confirm it.'),
+const lapseSchema = z.object({
+  reason: requiredReason('Shown to the person who has to confirm.'),
 });
 
 const lapseForm: FormFeature<'lapse'> = {
-  form: { name: 'lapse', title: 'Let it lapse', submit: 'Let it lapse', fields: toFields(lapsing) },
+  form: { name: 'lapse', title: 'Let it lapse', submit: 'Let it lapse', fields: toFields(lapseSchema) },
 
   async render(call, origin) {
     const name = origin.subject ?? '';
-    // Slack waits for the form, so only stored data is used.
+    // The form must open quickly, so only stored data is used.
     const known = await loadLapseFacts(call.context, name, call.context.names.impacts.stored(name, 'lapse'));
     return {
       intro: [section(lapseText(name)), ...lines([...known.impact, known.waiting !== '' && known.waiting])],
@@ -292,10 +295,10 @@ const lapseForm: FormFeature<'lapse'> = {
   },
 
   async submit(call) {
-    const read = readForm(lapsing, call.values);
+    const read = readForm(lapseSchema, call.values);
     if ('errors' in read) return read;
     const { context, origin } = call;
-    const request = { name: origin.subject ?? '', origin: placeInChannel(origin), ...read.value };
+    const request = { name: origin.subject ?? '', origin: toPlace(origin), ...read.value };
     const outcome = await context.expiry.requestLapse(request, createGate(call));
     if (!outcome.ok) return { errors: { reason: formatWatchRefusal(outcome.refusal) } };
     context.notifyDue();
@@ -303,29 +306,29 @@ const lapseForm: FormFeature<'lapse'> = {
   },
 };
 
-const renewedElsewhere = z.object({
+const renewedSchema = z.object({
   expires: typedField(
     'Expires',
-    { placeholder: 'YYYY-MM-DD', hint: 'Used until the registry shows a new date.' },
+    { placeholder: 'YYYY-MM-DD', hint: 'I’ll use this date until the registry shows a new one.' },
     REQUIRED_TEXT,
   ),
   note: field(
     { label: 'Note', kind: 'text', hint: 'Shown in the thread.' },
-    z.string().max(500, 'At most 500 characters.').optional(),
+    z.string().max(500, 'Use at most 500 characters.').optional(),
   ),
 });
 
 const renewedForm: FormFeature<'renewed'> = {
-  form: { name: 'renewed', title: 'Renewed elsewhere', submit: 'Save', fields: toFields(renewedElsewhere) },
+  form: { name: 'renewed', title: 'Renewed elsewhere', submit: 'Save', fields: toFields(renewedSchema) },
 
-  render: (_call, { subject = '' }) => ({ intro: [section(renewedElsewhereText(subject))] }),
+  render: (_call, { subject = '' }) => ({ intro: [section(newExpiryQuestion(subject))] }),
 
   async submit(call) {
-    const read = readForm(renewedElsewhere, call.values);
+    const read = readForm(renewedSchema, call.values);
     if ('errors' in read) return read;
     const { context, origin } = call;
     const { expires, note: reason } = read.value;
-    const request = { name: origin.subject ?? '', reason, origin: placeInChannel(origin) };
+    const request = { name: origin.subject ?? '', reason, origin: toPlace(origin) };
     const outcome = await context.expiry.recordRenewal(request, expires, createGate(call));
     if (!outcome.ok) return { errors: { expires: formatWatchRefusal(outcome.refusal) } };
     context.notifyDue();
@@ -334,7 +337,7 @@ const renewedForm: FormFeature<'renewed'> = {
   },
 };
 
-function placeInChannel({ channelId, threadTs }: FormOrigin) {
+function toPlace({ channelId, threadTs }: FormOrigin) {
   return { channelId, threadTs };
 }
 
@@ -342,12 +345,12 @@ export const reminders = {
   forms: [renewManyForm, snoozeForm, lapseForm, renewedForm],
   actions: [
     { id: 'reminder_renew', run: openRenew },
-    { id: 'reminder_renewed', run: openWith(renewedForm) },
+    { id: 'reminder_renewed', run: createFormOpener(renewedForm) },
     { id: 'reminder_restore', run: openRestore },
     { id: 'reminder_renew_many', run: openRenewMany },
     { id: 'reminder_all', run: showAll },
-    { id: 'reminder_snooze', run: openWith(snoozeForm) },
-    { id: 'reminder_lapse', run: openWith(lapseForm) },
+    { id: 'reminder_snooze', run: createFormOpener(snoozeForm) },
+    { id: 'reminder_lapse', run: createFormOpener(lapseForm) },
     { id: 'lapse_confirm', run: (call) => confirmProposal(call, ['lapse']) },
   ],
 } as const satisfies Feature;

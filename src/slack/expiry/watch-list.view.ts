@@ -4,30 +4,30 @@ import { csvIssueText } from '../kit/csv-issue.view.ts';
 import { truncate } from '../kit/mrkdwn.ts';
 import { zoneIssueText } from '../names/zone-issue.view.ts';
 
-/* Watch list errors and remedies. Plain text, for form fields. */
+/* Watch list errors, with what to do. Plain text, for form fields. */
 
 export function formatWatchRefusal(refusal: WatchRefusal): string {
   switch (refusal.code) {
     case 'not_watched':
-      return `${refusal.name} isn’t watched. /domain watch ${refusal.name} adds it.`;
+      return `${refusal.name} isn’t watched. To add it, use /domain watch ${refusal.name}.`;
     case 'removed_meanwhile':
-      return 'Someone removed it from the list at the same time. Try again if you still need it.';
+      return 'Someone removed this name at the same time. If you still need it, try again.';
     case 'date_too_far_ahead':
       return `“${refusal.text}” is more than 10 years ahead. Check the year.`;
     case 'list_full':
-      return `The watch list is full: it holds ${refusal.limit.toLocaleString('en')} names. Unwatch names you no longer need, then try again.`;
+      return `The watch list is full, with ${refusal.limit.toLocaleString('en')} names. Unwatch names you no longer need, then try again.`;
     case 'invalid_snooze':
       return `Enter a whole number of days from 1 to ${refusal.maxDays}.`;
     case 'not_owner':
-      return 'This name has another owner now, so your answer wasn’t saved.';
+      return 'Your answer wasn’t saved, because this name has another owner now. Ask the owner to answer.';
     case 'question_over':
-      return 'The name was renewed since this question, so there is nothing left to answer.';
+      return 'The name was renewed after this question, so you don’t need to answer it.';
     case 'kept_already':
-      return 'You already answered: keep.';
+      return 'You already decided to keep this name. To change that, choose Let it lapse.';
     case 'not_renewed':
-      return `“${refusal.text}” isn’t after its current expiry. Check the date.`;
+      return `“${refusal.text}” isn’t after the current expiry date. Check the date.`;
     case 'lapse_decided':
-      return 'This name is already set to lapse.';
+      return `This name is already set to lapse. To undo that, use /domain watch.`;
     default:
       return formatLineIssue(refusal);
   }
@@ -44,38 +44,37 @@ export function formatLineIssue(issue: LineIssue): string {
     case 'no_such_day':
       return `“${issue.text}” doesn’t exist. Check the date.`;
     case 'unlikely_year':
-      return `“${issue.text}” is an unlikely expiry. Check the year.`;
+      return `“${issue.text}” is an unlikely expiry date. Check the year.`;
     case 'no_such_time':
-      return `“${issue.text}” has an invalid time. Check it.`;
+      return `“${issue.text}” has an invalid time. Correct or remove the time.`;
     case 'open_quote':
-      return 'A quote isn’t closed. Check the line.';
+      return 'A quotation mark isn’t closed. Correct the line.';
     case 'too_many_cells':
-      return 'There’s more than a name and a date. Add headings, such as name and expires.';
+      return 'The line has more than a name and a date. Add headings, such as name and expires.';
     case 'other_date':
-      return 'The name is already in the list with another date. Remove one of the lines.';
+      return 'The file has this name twice, with different dates. Remove one of the lines.';
     case 'too_many_lines':
-      return `Only the first ${issue.limit} lines were read. Import the rest as another list.`;
+      return `I read only the first ${issue.limit} lines. Import the others as another list.`;
   }
 }
 
 const SHOWN_HEADINGS = 10;
 
-/** Inside a sentence. */
 export function headingsText(headings: readonly string[]): string {
   const shown = headings.slice(0, SHOWN_HEADINGS).map((heading) => `“${truncate(heading, 40)}”`);
   return [...shown, ...(headings.length > shown.length ? ['…'] : [])].join(', ');
 }
 
 export function listIssueText(issue: ListIssue): string {
-  return `Line ${issue.line}: ${whyRefused(issue)} Nothing was imported.`;
+  return `Line ${issue.line}: ${listIssueReason(issue)} Nothing was imported.`;
 }
 
-function whyRefused(issue: ListIssue): string {
+function listIssueReason(issue: ListIssue): string {
   switch (issue.code) {
     case 'unknown_headings':
       return `Unknown ${issue.headings.length === 1 ? 'heading' : 'headings'}: ${headingsText(issue.headings)}. Use “name” or “domain”, and “expires”, “expiry date”, “expiration date” or “Ablaufdatum”. Rename the expiry column to “expires”, and remove unknown columns.`;
     case 'no_name_column':
-      return 'no column for names was recognized. Rename it to “name” or “domain”.';
+      return 'I didn’t find a column with names. Rename it to “name” or “domain”.';
     default:
       return csvIssueText(issue);
   }

@@ -11,16 +11,16 @@ import {
   lookingText,
   UNWATCH_USAGE,
   unwatchedText,
-  type WatchedResult,
+  type WatchResult,
   watchedMessage,
   watchListProblem,
 } from './watch.view.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
-/** A lookup that takes longer is announced. */
+/** Slower lookups are announced. */
 const QUICK_MS = 1_500;
 const LOOKUP_MS = 6_000;
-/** A list is answered within 30 s of the command, including the time to add its names and to respond. */
+/** Leaves time to respond within 30 s of the command. */
 const LIST_MS = 25_000;
 
 async function runWatch(call: Interaction, words: readonly string[], isCommand: boolean): Promise<void> {
@@ -38,14 +38,14 @@ async function runWatch(call: Interaction, words: readonly string[], isCommand: 
       ...(each.ok ? await lookUp(call, each, ms) : { outcome: each }),
     })),
   );
-  // A click's answer would replace the clicked message.
+  // After a click, a first response would replace the clicked message.
   const quickMs = Math.max(0, call.arrivedAt + QUICK_MS - performance.now());
   const quickResults = await Promise.race([lookups, sleep(quickMs, undefined, { ref: false })]);
   if (quickResults === undefined && isCommand) await call.respond(lookingText(names.length));
   await call.respond(await watchAnswer(call, await lookups, date), { replace: isCommand });
 }
 
-async function lookUp(call: Interaction, added: AddedName, ms: number): Promise<Omit<WatchedResult, 'text'>> {
+async function lookUp(call: Interaction, added: AddedName, ms: number): Promise<Omit<WatchResult, 'text'>> {
   const { expiry, now } = call.context;
   const outcome = await expiry.lookUp(added, ms);
   if (!outcome.ok) return { outcome };
@@ -60,7 +60,7 @@ async function lookUp(call: Interaction, added: AddedName, ms: number): Promise<
 
 async function watchAnswer(
   call: Interaction,
-  results: readonly WatchedResult[],
+  results: readonly WatchResult[],
   date: string | undefined,
 ): Promise<Message> {
   const { reminderTimezone, reminderChannel } = await call.context.savedSettings();
@@ -108,7 +108,7 @@ export const watch = {
   commands: [
     {
       usage: 'watch NAME… [YYYY-MM-DD]',
-      summary: 'Watch the expiry and DNS of names, up to 50 at once',
+      summary: 'Watch the expiry and DNS of up to 50 names',
       example: '/domain watch cafe.rest',
       run: (call) => runWatch(call, call.words, true),
     },

@@ -24,24 +24,24 @@ import {
 } from '../kit/blocks.ts';
 import { formatDoubt } from '../names/doubt.view.ts';
 import { findingText } from '../names/posture.view.ts';
-import { DATE_OF_A_PERSON, DATELESS_STATE, datelessSentences } from './dateless.view.ts';
-import { formatDay, formatDays, formatName, SOURCES, watchInstead } from './expiry.view.ts';
+import { DATELESS_STATE, datelessSentences, MANUAL_DATE_NOTE } from './dateless.view.ts';
+import { formatDay, formatDays, formatName, SOURCES, watchInsteadButtons } from './expiry.view.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
-/* Texts after adding or removing a name. */
+/* Texts for adding names to the watch list and removing them. */
 
 const WATCH_USAGE =
-  'Give up to 50 names, such as `/domain watch cafe.rest bar.rest`, or one with its expiry if you know it: `/domain watch cafe.rest 2027-03-01`.';
-export const UNWATCH_USAGE = 'Give one name, such as `/domain unwatch cafe.rest`.';
+  'Enter up to 50 names, such as `/domain watch cafe.rest bar.rest`, or one name with its expiry date: `/domain watch cafe.rest 2027-03-01`.';
+export const UNWATCH_USAGE = 'Enter one name, such as `/domain unwatch cafe.rest`.';
 
 export function watchListProblem(problem: NamesToWatchProblem): string {
   switch (problem.code) {
     case 'no_names':
       return WATCH_USAGE;
     case 'too_many_names':
-      return `That’s more than ${problem.limit} names, so nothing was added. \`/domain import\` takes as many as you like.`;
+      return `Nothing was added, because you can add at most ${problem.limit} names at a time. For more names, use \`/domain import\`.`;
     case 'date_of_many':
-      return 'A date needs a single name, so nothing was added. `/domain import` takes many names with dates.';
+      return 'Nothing was added, because a date is only possible for a single name. For many names with dates, use `/domain import`.';
   }
 }
 
@@ -49,7 +49,7 @@ export function lookingText(names: number): string {
   return `:hourglass_flowing_sand: Looking up ${count(names, 'name')}. The result appears here within 30 seconds.`;
 }
 
-export interface WatchedResult {
+export interface WatchResult {
   readonly text: string;
   readonly outcome: WatchedOutcome;
   readonly known?: KnownName | undefined;
@@ -58,9 +58,9 @@ export interface WatchedResult {
 }
 
 interface WatchAnswer {
-  /** As typed; passed on to the suggested domain. */
+  /** As typed. */
   readonly date: string | undefined;
-  /** Where dates wait for confirmation. */
+  /** Who must confirm changed dates. */
   readonly confirmations: readonly string[];
   readonly hasReminders: boolean;
   readonly isAdmin: boolean;
@@ -68,41 +68,43 @@ interface WatchAnswer {
   readonly now: Date;
 }
 
-/** A line per name; for a single name, also what to do. */
-export function watchedMessage(results: readonly WatchedResult[], answer: WatchAnswer): Message {
+/** A line per name; for a single name, more details. */
+export function watchedMessage(results: readonly WatchResult[], answer: WatchAnswer): Message {
   const { date, confirmations, hasReminders, isAdmin } = answer;
   const isList = results.length > 1;
   const shown = results.map((each) => resultLines(each, answer, isList));
   const watched = results.filter(({ outcome }) => outcome.ok).length;
   const refusals = results.flatMap(({ outcome }) => (outcome.ok ? [] : [{ issue: outcome.refusal }]));
-  const offer = watched > 0 && !hasReminders;
+  const offersReminders = watched > 0 && !hasReminders;
   return message(isList ? `${count(watched, 'name')} watched` : (shown[0]?.join(' ') ?? ''), [
     isList && section(`*${count(watched, 'name')} watched*`),
     ...lines([...shown.flat(), ...confirmations]),
-    ...watchInstead(refusals, date),
-    offer &&
+    ...watchInsteadButtons(refusals, date),
+    offersReminders &&
       section(
         isAdmin
           ? 'There’s no reminder channel yet.'
-          : 'There’s no reminder channel, so there are no reminders. An admin can set one with `/domain settings`.',
+          : 'You won’t get reminders, because there’s no reminder channel. Ask an admin to set one with `/domain settings`.',
       ),
     ...actions('reminders', [
-      offer && isAdmin && button('reminders_here', 'Send reminders here', 'here', { style: 'primary' }),
+      offersReminders &&
+        isAdmin &&
+        button('reminders_here', 'Send reminders here', 'here', { style: 'primary' }),
     ]),
   ]);
 }
 
 function resultLines(
-  { text, outcome, known, findings = [] }: WatchedResult,
+  { text, outcome, known, findings = [] }: WatchResult,
   answer: WatchAnswer,
   isList: boolean,
 ): string[] {
   if (!outcome.ok) {
     const why = escapeText(formatWatchRefusal(outcome.refusal));
-    return [isList ? `:x: ${code(text)}: ${why}` : `Nothing was added to the watch list. ${why}`];
+    return [isList ? `:x: ${code(text)}: ${why}` : `I added nothing to the watch list. ${why}`];
   }
   const { domain, known: wasWatched, dateNotTaken, waiting } = outcome;
-  // The answer says who must confirm the date.
+  // The confirmation text is enough.
   if (!isList && waiting !== undefined) return [];
   const { timeZone, now } = answer;
   const lastDay = domain.expiry && expiryDay(domain.expiry.at, domain.expiry.source, timeZone);
@@ -125,13 +127,13 @@ function resultLines(
   const when =
     lastDay === undefined || daysLeft === undefined || domain.expiry === undefined
       ? `expiry unknown${isDateless(domain) ? `: ${DATELESS_STATE}` : ''}`
-      : `${daysLeft < 0 ? 'expired' : 'expires'} ${formatDay(lastDay)} (${formatDays(daysLeft)}), ${domain.expiry.source === 'rdap' ? 'by its registry' : SOURCES[domain.expiry.source]}`;
+      : `${daysLeft < 0 ? 'expired' : 'expires'} ${formatDay(lastDay)} (${formatDays(daysLeft)}), ${domain.expiry.source === 'rdap' ? 'from the registry' : SOURCES[domain.expiry.source]}`;
   const doubt =
     domain.doubt !== undefined && !isDateless(domain) && `:warning: ${quote(formatDoubt(domain.doubt))}`;
   return [dropMissing([formatName(domain.name), when, registrar, ...problems, doubt]).join(' · ')];
 }
 
-/** Worst first, without notes. Unknown dates have a separate sentence. */
+/** Without notes, and without `undated`, which has its own sentence. */
 function findProblems(findings: readonly Finding[]): string[] {
   return findings
     .filter(({ code: found }) => levelOf(found) !== 'note' && found !== 'undated')
@@ -139,10 +141,10 @@ function findProblems(findings: readonly Finding[]): string[] {
 }
 
 export function unwatchedText(name: string): string {
-  return `${formatName(name)} is no longer watched and gets no reminders. \`/domain watch ${name}\` adds it again.`;
+  return `${formatName(name)} is no longer watched and gets no reminders. To add it again, use \`/domain watch ${name}\`.`;
 }
 
-/** Neither the registry nor people provide an expiry date. */
+/** Whether neither the registry nor people provided an expiry date. */
 function isUndated(domain: WatchedDomain): boolean {
   return isDateless(domain) && domain.expiry === undefined;
 }
@@ -160,32 +162,32 @@ interface Watched {
 function watchedText(watched: Watched): string {
   const { domain, wasWatched, dns, dateNotTaken } = watched;
   return dropMissing([
-    `${formatName(domain.name)} is ${wasWatched ? 'already on the watch list' : 'on the watch list'}.`,
+    `${formatName(domain.name)} is ${wasWatched ? 'already' : 'now'} on the watch list.`,
     ...(isUndated(domain) ? datelessSentences(domain.name, dns) : [formatDate(watched)]),
-    isDateless(domain) && domain.expiry?.source === 'person' && DATE_OF_A_PERSON,
-    dateNotTaken !== undefined && `Your date, ${day(dateNotTaken)}, isn’t needed.`,
+    isDateless(domain) && domain.expiry?.source === 'person' && MANUAL_DATE_NOTE,
+    dateNotTaken !== undefined && `I ignored your date, ${day(dateNotTaken)}.`,
     domain.doubt !== undefined &&
       !isDateless(domain) &&
-      `Its registry lookup failed: ${quote(formatDoubt(domain.doubt))}. I’ll try again.`,
+      `The registry lookup failed: ${quote(formatDoubt(domain.doubt))}. I’ll try again.`,
   ]).join(' ');
 }
 
 function formatDate({ domain: { name, expiry }, lastDay, now }: Watched): string {
   if (expiry === undefined || lastDay === undefined) {
-    return `Its expiry isn’t known yet. If you know it: \`/domain watch ${name} 2027-03-01\`.`;
+    return `I don’t know its expiry date yet. If you know it, enter it: \`/domain watch ${name} 2027-03-01\`.`;
   }
   const when = formatDay(lastDay);
   const isOver = expiry.at < now;
   switch (expiry.source) {
     case 'rdap':
-      return `It ${isOver ? 'expired' : 'expires'} ${when}, by its registry.`;
+      return `It ${isOver ? 'expired' : 'expires'} ${when}, from the registry.`;
     case 'whois':
-      return `It ${isOver ? 'expired' : 'expires'} ${when}, by WHOIS.`;
+      return `It ${isOver ? 'expired' : 'expires'} ${when}, from WHOIS.`;
     case 'order':
       return `It expires about ${when}, estimated from the last order.`;
     case 'person':
       return isOver
-        ? `It expired ${when}, by the date entered. If it’s wrong: \`/domain watch ${name} 2027-03-01\`.`
-        : `It expires ${when}, by the date entered.`;
+        ? `It expired ${when}, according to the date that someone entered. To correct it, use \`/domain watch ${name} 2027-03-01\`.`
+        : `It expires ${when}, according to the date that someone entered.`;
   }
 }

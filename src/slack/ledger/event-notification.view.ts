@@ -1,6 +1,6 @@
 import type { TeamEventOf } from '../../ledger/events.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
-import { deciderText, formatDay, formatName } from '../expiry/expiry.view.ts';
+import { formatDay, formatName, personWithReason } from '../expiry/expiry.view.ts';
 import { count, mention, moment } from '../kit/blocks.ts';
 
 /* Notifications of decisions about a name, posted in a thread, and of stand-ins. */
@@ -9,13 +9,13 @@ type Decision = TeamEventOf<'lapse_requested'>;
 
 export function snoozedText({ subject, actor, until, reason }: Decision, timeZone: string): string {
   const end = until === undefined ? 'its expiry' : formatDay(calendarDay(until, timeZone));
-  return `:zzz: ${formatName(subject.id)} is snoozed until ${end} by ${deciderText(actor, reason)}`;
+  return `:zzz: ${formatName(subject.id)} is snoozed until ${end} by ${personWithReason(actor, reason)}`;
 }
 
 export function renewedText({ subject, actor, askedBy, until, reason }: Decision): string {
   const expires = until === undefined ? '' : ` It now expires ${formatDay(calendarDay(until, 'UTC'))}.`;
   const confirmed = askedBy === undefined ? '' : `, confirmed by ${mention(actor)}`;
-  return `:white_check_mark: ${formatName(subject.id)} was renewed elsewhere, says ${deciderText(askedBy ?? actor, reason)}${confirmed}.${expires}`;
+  return `:white_check_mark: ${formatName(subject.id)} was renewed elsewhere, says ${personWithReason(askedBy ?? actor, reason)}${confirmed}.${expires}`;
 }
 
 export function reroutedText({
@@ -40,7 +40,7 @@ export function reroutedText({
 }
 
 export function lapseConfirmedText({ subject, actor, askedBy = '', reason }: Decision): string {
-  return `:white_check_mark: ${formatName(subject.id)} will lapse. Requested by ${deciderText(askedBy, reason)}, confirmed by ${mention(actor)}. No more reminders; \`/domain watch ${subject.id}\` undoes it.`;
+  return `:white_check_mark: ${formatName(subject.id)} will lapse. Requested by ${personWithReason(askedBy, reason)}, confirmed by ${mention(actor)}. No more reminders; \`/domain watch ${subject.id}\` undoes it.`;
 }
 
 /** @param standIn the previous stand-in */

@@ -12,7 +12,7 @@ import { calendarDay, utcDay } from '../../zones/calendar-day.ts';
 import { displayName } from '../../zones/names.ts';
 import { findLoggedApprovers } from '../approvals/decision.view.ts';
 import type { Capability } from '../capability.ts';
-import { askedRenewalText } from '../expiry/due.view.ts';
+import { ownerRenewalText } from '../expiry/due.view.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import {
   type AnyBlock,
@@ -273,7 +273,7 @@ function actRow(
 /** With the sentence of the question to the owner. */
 function aheadText({ id, sendAfter, createdAt }: Order, cost: string | undefined, timeZone: string): string {
   const day = formatDay(calendarDay(sendAfter ?? createdAt, timeZone));
-  return `${askedRenewalText(day, cost === undefined ? '' : `, ${cost}`)} · order ${code(id)}`;
+  return `${ownerRenewalText(day, cost === undefined ? '' : `, ${cost}`)} · order ${code(id)}`;
 }
 
 function stateText({ state }: Order): string {

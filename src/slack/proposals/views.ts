@@ -3,7 +3,7 @@ import type { Proposal, ProposalKind } from '../../approvals/proposals/proposal.
 import type { Impact } from '../../names/impact.ts';
 import { loadNameWaitingCosts } from '../approvals/waiting.ts';
 import type { SlackContext } from '../context.ts';
-import { type KnownOfLapse, lapseView } from '../expiry/lapse.view.ts';
+import { type LapseDetails, lapseView } from '../expiry/lapse.view.ts';
 import type { Message } from '../kit/blocks.ts';
 import { quoteText, waitingText } from '../money/price.view.ts';
 import { factsView, limitText } from '../names/fact-changes.view.ts';
@@ -94,7 +94,7 @@ export async function loadLapseFacts(
   context: SlackContext,
   name: string,
   lookup: Promise<Impact>,
-): Promise<KnownOfLapse> {
+): Promise<LapseDetails> {
   const [waiting, impact] = await Promise.all([
     context.expiry.find(name).then((domain) => loadNameWaitingCosts(context, domain)),
     lookup.catch((err: unknown) => {

@@ -74,12 +74,12 @@ describe('without a known deletion', () => {
   test.each([46, 76, 100])('%s days after the expiry', (daysAgo) => {
     const { name, expiring, rules } = shown(expired(daysAgo));
     for (const text of [name, rules]) {
-      expect(text).toMatch(/Its grace is over, with no known deletion.*renewed automatically/);
+      expect(text).toMatch(/Its grace period is over, and it may have been deleted.*renewed automatically/);
       expect(text).not.toMatch(
         /It was deleted|It’s being deleted|deleted, can’t be recovered|It was released/,
       );
     }
-    expect(expiring).toMatch(/past its grace, no known deletion[\s\S]*check the service/);
+    expect(expiring).toMatch(/past its grace period, possibly deleted[\s\S]*Check the domain service/);
     expect(expiring).not.toMatch(DELETED);
   });
 });
@@ -97,7 +97,7 @@ describe('with a known deletion', () => {
   test('in a zone without documented periods nobody is asked to renew', () => {
     const { name, expiring, rules } = shown(expired(10, 2, 'cafe.example'));
     for (const text of [name, rules])
-      expect(text).toMatch(/Only a paid restore.*isn’t documented for its zone/);
+      expect(text).toMatch(/Only a paid restore.*zone doesn’t document the deadline/);
     expect(expiring).toContain('restore now');
     expect([name, expiring].join()).not.toMatch(/\b[Rr]enew\b/);
   });

@@ -6,11 +6,11 @@ import type { DigestHead, WatchedDomain } from '../../../src/expiry/ports.ts';
 import { waitingSteps } from '../../../src/money/waiting.ts';
 import { loadWaitingCosts } from '../../../src/slack/approvals/waiting.ts';
 import {
+  type CalculateWaiting,
   digestHead,
   digestList,
   digestMore,
   monthsMessage,
-  type WaitingOf,
 } from '../../../src/slack/expiry/digest.view.ts';
 import { expiringPage } from '../../../src/slack/expiry/expiring.view.ts';
 import { importReport } from '../../../src/slack/expiry/expiry.view.ts';
@@ -105,7 +105,7 @@ test('the cost of waiting is next to the name, unless it is unknown', async () =
 describe('a digest of twelve names', () => {
   const twelve = (days: number, more: Partial<WatchedDomain> = {}) =>
     head(Array.from({ length: 12 }, (_, n) => named(`restaurant${n}.rest`, days, more)));
-  const costs: WaitingOf = (watched) =>
+  const costs: CalculateWaiting = (watched) =>
     waitingSteps(
       ['renew', 'restore'].map((task) => ({
         zone: 'rest',
@@ -153,9 +153,9 @@ test('a name that is too long for the value of a menu has buttons', () => {
 test('names without a date are counted, because they have no reminders', () => {
   const said = (undated: number) => shown(digestHead(head([named('cafe.rest', 7)], { undated })));
   expect(said(1)).toContain(
-    '1 watched name has no date and gets no reminders. `/domain names undated` lists it.',
+    '1 watched name has no expiry date and gets no reminders. To list it, use `/domain names undated`.',
   );
-  expect(said(2)).toContain('2 watched names have no date and get no reminders.');
+  expect(said(2)).toContain('2 watched names have no expiry date and get no reminders.');
   expect(said(0)).not.toContain('no date');
 });
 
@@ -177,7 +177,7 @@ describe('the life of a name in the digest', () => {
     [
       100,
       { deletedAt: inDays(-2), name: 'cafe.shop' },
-      /deleted · restore now: the deadline isn’t documented/,
+      /deleted · restore now, because the deadline isn’t documented/,
       'reminder_restore',
     ],
   ] as const)('%s days before its expiry %o', (days, more, words, button) => {
@@ -210,7 +210,7 @@ describe('the life of a name in the digest', () => {
   });
 
   test('in an undocumented zone', () => {
-    expect(shown(digestHead(head([named('cafe.shop', -2)])))).toContain('isn’t documented');
+    expect(shown(digestHead(head([named('cafe.shop', -2)])))).toContain('doesn’t document a grace period');
   });
 
   test('names what is uncertain: an estimate, a failing lookup, an unconfirmed lapse', () => {
@@ -227,7 +227,7 @@ describe('the life of a name in the digest', () => {
     );
     expect(text).toContain('estimated from the last order');
     expect(text).toContain('its server is busy (HTTP 429)');
-    expect(text).toMatch(/<@U0BOB> wants to let it lapse \(“old .*campaign/);
+    expect(text).toMatch(/<@U0BOB> wants to let it lapse: “old .*campaign/);
     expect(text).not.toContain('*campaign*');
   });
 
@@ -284,7 +284,7 @@ describe('within Slack’s limits', () => {
     );
     expectMessage(page);
     expect(page.text).toMatch(
-      /^1000 names expiring within 90 days, 2 names deleted early, 3 names without a date, first .*: 6 days$/,
+      /^1000 names expiring within 90 days, 2 names deleted early, 3 names without an expiry date, first .*: 6 days$/,
     );
     const rejected = Array.from({ length: 500 }, (_, index) => ({
       line: index + 1,
@@ -344,7 +344,7 @@ describe('a name that a mandate renews', () => {
     expect(alone.text).toBe('mandated.rest expires in 7 days, a mandate renews it on 17 Jun');
     const all = new Map([...renewals, ['cafe.rest', '2027-06-20'] as const]);
     const none = digestHead(head([named('mandated.rest', 7), named('cafe.rest', 10)], { renewals: all }));
-    expect(none.text).toBe('2 names renewed by mandates · first: mandated.rest, in 7 days');
+    expect(none.text).toBe('Mandates renew 2 names · first: mandated.rest, in 7 days');
   });
 
   test.each([

@@ -48,7 +48,7 @@ describe('the row Expiry of a card', () => {
     [
       'a name that counts as deleted',
       listed('check'),
-      '15 Jun 2027 (registry)\n:warning: No known deletion. If it was deleted after all, it can be restored until 20 Mar 2027',
+      '15 Jun 2027 (registry)\n:warning: No known deletion. If it was deleted, it can be restored until 20 Mar 2027',
     ],
     ['a name that is not deleted', listed('renew'), '15 Jun 2027 (registry)\n:warning: No known deletion'],
     [
@@ -67,7 +67,7 @@ describe('the row Expiry of a card', () => {
     [
       'a name whose time is over',
       listed('none', { deletedAt }),
-      '15 Jun 2027 (registry), deleted 18 Feb 2027\n:warning: By these dates it can no longer be restored',
+      '15 Jun 2027 (registry), deleted 18 Feb 2027\n:warning: It’s too late to restore it, according to these dates',
     ],
     ['a name without a date', unknown, 'Unknown'],
   ])('of a restore of %s', (_what, name, said) => {
@@ -87,8 +87,7 @@ describe('the row Expiry of a card', () => {
     if (term !== undefined) expect(term.task).toBe(order.task);
   });
 
-  const registered =
-    '15 Jun 2027 (registry)\n:warning: It’s on the watch list, so it’s probably registered already';
+  const registered = '15 Jun 2027 (registry)\n:warning: It’s watched, so it’s probably registered already';
   test.each([
     ['a name that is registered', listed('renew'), registered],
     ['a deleted name that is not free yet', listed('restore', { deletedAt }), registered],

@@ -5,13 +5,16 @@ import { formatLineIssue, formatWatchRefusal } from '../../../src/slack/expiry/w
 
 describe('refused changes of the watch list', () => {
   it.each<[WatchRefusal, string]>([
-    [{ code: 'not_watched', name: 'cafe.rest' }, 'cafe.rest isn’t watched. /domain watch cafe.rest adds it.'],
+    [
+      { code: 'not_watched', name: 'cafe.rest' },
+      'cafe.rest isn’t watched. To add it, use /domain watch cafe.rest.',
+    ],
     [
       { code: 'removed_meanwhile' },
-      'Someone removed it from the list at the same time. Try again if you still need it.',
+      'Someone removed this name at the same time. If you still need it, try again.',
     ],
     [{ code: 'invalid_snooze', maxDays: 365 }, 'Enter a whole number of days from 1 to 365.'],
-    [{ code: 'lapse_decided' }, 'This name is already set to lapse.'],
+    [{ code: 'lapse_decided' }, 'This name is already set to lapse. To undo that, use /domain watch.'],
     [
       { code: 'invalid_name', issue: { code: 'no_ending', text: 'cafe', example: 'cafe.rest' } },
       '“cafe” has no ending. Enter the full name, for example cafe.rest.',
@@ -24,13 +27,19 @@ describe('refused changes of the watch list', () => {
   it.each<[LineIssue, string]>([
     [{ code: 'ambiguous_date', text: '1/3/27' }, '“1/3/27” is ambiguous. Write it as 2027-03-01.'],
     [{ code: 'no_such_day', text: '2027-02-30' }, '“2027-02-30” doesn’t exist. Check the date.'],
-    [{ code: 'unlikely_year', text: '9999-12-31' }, '“9999-12-31” is an unlikely expiry. Check the year.'],
-    [{ code: 'no_such_time', text: '2027-03-01 25:00' }, '“2027-03-01 25:00” has an invalid time. Check it.'],
-    [{ code: 'open_quote' }, 'A quote isn’t closed. Check the line.'],
-    [{ code: 'other_date' }, 'The name is already in the list with another date. Remove one of the lines.'],
+    [
+      { code: 'unlikely_year', text: '9999-12-31' },
+      '“9999-12-31” is an unlikely expiry date. Check the year.',
+    ],
+    [
+      { code: 'no_such_time', text: '2027-03-01 25:00' },
+      '“2027-03-01 25:00” has an invalid time. Correct or remove the time.',
+    ],
+    [{ code: 'open_quote' }, 'A quotation mark isn’t closed. Correct the line.'],
+    [{ code: 'other_date' }, 'The file has this name twice, with different dates. Remove one of the lines.'],
     [
       { code: 'too_many_lines', limit: 50_000 },
-      'Only the first 50000 lines were read. Import the rest as another list.',
+      'I read only the first 50000 lines. Import the others as another list.',
     ],
   ])('a line with %j has a text for people', (issue, words) => {
     expect(formatLineIssue(issue)).toBe(words);

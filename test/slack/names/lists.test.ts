@@ -74,7 +74,7 @@ test.each<[what: string, more: Partial<WatchedDomain>, expected: RegExp]>([
   [
     'a person’s wish',
     { lapse: { reason: 'old', requestedBy: 'U0BOB', confirmed: undefined } },
-    /^:warning: <@U0BOB> wants to let it lapse \(“old”\); not confirmed$/m,
+    /^:warning: <@U0BOB> wants to let it lapse: “old”\. Not confirmed yet$/m,
   ],
   [
     'a snooze',
@@ -84,7 +84,7 @@ test.each<[what: string, more: Partial<WatchedDomain>, expected: RegExp]>([
   [
     'a renewal that is not shown',
     { renewed: { until: NOW, at: NOW } },
-    /renewed, not shown by the registry yet/,
+    /renewed, but the registry doesn’t show it yet/,
   ],
   ['that there was no lookup', { lookedAt: undefined }, / · not looked up yet/],
 ])('expiring says %s', (_what, more, expected) => {
@@ -237,8 +237,8 @@ test('whether to let a name lapse: the question first, then what stops and what 
   };
   const message = lapseView(proposal, known).question({ userId: '', locale: 'en-GB', progress: [] });
   const text = read(message);
-  expect(message.text).toBe('cafe.rest, about €18.00: let it lapse, says <@U0ALICE>: “it is over”');
-  expect(text).toContain('*cafe.rest*: let it lapse?\n');
+  expect(message.text).toBe('cafe.rest, about €18.00: let it lapse? Requested by <@U0ALICE>: “it is over”');
+  expect(text).toContain('*Let* *cafe.rest* *lapse?*\n');
   expect(text).toContain('Deadlines and costs: renew by 30 Jun, about €18.00');
   expect(phoneLines(blocksOf(message.blocks))).toBeLessThanOrEqual(14);
 });

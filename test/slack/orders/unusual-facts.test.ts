@@ -119,7 +119,7 @@ const CASES: readonly Case[] = [
     'term',
     renewal(),
     { term: { task: 'renew', listed: undefined, renewedUntil: undefined } },
-    /isn’t on the watch list/,
+    /isn’t watched/,
   ],
   ['incidents', renewal(), { incidents: [openIncident()] }, /cafe\.rest was transferred away.* since/],
   [
