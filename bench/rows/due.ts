@@ -20,7 +20,7 @@ const TIMES = 1.5;
 const NOW = new Date('2027-06-15T09:00:00Z');
 /** The columns of a name that the plan and the digest need. */
 const COLUMNS = `name, expires_at, expiry_source, renewed_until, deleted_at, snoozed_until, reminded_threshold, added_by,
-  registered_by, doubt, looked_at, lapse_reason, lapse_requested_by`;
+  registered_by, doubt, last_lookup_at, lapse_reason, lapse_requested_by`;
 const OPTIONS = { now: NOW, thresholds: [60, 30, 14, 7, 3, 1], timeZone: 'UTC' };
 
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {

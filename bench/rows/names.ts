@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { z } from 'zod';
-import { readFilter } from '../../src/names/filter.ts';
+import { parseFilter } from '../../src/names/filter.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { fillPortfolio } from '../../test/support/portfolio.ts';
@@ -60,7 +60,7 @@ async function* besideSql({ effort, progress }: Bench, url: string, amount: numb
   try {
     for (const { text, byHand } of FILTERS) {
       progress(`the store, ${text}`);
-      const read = readFilter(text);
+      const read = parseFilter(text);
       if (!read.ok) throw new Error(`${text} is no filter`);
       const query = {
         filter: read.filter,
@@ -71,7 +71,7 @@ async function* besideSql({ effort, progress }: Bench, url: string, amount: numb
         limit: PAGE,
       };
       const ours = async () => {
-        const [page, zones] = await Promise.all([store.page(query), store.zones(query)]);
+        const [page, zones] = await Promise.all([store.listPage(query), store.listZones(query)]);
         return [page.length, zones.reduce((sum, { count }) => sum + count, 0)];
       };
       const theirs = async () => {

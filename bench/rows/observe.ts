@@ -2,8 +2,8 @@ import { Resolver } from 'node:dns/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { z } from 'zod';
-import { unseen } from '../../src/names/facts.ts';
-import { createLookupPlanner, nextLookup } from '../../src/names/lookup-planner.ts';
+import { createUnseenFact } from '../../src/names/facts.ts';
+import { createLookupPlanner, scheduleNextLookup } from '../../src/names/lookup-planner.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
 import { createDnsClient } from '../../src/registry/dns/client.ts';
 import { createParentZones } from '../../src/registry/dns/parent-zones.ts';
@@ -36,7 +36,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
     const observer = createDnsObserver(
       client,
       createParentZones(client, now),
-      async () => unseen('stale'),
+      async () => createUnseenFact('stale'),
       now,
     );
     let next = 0;
@@ -122,9 +122,9 @@ function memoryOfPlanning(names: number): number {
   const before = process.memoryUsage().heapUsed;
   let most = before;
   for (let n = 0; n < names; n += 1) {
-    const endsAt = new Date(now.getTime() + (n % 700) * 86_400_000);
-    const name = { endsAt, guarded: false, isChanging: false, unsettled: false };
-    const due = nextLookup('dns', name, now, (n % 1_000) / 1_000);
+    const expiresAt = new Date(now.getTime() + (n % 700) * 86_400_000);
+    const name = { expiresAt, isGuarded: false, isChanging: false, hasUnconfirmedChange: false };
+    const due = scheduleNextLookup('dns', name, now, (n % 1_000) / 1_000);
     planner.reserve(`registry-${n % 100}`, false, due);
     if (n % (names / 10) === 0) {
       collect();

@@ -14,7 +14,7 @@ import { createBudgetComparison } from '../money/budget-comparison.ts';
 import { amountsByName, createOrderPricer } from '../money/order-cost.ts';
 import { calculateCost, zoneOf } from '../money/prices.ts';
 import type { NamesContext } from '../names/context.ts';
-import { completeNames, createNames, type Names } from '../names/names.ts';
+import { createNames, createNamesContext, type Names } from '../names/names.ts';
 import { createObservers } from '../names/observers.ts';
 import { createProtectedChanges } from '../names/protected-changes.ts';
 import { examine } from '../ops/doctor/doctor.ts';
@@ -192,7 +192,7 @@ function composeNames(
     ...(spacingMs === undefined ? {} : { spacingMs }),
   });
   shutdown.onClose(() => rdap.close());
-  return completeNames({
+  return createNamesContext({
     incidents: stores.incidents,
     notifyDue,
     records: stores.names,
@@ -234,12 +234,12 @@ function composeOrders(
   const { slack, stores, vault } = connected;
   const { bot, directory } = slack;
   const { prices, budgets, portfolio } = stores;
-  const tagsOf = readAffectedTags(portfolio.tagsOf);
+  const tagsOf = readAffectedTags(portfolio.findTags);
   const priceOrder = createOrderPricer({ prices, now });
   const ruleFacts: OrdersContext['ruleFacts'] = {
     currency: config.currency,
     loadPrices: async (order) => amountsByName(await priceOrder(order)),
-    loadTags: portfolio.tagsOf,
+    loadTags: portfolio.findTags,
     findMatchingNames: stores.mandates.findMatchingNames,
   };
   const trust = buildKeyUse(config.signingRoots, connected);
@@ -284,7 +284,7 @@ function composeOrders(
     recordImpactWarning: names.impacts.recordNotified,
     findLastImpactWarning: names.impacts.warnedAt,
     incidents: names.orderIncidents,
-    hasOpenIncident: async (name) => (await stores.incidents.openOf([name])).length > 0,
+    hasOpenIncident: async (name) => (await stores.incidents.listOpen([name])).length > 0,
     mandates: stores.mandates,
     loadAffectedTags: tagsOf,
     findAccount: accounts.find,
@@ -360,9 +360,9 @@ function composeOffboarding(
       revoke: (userId: string) => stores.keys.revokeOfLeaver(userId, now()),
     },
     owners: {
-      people: stores.portfolio.owners,
-      left: (userId) => stores.portfolio.ownerLeft(userId, now()),
-      returned: stores.portfolio.ownerReturned,
+      people: stores.portfolio.listOwners,
+      left: (userId) => stores.portfolio.recordOwnerLeft(userId, now()),
+      returned: stores.portfolio.recordOwnerReturned,
     },
     directory: slack.directory,
     alertTeamAccountOwnerLeft: (account: Account, userId: string) =>

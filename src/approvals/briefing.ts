@@ -74,7 +74,7 @@ export async function loadBriefing(
       : undefined,
     readTerm(expiry.findListed, order),
     isWaiting ? names.impacts.forCard(order) : ('none' as const),
-    isWaiting ? names.orderIncidents.openOf(order) : [],
+    isWaiting ? names.orderIncidents.listOpen(order) : [],
     loadDraftBriefing(orders, order),
     isWaiting ? readPreview(orders, order) : undefined,
   ]);

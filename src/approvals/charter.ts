@@ -1,6 +1,6 @@
 import type { TeamSettings } from '../config/environment.ts';
 import { type Policy, type PolicyInForce, parseTagPattern, requirementPeople } from '../policy/policy.ts';
-import { type Assertion, type CharterChallenge, hashOf } from './signing/assertion.ts';
+import { type Assertion, type CharterChallenge, hashJson } from './signing/assertion.ts';
 import type { CharterProblem } from './signing/difference.ts';
 import { buildKeyRing, type KeyLog, logAtCharter, signingKey, type Trust } from './signing/key-ring.ts';
 
@@ -54,12 +54,12 @@ export interface Witness {
 
 /** The bot signs this if the charter's signer was an admin and not its publisher. */
 export function witnessText(challenge: CharterChallenge): string {
-  return `charter ${hashOf(challenge)}`;
+  return `charter ${hashJson(challenge)}`;
 }
 
 /** The hash for the next charter's `previous`. */
 export function hashCharter(last: LoggedCharter | undefined): { readonly previous?: string } {
-  return last === undefined ? {} : { previous: hashOf(last.signature.challenge) };
+  return last === undefined ? {} : { previous: hashJson(last.signature.challenge) };
 }
 
 export type CharterStatus =
@@ -89,7 +89,7 @@ export function charterStatus(
   const last = signed?.rules ?? newest?.rules ?? rows;
   if (!keys.isWhole) return { kind: 'lapsed', problem: 'events_missing', last };
   if (signed !== newest) return { kind: 'lapsed', problem: 'not_signed', last };
-  const isSame = hashOf(makeCharter(last, undefined)) === hashOf(makeCharter(rows, undefined));
+  const isSame = hashJson(makeCharter(last, undefined)) === hashJson(makeCharter(rows, undefined));
   return isSame ? { kind: 'counts' } : { kind: 'lapsed', problem: 'rows_differ', last };
 }
 

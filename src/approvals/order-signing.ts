@@ -28,7 +28,7 @@ import {
 import { approvalProgress } from './progress.ts';
 import { currentRequirements, type RequirementSources } from './requirements.ts';
 import { type BoundTo, findDifference, type SignedSubject } from './signing/approval.ts';
-import { hashOf, type Verifier } from './signing/assertion.ts';
+import { hashJson, type Verifier } from './signing/assertion.ts';
 import type { SignatureDifference } from './signing/difference.ts';
 import { activeKeys, buildKeyRing, type KeyLog, type KeyRing } from './signing/key-ring.ts';
 
@@ -56,7 +56,7 @@ function approvalBinding(order: Order): BoundTo {
     requesters: [requesterId, ...earlierRequesters],
     account: account.id,
     retryOf: retryOf ?? null,
-    demand: hashOf(demand),
+    demand: hashJson(demand),
     from: waves?.unreviewedFrom ?? 1,
     round: approvalRound,
   };
@@ -145,7 +145,7 @@ async function effectiveRulesBy(
   const last = signed.get(log) ?? lastSigned(log, use);
   signed.set(log, last);
   const status = charterStatus(log, { policy, settings }, await last);
-  const mark = hashOf({ status, rows: makeCharter({ policy, settings }, undefined) });
+  const mark = hashJson({ status, rows: makeCharter({ policy, settings }, undefined) });
   return { mark, status, ...effectiveRulesWithKeys({ policy, settings }, start, status) };
 }
 

@@ -1,4 +1,4 @@
-import { type ExpirySource, laterExpiry } from '../names/dates.ts';
+import { type ExpirySource, pickLaterExpiry } from '../names/dates.ts';
 import { calendarDay, dayFromNumber, dayNumber, utcDay } from '../zones/calendar-day.ts';
 
 /** A calendar day as YYYY-MM-DD; such days can be compared as text. */
@@ -30,5 +30,5 @@ export function reminderEnd({
   readonly expiresAt: Date;
   readonly renewedUntil?: Date | undefined;
 }): Date {
-  return laterExpiry(expiresAt, renewedUntil);
+  return pickLaterExpiry(expiresAt, renewedUntil);
 }

@@ -1,7 +1,7 @@
 import type { TeamSettings } from '../config/environment.ts';
 import { groupBy, splitIntoChunks } from '../lib/collections.ts';
 import { DAY_MS, MINUTE_MS, WEEK_MS } from '../lib/duration.ts';
-import { DISPUTE_DAYS } from '../names/dates.ts';
+import { RENEWAL_DISPUTE_DAYS } from '../names/dates.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { type CandidateRange, candidateRanges } from './candidates.ts';
 import { renewalsByMonth } from './chart.ts';
@@ -78,7 +78,7 @@ export async function nextBatch(
   commonChannel: string | undefined,
 ): Promise<DigestBatch | Date | undefined> {
   const { now } = options;
-  const before = new Date(now.getTime() - DISPUTE_DAYS * DAY_MS);
+  const before = new Date(now.getTime() - RENEWAL_DISPUTE_DAYS * DAY_MS);
   const [left, claimedAt, { due, more }, disputed] = await Promise.all([
     reminders.planned(digestId),
     reminders.lastClaimedAt(digestId),
@@ -258,7 +258,7 @@ export function toReminder(
     addedBy: domain.addedBy,
     registeredBy: domain.registeredBy,
     doubt: domain.doubt,
-    lookedAt: domain.lookedAt,
+    lastLookupAt: domain.lastLookupAt,
     lapse: domain.lapse,
   };
 }

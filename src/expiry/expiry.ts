@@ -1,6 +1,6 @@
 import { DAY_MS } from '../lib/duration.ts';
-import { lookUpAtRegistry, lookUpDnsFirst } from '../names/lookup.ts';
-import { timeLimit } from '../names/time-limit.ts';
+import { lookUpAtRegistry, lookUpMissingDns } from '../names/lookup.ts';
+import { createTimeLimit } from '../names/time-limit.ts';
 import type { Order } from '../orders/order.ts';
 import { calendarDay } from '../zones/calendar-day.ts';
 import { isDeletionAssumed, type LifeDates, lifecycleAt } from '../zones/lifecycle.ts';
@@ -48,7 +48,7 @@ export function createExpiry(context: ExpiryContext) {
     async lookUp(added: list.AddedName, timeoutMs: number): Promise<list.WatchedOutcome> {
       await Promise.all([
         lookUpWatched(context, added.name, timeoutMs),
-        lookUpWatched(context, added.name, timeoutMs, lookUpDnsFirst),
+        lookUpWatched(context, added.name, timeoutMs, lookUpMissingDns),
       ]);
       return list.readAdded(context, added);
     },
@@ -122,7 +122,7 @@ async function lookUpWatched(
   lookUp: (...given: Parameters<typeof lookUpAtRegistry>) => Promise<unknown> = lookUpAtRegistry,
 ): Promise<void> {
   const { signal, log } = context;
-  const until = timeoutMs === undefined ? signal : timeLimit(signal, timeoutMs);
+  const until = timeoutMs === undefined ? signal : createTimeLimit(signal, timeoutMs);
   await lookUp(context, name, until).catch((err: unknown) => {
     if (!until.aborted) log.error({ err, name }, 'looking up a watched name');
   });

@@ -1,5 +1,5 @@
 import { isDemoContext } from '../accounts/account.ts';
-import { type DatedOrder, datesAfterOrder, hasNewExpiry } from '../names/dates.ts';
+import { type DatedOrder, hasNewExpiry, updateDatesAfterOrder } from '../names/dates.ts';
 import { getItemInput, type Order, type OrderItem, readPeriod } from '../orders/order.ts';
 import type { ExpiryContext } from './context.ts';
 import { newlyWatched } from './newly-watched.ts';
@@ -44,7 +44,7 @@ export function applySuccess(
   const doneAt = item.answeredAt ?? now;
   const years = readPeriod(getItemInput(order, item)) ?? 1;
   const done = { task, years, sentAt: item.sentAt ?? doneAt, doneAt };
-  const dates = datesAfterOrder(before, item.name, done);
+  const dates = updateDatesAfterOrder(before, item.name, done);
   const hasNewDecision =
     task === 'create' || task === 'renew' || task === 'restore' || hasNewExpiry(before, dates);
   return {

@@ -1,11 +1,11 @@
-import { NO_DATES } from '../names/dates.ts';
+import { UNKNOWN_DATES } from '../names/dates.ts';
 import type { WatchedDomain } from './ports.ts';
 
 export function newlyWatched(name: string, addedBy: string, now: Date): WatchedDomain {
   return {
     name,
     version: 0,
-    ...NO_DATES,
+    ...UNKNOWN_DATES,
     addedBy,
     addedAt: now,
     registeredBy: undefined,

@@ -2,7 +2,7 @@ import type { TeamSettings } from '../config/environment.ts';
 import { groupBy, settleEach, throwIfAny } from '../lib/collections.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import type { ExpirySource } from '../names/dates.ts';
-import { currentQuestion, endOf, type OwnedName, ownerAnswer } from '../names/portfolio.ts';
+import { findCurrentQuestion, getExpiry, getOwnerAnswer, type OwnedName } from '../names/portfolio.ts';
 import { calendarDay, utcDay } from '../zones/calendar-day.ts';
 import { lifecycleAt } from '../zones/lifecycle.ts';
 import { zoneFor } from '../zones/rules.ts';
@@ -40,9 +40,9 @@ export function needsOwnerQuestion(
   { now, thresholds, timeZone }: ReminderSchedule,
 ): boolean {
   const { name, expiry, deletedAt, deletionPhase } = domain;
-  const end = endOf(domain);
+  const end = getExpiry(domain);
   if (end === undefined || deletedAt !== undefined) return false;
-  if (ownerAnswer(domain, end)?.code !== 'unasked') return false;
+  if (getOwnerAnswer(domain, end)?.code !== 'unasked') return false;
   const left = daysLeft(end, expiry?.source ?? 'rdap', now, timeZone);
   if (left > Math.max(0, ...thresholds)) return false;
   const life = lifecycleAt(zoneFor(name), { expiresAt: end, deletedAt, deletionPhase }, now, timeZone);
@@ -59,8 +59,8 @@ export function isUnanswered(
   { end, threshold }: { readonly end: Date; readonly threshold: number },
   { thresholds, timeZone }: ReminderSchedule,
 ): boolean {
-  const question = currentQuestion(name, end);
-  if (question === undefined || ownerAnswer(name, end)?.code !== 'open') return false;
+  const question = findCurrentQuestion(name, end);
+  if (question === undefined || getOwnerAnswer(name, end)?.code !== 'open') return false;
   const left = daysLeft(end, name.source, question.at, timeZone);
   const passed = thresholds.filter((days) => days >= left);
   return passed.length === 0 || Math.min(...passed) > threshold;
@@ -83,7 +83,7 @@ export async function askOwners(
   const { errors } = await settleEach(
     groupBy(due, ({ owner = '' }) => owner),
     async ([owner, domains]) => {
-      const names = new Map(domains.map((domain) => [domain.name, utcDay(endOf(domain) ?? at)]));
+      const names = new Map(domains.map((domain) => [domain.name, utcDay(getExpiry(domain) ?? at)]));
       await reminders.ask({ owner, subject: ownerDay(owner, day), names, at });
     },
   );
@@ -117,7 +117,7 @@ export function refuseAnswer(
 ): AnswerIssue | { readonly code: 'lapse_decided' } | undefined {
   if (known.lapse?.confirmed !== undefined) return { code: 'lapse_decided' };
   if (known.owner !== by) return { code: 'not_owner' };
-  const question = currentQuestion(known, endOf(known));
+  const question = findCurrentQuestion(known, getExpiry(known));
   if (question === undefined) return { code: 'question_over' };
   return kind === 'name_kept' && question.kept !== undefined ? { code: 'kept_already' } : undefined;
 }

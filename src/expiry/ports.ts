@@ -94,7 +94,7 @@ export interface WatchListStore {
 /** For planning and showing a reminder. */
 export interface WatchedReminder
   extends WatchedName,
-    Pick<WatchedDomain, keyof OwnedName | 'addedBy' | 'registeredBy' | 'doubt' | 'lookedAt'> {
+    Pick<WatchedDomain, keyof OwnedName | 'addedBy' | 'registeredBy' | 'doubt' | 'lastLookupAt'> {
   readonly registrar?: string | undefined;
   /** Used instead of the reminder channel. */
   readonly channel?: string | undefined;

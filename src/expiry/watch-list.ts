@@ -1,6 +1,6 @@
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
 import { type DateIssue, parseTypedDate } from '../lib/typed-date.ts';
-import { staleAfterRenewal } from '../names/dates.ts';
+import { computeStaleLimit } from '../names/dates.ts';
 import type { NameLimit } from '../names/portfolio.ts';
 import {
   MAX_WATCHED,
@@ -8,7 +8,7 @@ import {
   type ReminderChange,
   type ReminderDecision,
 } from '../names/portfolio.ts';
-import type { EditedFacts } from '../names/protected-changes.ts';
+import type { EditResult } from '../names/protected-changes.ts';
 import type { MessagePlace } from '../outbox/notifications.ts';
 import type { ExpiryContext } from './context.ts';
 import { type ImportReport, type NameIssue, parseImport, registrableName } from './import.ts';
@@ -45,7 +45,7 @@ export type WatchedOutcome =
       /** Ignored, because a better date is known. */
       readonly dateNotTaken: Date | undefined;
       /** The date weakens protection and waits for confirmation. */
-      readonly waiting: EditedFacts['waiting'];
+      readonly proposal: EditResult['proposal'];
     }
   | { readonly ok: false; readonly refusal: WatchRefusal };
 
@@ -62,11 +62,11 @@ export interface ImportSummary {
   readonly beyondLimit: number;
   readonly tooFarAhead: number;
   /** Dates that weaken protection and wait for confirmation. */
-  readonly waiting: EditedFacts['waiting'];
+  readonly proposal: EditResult['proposal'];
 }
 
 /** Checks changes of protected fields, for one person and place. `changed`: read again. */
-export type Gate = (changes: readonly ReminderChange[]) => Promise<EditedFacts | 'changed' | NameLimit>;
+export type Gate = (changes: readonly ReminderChange[]) => Promise<EditResult | 'changed' | NameLimit>;
 
 const IMPORT_BATCH = 1_000;
 export const MAX_SNOOZE_DAYS = 365;
@@ -78,7 +78,7 @@ export interface AddedName {
   readonly known: boolean;
   /** The date that a person gave. */
   readonly given: Date | undefined;
-  readonly waiting: EditedFacts['waiting'];
+  readonly proposal: EditResult['proposal'];
 }
 
 /**
@@ -115,20 +115,20 @@ export async function addName(
   );
   const { known, written } = added;
   if (typeof written === 'string') return { ok: false, refusal: { code: 'list_full', limit: MAX_WATCHED } };
-  const { waiting } = written;
-  return { ok: true, name, known: known !== undefined, given: given?.value, waiting };
+  const { proposal } = written;
+  return { ok: true, name, known: known !== undefined, given: given?.value, proposal };
 }
 
 /** After its lookup. The registry's date overrides an order's, which overrides the given one. */
 export async function readAdded(
   { watchList }: Pick<ExpiryContext, 'watchList'>,
-  { name, known, given, waiting }: AddedName,
+  { name, known, given, proposal }: AddedName,
 ): Promise<WatchedOutcome> {
   const domain = await watchList.find(name);
   if (domain === undefined) return { ok: false, refusal: { code: 'removed_meanwhile' } };
   const isTaken =
-    given === undefined || waiting !== undefined || domain.expiry?.at.getTime() === given.getTime();
-  return { ok: true, domain, known, dateNotTaken: isTaken ? undefined : given, waiting };
+    given === undefined || proposal !== undefined || domain.expiry?.at.getTime() === given.getTime();
+  return { ok: true, domain, known, dateNotTaken: isTaken ? undefined : given, proposal };
 }
 
 /** No registry registers a name for longer. */
@@ -199,8 +199,8 @@ export async function importNames(
   }
   const written = dated.length === 0 ? NOTHING : await gate(dated);
   // A name changed concurrently keeps its date.
-  const { changed, waiting } = typeof written === 'string' ? NOTHING : written;
-  const kept = accepted.length - added - beyondLimit - changed.length - (waiting?.payload.names.length ?? 0);
+  const { changed, proposal } = typeof written === 'string' ? NOTHING : written;
+  const kept = accepted.length - added - beyondLimit - changed.length - (proposal?.payload.names.length ?? 0);
   const counts = {
     added,
     dated: changed.length,
@@ -208,10 +208,10 @@ export async function importNames(
     beyondLimit,
     tooFarAhead: read.length - accepted.length,
   };
-  return { ...rest, ...counts, duplicates: duplicates.length, rejected, waiting };
+  return { ...rest, ...counts, duplicates: duplicates.length, rejected, proposal };
 }
 
-const NOTHING: EditedFacts = { changed: [], waiting: undefined };
+const NOTHING: EditResult = { changed: [], proposal: undefined };
 
 async function decide(
   { watchList }: ExpiryContext,
@@ -265,7 +265,7 @@ export async function recordRenewal(
   { name, ...notice }: ReminderRequest,
   expires: string,
   gate: Gate,
-): Promise<WatchOutcome & { readonly waiting?: EditedFacts['waiting'] }> {
+): Promise<WatchOutcome & { readonly proposal?: EditResult['proposal'] }> {
   const read = parseTypedDate(expires);
   if (!read.ok) return { ok: false, refusal: read.issue };
   const { value: until } = read;
@@ -281,14 +281,14 @@ export async function recordRenewal(
       const decision = {
         kind: 'name_renewed',
         until,
-        staleUntil: staleAfterRenewal(known),
+        staleUntil: computeStaleLimit(known),
         ...notice,
       } as const;
       const dated = known.expiry?.source === 'person' ? datedName(known, until) : undefined;
       const written = await gate([{ name, ...dated, decision }]);
       if (typeof written === 'string') return undefined;
       const domain = await context.watchList.find(name);
-      return domain && { ok: true, domain, waiting: written.waiting };
+      return domain && { ok: true, domain, proposal: written.proposal };
     },
   );
 }

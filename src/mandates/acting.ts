@@ -215,7 +215,7 @@ export interface DueFacts extends ActingFacts, SendingFacts {
   readonly fitsBudgets: boolean;
   /** When the order was made, and when the registry was last asked about its name. */
   readonly madeAt: Date;
-  readonly lookedAt: Date | undefined;
+  readonly lastLookupAt: Date | undefined;
 }
 
 /** The maximum age of the registry lookup at sending: names that expire soon are looked up every few hours. */
@@ -246,7 +246,7 @@ export function decideClearance(facts: DueFacts, now: Date): Clearance {
   const code = refusal ?? findHeldReason(facts) ?? (facts.fitsBudgets ? undefined : 'budget_empty');
   if (code !== undefined) return held(code);
   const seenSince = Math.max(facts.madeAt.getTime(), now.getTime() - MAX_LOOKUP_AGE_MS);
-  if (facts.lookedAt === undefined || facts.lookedAt.getTime() < seenSince) {
+  if (facts.lastLookupAt === undefined || facts.lastLookupAt.getTime() < seenSince) {
     const until = new Date(now.getTime() + WAIT_MS);
     // Leaves people a day to check the registry themselves.
     const last = new Date(until.getTime() + DAY_MS);

@@ -9,7 +9,7 @@ export interface MandateName {
   readonly expiresAt: Date;
   /** The registry shows it, and there is no reason to doubt it. */
   readonly isDateCertain: boolean;
-  readonly lookedAt: Date | undefined;
+  readonly lastLookupAt: Date | undefined;
   readonly owner: string | undefined;
   /** Two people decided to let it lapse. */
   readonly isLapsing: boolean;

@@ -60,7 +60,7 @@ async function loadDue(deps: OrdersContext, order: Order, now: Date) {
     taken: await deps.mandates.usedBy(kept.id, order.id),
     fitsBudgets: reservation !== undefined,
     madeAt: act.at,
-    lookedAt: name.lookedAt,
+    lastLookupAt: name.lastLookupAt,
   };
   return { facts, reservation, signedBy: needsSignatures(known.evaluated.demand) ? kept : undefined };
 }

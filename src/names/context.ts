@@ -51,7 +51,7 @@ export interface NamesContext extends Observers {
     readonly lapse: NameRecord['lapse'];
   }) => Promise<NameActivity>;
   /** DNS and registry in parallel. Late answers are treated as missing. Stores nothing. */
-  readonly lookUpNow: (name: string, dns: DnsClient, ms: number) => Promise<Observation>;
+  readonly lookUpNow: (name: string, dns: DnsClient, timeoutMs: number) => Promise<Observation>;
   /** Days before a certificate expires, highest first. */
   readonly certificateDays: readonly number[];
   readonly notifyDue: () => void;

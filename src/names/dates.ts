@@ -21,7 +21,7 @@ export function isSameExpiry(a: Date, b: Date): boolean {
 }
 
 /** The expiry of a name. Its renewal may not be at the registry yet. */
-export function laterExpiry<End extends Date | undefined>(
+export function pickLaterExpiry<End extends Date | undefined>(
   end: End,
   renewedUntil: Date | undefined,
 ): End | Date {
@@ -32,7 +32,7 @@ export function laterExpiry<End extends Date | undefined>(
 export type ExpirySource = 'rdap' | 'whois' | 'order' | 'person';
 
 /** The last WHOIS answer. Only displayed: it is no evidence. */
-export interface WhoisSighting {
+export interface LastWhoisAnswer {
   /** When it was asked. */
   readonly at: Date;
   readonly registeredAt: Date | undefined;
@@ -58,7 +58,7 @@ export interface NameDates {
       }
     | undefined;
   /** The previous expiry, and when the registry first showed a later one. */
-  readonly moved: { readonly from: Date; readonly at: Date } | undefined;
+  readonly changed: { readonly from: Date; readonly at: Date } | undefined;
   /** A renewal that the registry doesn't show yet: earlier dates of its record are stale. */
   readonly renewed: { readonly until: Date; readonly at: Date } | undefined;
   /** Its dates are trusted; undefined before the first record. */
@@ -69,8 +69,8 @@ export interface NameDates {
   /** Undefined if the last registry lookup provided the date. */
   readonly doubt: DateDoubt | undefined;
   /** Last registry lookup. */
-  readonly lookedAt: Date | undefined;
-  readonly whois: WhoisSighting | undefined;
+  readonly lastLookupAt: Date | undefined;
+  readonly whois: LastWhoisAnswer | undefined;
 }
 
 export interface DatedOrder {
@@ -84,27 +84,27 @@ const DEFAULT_GRACE_DAYS = 45;
 /** Registries may show a deletion this late. */
 const DELETION_DELAY_MS = HOUR_MS;
 /** Registries show a renewal within hours. After this time it is probably unknown to them. */
-export const DISPUTE_DAYS = 14;
+export const RENEWAL_DISPUTE_DAYS = 14;
 /** Estimates are computed from the old expiry or the clock, so the registry's date may be slightly earlier. */
 const ESTIMATE_SLACK_MS = 2 * DAY_MS;
 
-export const NO_DATES: NameDates = {
+export const UNKNOWN_DATES: NameDates = {
   expiry: undefined,
-  moved: undefined,
+  changed: undefined,
   renewed: undefined,
   trusted: undefined,
   deletedAt: undefined,
   deletionPhase: undefined,
   doubt: undefined,
-  lookedAt: undefined,
+  lastLookupAt: undefined,
   whois: undefined,
 };
 
-export function datesAfterLookup(
+export function updateDatesAfterLookup(
   before: NameDates,
   { name, at: now, facts, result }: RegistryLookup,
 ): NameDates {
-  const known = { ...before, lookedAt: now };
+  const known = { ...before, lastLookupAt: now };
   if (result.kind === 'not_registered')
     return { ...known, deletionPhase: undefined, doubt: { code: 'not_registered' } };
   if (result.kind === 'unread') return { ...known, doubt: { code: 'undated', problem: result.problem } };
@@ -117,10 +117,11 @@ export function datesAfterLookup(
     ...findDeletion(registration, before, zoneFor(name), now),
   };
   const { expiresAt } = registration;
-  if (expiresAt === undefined) return { ...updated, doubt: undatedReason(facts) };
+  if (expiresAt === undefined) return { ...updated, doubt: explainMissingDate(facts) };
   const { renewed } = known;
-  if (isStale(expiresAt, renewed)) return { ...updated, doubt: staleDoubt(expiresAt, renewed, now) };
-  const at = renewed === undefined ? paidUntil(expiresAt, registration, zoneFor(name), now) : expiresAt;
+  if (isStale(expiresAt, renewed)) return { ...updated, doubt: createStaleDoubt(expiresAt, renewed, now) };
+  const at =
+    renewed === undefined ? computePaidUntil(expiresAt, registration, zoneFor(name), now) : expiresAt;
   const after: NameDates = {
     ...updated,
     expiry: { at, source: 'rdap' },
@@ -131,24 +132,24 @@ export function datesAfterLookup(
   // The name keeps its old expiry, so reminders continue.
   return distrust !== undefined
     ? { ...updated, doubt: { code: 'distrusted', distrust, movedTo: expiresAt } }
-    : { ...after, moved: { from: known.expiry.at, at: now } };
+    : { ...after, changed: { from: known.expiry.at, at: now } };
 }
 
 /**
- * For lookups without a date ({@link datesAfterLookup}). The registry's date is preferred, then the earlier of WHOIS's
+ * For lookups without a date ({@link updateDatesAfterLookup}). The registry's date is preferred, then the earlier of WHOIS's
  * and a person's.
  * @param before the dates before both lookups
  * @param answer undefined: not asked
  */
-export function datesAfterWhois(
+export function updateDatesAfterWhois(
   before: NameDates,
   known: NameDates,
   answer: WhoisAnswer | undefined,
   now: Date,
 ): NameDates {
   // An earlier answer is used until the next one.
-  const isAnswered = known.expiry?.source === 'whois' || (answer === undefined && isWhoisFailed(before));
-  const unchanged = isAnswered ? { ...known, doubt: before.doubt } : addWhoisWhoisProblem(known, answer);
+  const isAnswered = known.expiry?.source === 'whois' || (answer === undefined && hasWhoisFailed(before));
+  const unchanged = isAnswered ? { ...known, doubt: before.doubt } : addWhoisProblem(known, answer);
   if (answer === undefined || answer.kind === 'waiting') return unchanged;
   const { registeredAt, registrar } = known.whois ?? {};
   if (answer.kind !== 'record') return { ...unchanged, whois: { at: now, registeredAt, registrar } };
@@ -161,7 +162,7 @@ export function datesAfterWhois(
   }
   const { expiry: former, renewed } = known;
   if (former?.source === 'rdap' || (former?.source === 'person' && former.at <= expiry.at)) return updated;
-  if (isStale(expiry.at, renewed)) return { ...updated, doubt: staleDoubt(expiry.at, renewed, now) };
+  if (isStale(expiry.at, renewed)) return { ...updated, doubt: createStaleDoubt(expiry.at, renewed, now) };
   const after: NameDates = {
     ...updated,
     expiry: { at: expiry.at, source: 'whois' },
@@ -169,7 +170,7 @@ export function datesAfterWhois(
     doubt: undefined,
   };
   return former !== undefined && hasNewExpiry(known, after)
-    ? { ...after, moved: { from: former.at, at: now } }
+    ? { ...after, changed: { from: former.at, at: now } }
     : after;
 }
 
@@ -185,7 +186,7 @@ const WHOIS_PROBLEMS = {
 } as const satisfies Partial<Record<WhoisAnswer['kind'], RecordProblem['code']>>;
 
 /** Only WHOIS could show a date, and it wasn't read: the registry may publish one. */
-function addWhoisWhoisProblem(known: NameDates, answer: WhoisAnswer | undefined): NameDates {
+function addWhoisProblem(known: NameDates, answer: WhoisAnswer | undefined): NameDates {
   if (answer === undefined || !isPublicRecordMissing(known) || !isWhoisProblem(answer.kind)) return known;
   return { ...known, doubt: { code: 'undated', problem: { code: WHOIS_PROBLEMS[answer.kind] } } };
 }
@@ -195,7 +196,7 @@ function isWhoisProblem(kind: WhoisAnswer['kind']): kind is keyof typeof WHOIS_P
 }
 
 /** Since the last WHOIS answer. */
-function isWhoisFailed({ whois, doubt }: NameDates): boolean {
+function hasWhoisFailed({ whois, doubt }: NameDates): boolean {
   return (
     whois !== undefined &&
     doubt?.code === 'undated' &&
@@ -207,11 +208,11 @@ function isPublicRecordMissing({ doubt }: NameDates): boolean {
   return doubt?.code === 'undated' && doubt.problem.code === 'no_public_record';
 }
 
-const WHOIS_EVERY_MS = DAY_MS;
+const WHOIS_INTERVAL_MS = DAY_MS;
 
 /** The registry has no public record or no date, and WHOIS wasn't asked within a day. */
 export function isWhoisDue({ whois }: NameDates, { result, at }: RegistryLookup): boolean {
-  return lacksDate(result) && (whois === undefined || at.getTime() - whois.at.getTime() >= WHOIS_EVERY_MS);
+  return lacksDate(result) && (whois === undefined || at.getTime() - whois.at.getTime() >= WHOIS_INTERVAL_MS);
 }
 
 export function lacksDate(result: RegistryLookup['result']): boolean {
@@ -226,8 +227,8 @@ function isStale(expiresAt: Date, renewed: NameDates['renewed']): renewed is Ren
   return renewed !== undefined && expiresAt.getTime() < renewed.until.getTime() - ESTIMATE_SLACK_MS;
 }
 
-function staleDoubt(shown: Date, renewed: Renewed, now: Date): DateDoubt | undefined {
-  const isLongAgo = now.getTime() - renewed.at.getTime() > DISPUTE_DAYS * DAY_MS;
+function createStaleDoubt(shown: Date, renewed: Renewed, now: Date): DateDoubt | undefined {
+  const isLongAgo = now.getTime() - renewed.at.getTime() > RENEWAL_DISPUTE_DAYS * DAY_MS;
   return isLongAgo ? { code: 'renewal_not_shown', shown } : undefined;
 }
 
@@ -236,7 +237,7 @@ function isPublished({ expiry }: Pick<NameDates, 'expiry'>): boolean {
   return expiry?.source === 'rdap' || expiry?.source === 'whois';
 }
 
-export function datesAfterOrder(
+export function updateDatesAfterOrder(
   known: NameDates,
   name: string,
   { task, years, sentAt, doneAt }: DatedOrder,
@@ -244,23 +245,23 @@ export function datesAfterOrder(
   switch (task) {
     case 'create':
       return {
-        ...NO_DATES,
-        lookedAt: known.lookedAt,
+        ...UNKNOWN_DATES,
+        lastLookupAt: known.lastLookupAt,
         expiry: { at: addYears(doneAt, years), source: 'order' },
         // The first registrar of the new registration is trusted.
         trusted: { registrar: undefined, at: doneAt, transferKnownAt: undefined },
       };
     case 'renew': {
-      if (isShownAlready(known, years, sentAt)) return known;
-      const until = estimatedEnd(known, name, years, doneAt);
+      if (isRenewalShown(known, years, sentAt)) return known;
+      const until = estimateExpiry(known, name, years, doneAt);
       const expiry = { at: until, source: 'order' } as const;
       return { ...known, expiry, renewed: { until, at: doneAt }, doubt: undefined };
     }
     case 'transfer': {
       // A transfer takes days and may be refused, so the registry's date stays until its record changes.
-      const expected = { ...withTransferKnown(known, doneAt), doubt: undefined };
+      const expected = { ...markTransferKnown(known, doneAt), doubt: undefined };
       if (isPublished(known)) return expected;
-      return { ...expected, expiry: { at: estimatedEnd(known, name, years, doneAt), source: 'order' } };
+      return { ...expected, expiry: { at: estimateExpiry(known, name, years, doneAt), source: 'order' } };
     }
     case 'delete':
       return { ...known, deletedAt: doneAt, deletionPhase: undefined };
@@ -271,12 +272,12 @@ export function datesAfterOrder(
 }
 
 /** The next registrar seen is trusted. */
-export function datesAfterTransferConfirmed(known: NameDates, at: Date): NameDates {
+export function updateDatesAfterTransfer(known: NameDates, at: Date): NameDates {
   return { ...known, trusted: { registrar: undefined, at, transferKnownAt: at } };
 }
 
 /** Until when a registry's date is treated as older than a renewal elsewhere; undefined without a registry's date. */
-export function staleAfterRenewal({ expiry }: NameDates): Date | undefined {
+export function computeStaleLimit({ expiry }: NameDates): Date | undefined {
   if (expiry === undefined || expiry.source === 'person') return undefined;
   return new Date(expiry.at.getTime() + 2 * ESTIMATE_SLACK_MS);
 }
@@ -288,10 +289,10 @@ export function hasNewExpiry(before: NameDates, after: NameDates): boolean {
 }
 
 /** 29 February becomes the 28th, so that the result is never too late. */
-export function addYears(moment: Date, years: number): Date {
-  const shifted = new Date(moment);
-  shifted.setUTCFullYear(moment.getUTCFullYear() + years);
-  if (shifted.getUTCMonth() !== moment.getUTCMonth()) shifted.setUTCDate(0);
+export function addYears(date: Date, years: number): Date {
+  const shifted = new Date(date);
+  shifted.setUTCFullYear(date.getUTCFullYear() + years);
+  if (shifted.getUTCMonth() !== date.getUTCMonth()) shifted.setUTCDate(0);
   return shifted;
 }
 
@@ -311,40 +312,40 @@ function findDeletion(
   const deletionPhase = deletionPhaseOf(statuses);
   const assumed =
     deletionPhase === undefined
-      ? deletionNotShownYet(before, now)
-      : (before.deletedAt ?? lastRecordAt(before) ?? earliestDeletion(zone, deletionPhase, now));
+      ? keepRecentDeletion(before, now)
+      : (before.deletedAt ?? getLastRecordTime(before) ?? estimateEarliestDeletion(zone, deletionPhase, now));
   return { deletedAt: deletedAt ?? assumed, deletionPhase };
 }
 
-function lastRecordAt({ doubt, lookedAt }: NameDates): Date | undefined {
+function getLastRecordTime({ doubt, lastLookupAt }: NameDates): Date | undefined {
   if (doubt?.code === 'not_registered') return undefined;
   const wasRead =
     doubt?.code !== 'undated' || ['no_expiration', 'unreadable_expiration'].includes(doubt.problem.code);
-  return wasRead ? lookedAt : undefined;
+  return wasRead ? lastLookupAt : undefined;
 }
 
-function earliestDeletion({ lifecycle }: ZoneProfile, phase: DeletionPhase, now: Date): Date {
+function estimateEarliestDeletion({ lifecycle }: ZoneProfile, phase: DeletionPhase, now: Date): Date {
   const { redemptionDays = 0, pendingDeleteDays = 0 } = lifecycle ?? {};
   const days = redemptionDays + (phase === 'pending_delete' ? pendingDeleteDays : 0);
   return new Date(now.getTime() - days * DAY_MS);
 }
 
 /** Why a readable record has no date. */
-function undatedReason({ expires_at: expiry }: Facts): DateDoubt {
+function explainMissingDate({ expires_at: expiry }: Facts): DateDoubt {
   const detail = expiry?.state === 'unseen' ? expiry.text : undefined;
   if (detail === undefined) return { code: 'undated', problem: { code: 'no_expiration' } };
   return { code: 'undated', problem: { code: 'unreadable_expiration', detail } };
 }
 
 /** Too recent for the registry's record. */
-function deletionNotShownYet({ deletedAt }: NameDates, now: Date): Date | undefined {
+function keepRecentDeletion({ deletedAt }: NameDates, now: Date): Date | undefined {
   return deletedAt !== undefined && now.getTime() - deletedAt.getTime() < DELETION_DELAY_MS
     ? deletedAt
     : undefined;
 }
 
 /** Trusted until the requested transfer brings another one. */
-function withTransferKnown(known: NameDates, at: Date): NameDates {
+function markTransferKnown(known: NameDates, at: Date): NameDates {
   return {
     ...known,
     trusted: { registrar: known.trusted?.registrar, at: known.trusted?.at ?? at, transferKnownAt: at },
@@ -355,10 +356,10 @@ function withTransferKnown(known: NameDates, at: Date): NameDates {
  * Whether the registry showed a renewal since its request was sent. A lookup may happen before the success is
  * processed; after a lost answer, it reveals the success.
  */
-function isShownAlready({ expiry, moved }: NameDates, years: number, sentAt: Date): boolean {
-  if (expiry === undefined || !isPublished({ expiry }) || moved === undefined || moved.at < sentAt)
+function isRenewalShown({ expiry, changed }: NameDates, years: number, sentAt: Date): boolean {
+  if (expiry === undefined || !isPublished({ expiry }) || changed === undefined || changed.at < sentAt)
     return false;
-  return expiry.at.getTime() >= addYears(moved.from, years).getTime() - ESTIMATE_SLACK_MS;
+  return expiry.at.getTime() >= addYears(changed.from, years).getTime() - ESTIMATE_SLACK_MS;
 }
 
 /**
@@ -366,23 +367,23 @@ function isShownAlready({ expiry, moved }: NameDates, years: number, sentAt: Dat
  * assumed as early as possible, in the last days of the auto-renew grace period: too early only warns too soon, too
  * late could lose the name.
  */
-function estimatedEnd({ expiry }: NameDates, name: string, years: number, doneAt: Date): Date {
+function estimateExpiry({ expiry }: NameDates, name: string, years: number, doneAt: Date): Date {
   if (expiry !== undefined) return addYears(expiry.at, years);
-  return new Date(addYears(doneAt, years).getTime() - gracePeriodDays(zoneFor(name)) * DAY_MS);
+  return new Date(addYears(doneAt, years).getTime() - getGracePeriodDays(zoneFor(name)) * DAY_MS);
 }
 
 /**
  * In the auto-renew grace period, the record includes a year that the registry added unpaid; the name still has its old
  * expiry.
  */
-function paidUntil(expiresAt: Date, { statuses }: Registration, zone: ZoneProfile, now: Date): Date {
+function computePaidUntil(expiresAt: Date, { statuses }: Registration, zone: ZoneProfile, now: Date): Date {
   const before = addYears(expiresAt, -1);
-  const graceEnds = before.getTime() + (gracePeriodDays(zone) + 1) * DAY_MS;
+  const graceEnds = before.getTime() + (getGracePeriodDays(zone) + 1) * DAY_MS;
   const isInGrace = before <= now && now.getTime() < graceEnds;
   return statuses?.includes('auto renew period') && isInGrace ? before : expiresAt;
 }
 
-function gracePeriodDays({ lifecycle }: ZoneProfile): number {
+function getGracePeriodDays({ lifecycle }: ZoneProfile): number {
   return lifecycle?.autoRenewGraceDays ?? DEFAULT_GRACE_DAYS;
 }
 

@@ -26,7 +26,7 @@ export interface DelegationFault {
   readonly about: FactValue;
 }
 
-const FAULT_OF = {
+const FAULT_BY_FACT = {
   registrable_domains: 'registrable',
   unfit_ds: 'unfit_ds',
   lame_nameservers: 'lame',
@@ -34,8 +34,8 @@ const FAULT_OF = {
   ending_domains: 'ending',
   silent_nameservers: 'silent',
 } as const satisfies Readonly<Partial<Record<FactName, DelegationFaultCode>>>;
-type HealthFact = keyof typeof FAULT_OF;
-export const HEALTH_FACTS = FACT_NAMES.filter((fact): fact is HealthFact => fact in FAULT_OF);
+type HealthFact = keyof typeof FAULT_BY_FACT;
+export const HEALTH_FACTS = FACT_NAMES.filter((fact): fact is HealthFact => fact in FAULT_BY_FACT);
 
 /** Lookups are daily, up to a fifth earlier. */
 export const DAILY_MS = 18 * HOUR_MS;
@@ -48,7 +48,7 @@ export function isDailyLookupDue(facts: readonly FactName[], history: NameHistor
   return facts.some((fact) => {
     const known = history[fact];
     if (known?.unseen !== undefined || known?.current === undefined) return true;
-    return now.getTime() - lastSeen(known) >= DAILY_MS;
+    return now.getTime() - getLastSeen(known) >= DAILY_MS;
   });
 }
 
@@ -57,7 +57,7 @@ export function findFaults(history: NameHistory): readonly DelegationFault[] {
   const faults = HEALTH_FACTS.flatMap((fact): DelegationFault[] => {
     const about = history[fact]?.current?.value ?? [];
     if (about.length === 0) return [];
-    const code = fact === 'lame_nameservers' && isAllLame(history) ? 'all_lame' : FAULT_OF[fact];
+    const code = fact === 'lame_nameservers' && isAllLame(history) ? 'all_lame' : FAULT_BY_FACT[fact];
     return [{ code, about }];
   });
   return faults.toSorted((a, b) => DELEGATION_FAULTS.indexOf(a.code) - DELEGATION_FAULTS.indexOf(b.code));
@@ -103,10 +103,10 @@ export function findDangers(
 
 /** No server may answer: anyone who sets up the name at one of them is the only one to answer. */
 function isAllLame(history: NameHistory): boolean {
-  const hostsOf = (fact: FactName) => history[fact]?.current?.value ?? [];
-  const lame = hostsOf('lame_nameservers');
-  const all = hostsOf('parent_nameservers');
-  return lame.length > 0 && isSameSet([...lame, ...hostsOf('addressless_nameservers')], all);
+  const listHosts = (fact: FactName) => history[fact]?.current?.value ?? [];
+  const lame = listHosts('lame_nameservers');
+  const all = listHosts('parent_nameservers');
+  return lame.length > 0 && isSameSet([...lame, ...listHosts('addressless_nameservers')], all);
 }
 
 /** Two daily lookups agree, and the latest doesn't differ. */
@@ -115,6 +115,6 @@ function isSeenDaily(known: KnownFact | undefined): boolean {
   return known.current.lastSeen.getTime() - known.current.firstSeen.getTime() >= DAILY_MS;
 }
 
-function lastSeen(known: KnownFact | undefined): number {
+function getLastSeen(known: KnownFact | undefined): number {
   return Math.max(known?.current?.lastSeen.getTime() ?? 0, known?.candidate?.lastSeen.getTime() ?? 0);
 }

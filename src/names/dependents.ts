@@ -37,21 +37,21 @@ export function findDependents(name: string, watched: Iterable<DependentName>): 
     const hosts: Readonly<Record<Dependency, readonly string[]>> = {
       nameservers: other.nameServers,
       mail: other.mailServers,
-      redirects: other.redirectTargets.map(targetHost),
+      redirects: other.redirectTargets.map(parseTargetHost),
     };
     for (const kind of DEPENDENCIES) {
       if (hosts[kind].some((host) => isSubdomain(host, name)))
         found[kind].set(other.name, other.isPrivate && found[kind].get(other.name) !== false);
     }
   }
-  const listOf = (all: ReadonlyMap<string, boolean>) => {
+  const summarize = (all: ReadonlyMap<string, boolean>) => {
     const names = [...all].flatMap(([each, isPrivate]) => (isPrivate ? [] : [each]));
     return { count: all.size, privateCount: all.size - names.length, names: names.slice(0, MAX_NAMES) };
   };
   return {
-    nameservers: listOf(found.nameservers),
-    mail: listOf(found.mail),
-    redirects: listOf(found.redirects),
+    nameservers: summarize(found.nameservers),
+    mail: summarize(found.mail),
+    redirects: summarize(found.redirects),
   };
 }
 
@@ -61,7 +61,7 @@ export function isSubdomain(host: string, name: string): boolean {
 }
 
 /** The host of a URL or email address; empty when unreadable. */
-export function targetHost(target: string): string {
+export function parseTargetHost(target: string): string {
   const text = target.trim().toLowerCase();
   const address = text.includes('://') ? text : `http://${text}`;
   return URL.canParse(address) ? new URL(address).hostname.replace(/\.$/, '') : '';

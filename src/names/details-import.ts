@@ -3,7 +3,13 @@ import { type CsvIssue, type CsvRecord, hasExtraCells, iterateYielding, readCsv 
 import { findColumn } from '../lib/csv-headings.ts';
 import { parseDomainName } from '../zones/names.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
-import { DETAIL_COLUMNS, MAX_IMPORTED_NAMES, MAX_NOTE, readTags, type TagIssue } from './portfolio.ts';
+import {
+  DETAIL_COLUMNS,
+  MAX_IMPORTED_NAMES,
+  MAX_NOTE_LENGTH,
+  parseTags,
+  type TagIssue,
+} from './portfolio.ts';
 
 /** CSV with a header. A missing column leaves the field unchanged, an empty cell clears it. */
 
@@ -38,25 +44,25 @@ export type ImportIssue =
   | { readonly line: number; readonly code: 'tags'; readonly issue: TagIssue };
 
 /** Exported columns that can't be imported. */
-const READ_ONLY: readonly string[] = ['expires', 'registrar', 'findings'];
+const READ_ONLY_COLUMNS: readonly string[] = ['expires', 'registrar', 'findings'];
 
-export type ReadImport =
+export type ImportResult =
   | { readonly ok: true; readonly rows: readonly ImportRow[] }
   | { readonly ok: false; readonly issues: readonly ImportIssue[] };
 
 /** One bad line refuses the whole file. */
-export async function readImport(text: string): Promise<ReadImport> {
+export async function parseImport(text: string): Promise<ImportResult> {
   const csv = await readCsv(text, { maxRows: MAX_IMPORTED_NAMES, findColumn });
   if (!csv.ok) return { ok: false, issues: [csv.issue] };
   const { header } = csv;
   if (header === undefined || csv.rows.length === 0)
     return { ok: false, issues: [{ line: 1, code: 'empty' }] };
   const columns = header.cells.map(findColumn);
-  const issues = headerIssues(columns, header);
+  const issues = findHeaderIssues(columns, header);
   if (issues.length > 0) return { ok: false, issues };
   const rows = new Map<string, ImportRow>();
   for await (const { line, cells } of iterateYielding(csv.rows)) {
-    const read = readRow(new Map(columns.map((column, at) => [column, cells[at] ?? ''])), line);
+    const read = parseRow(new Map(columns.map((column, at) => [column, cells[at] ?? ''])), line);
     if (hasExtraCells(cells, columns)) issues.push({ line, code: 'too_many_cells' });
     else if ('issues' in read) issues.push(...read.issues);
     else if (rows.has(read.name)) issues.push({ line, code: 'repeated', name: read.name });
@@ -65,8 +71,8 @@ export async function readImport(text: string): Promise<ReadImport> {
   return issues.length > 0 ? { ok: false, issues } : { ok: true, rows: [...rows.values()] };
 }
 
-function headerIssues(columns: readonly string[], { line, cells }: CsvRecord): ImportIssue[] {
-  const known: readonly string[] = ['name', ...DETAIL_COLUMNS, ...READ_ONLY];
+function findHeaderIssues(columns: readonly string[], { line, cells }: CsvRecord): ImportIssue[] {
+  const known: readonly string[] = ['name', ...DETAIL_COLUMNS, ...READ_ONLY_COLUMNS];
   return [
     ...(columns.includes('name') ? [] : [{ line, code: 'no_name_column' } as const]),
     ...cells
@@ -75,7 +81,7 @@ function headerIssues(columns: readonly string[], { line, cells }: CsvRecord): I
   ];
 }
 
-function readRow(
+function parseRow(
   cells: ReadonlyMap<string, string>,
   line: number,
 ): ImportRow | { readonly issues: readonly ImportIssue[] } {
@@ -83,13 +89,13 @@ function readRow(
   const name = parseDomainName(cells.get('name') ?? '');
   if (!name.ok) issues.push({ line, code: 'invalid_name', issue: name.issue });
   const [owner, channel, note] = [cells.get('owner'), cells.get('channel'), cells.get('note')];
-  const tags = readTags(parseTagsCell(cells.get('tags') ?? ''));
+  const tags = parseTags(parseTagsCell(cells.get('tags') ?? ''));
   if (!tags.ok) issues.push(...tags.issues.map((issue) => ({ line, code: 'tags', issue }) as const));
   if (owner !== undefined && !/^([UW][A-Z0-9]{2,})?$/.test(owner))
     issues.push({ line, code: 'not_a_person' });
   if (channel !== undefined && !/^([CG][A-Z0-9]{2,})?$/.test(channel))
     issues.push({ line, code: 'not_a_channel' });
-  if (note !== undefined && note.length > MAX_NOTE) issues.push({ line, code: 'long_note' });
+  if (note !== undefined && note.length > MAX_NOTE_LENGTH) issues.push({ line, code: 'long_note' });
   if (!name.ok || !tags.ok || issues.length > 0) return { issues };
   return {
     name: name.value.ascii,

@@ -143,7 +143,7 @@ export type Fact =
 
 export type Facts = { readonly [Name in FactName]?: Fact };
 
-const MAX_TEXT = 500;
+const MAX_TEXT_LENGTH = 500;
 
 export interface Observation {
   readonly name: string;
@@ -154,36 +154,36 @@ export interface Observation {
 export const ABSENT: Fact = { state: 'absent' };
 
 /** Without texts, the fact is absent. */
-export function seen(texts: readonly string[]): Fact {
-  const value = [...new Set(texts.map(storable))].sort();
+export function createFact(texts: readonly string[]): Fact {
+  const value = [...new Set(texts.map(toStorableText))].sort();
   return value.length === 0 ? ABSENT : { state: 'seen', value };
 }
 
 /** Marks a date without a time zone, read as the earliest possible time. */
-export const EARLIEST_READING = 'earliest reading';
+export const ASSUMED_EARLIEST = 'earliest reading';
 
 /**
  * Records can contain anything: unsupported characters are replaced; long text is cut with a digest of the whole, so
  * that a change behind the cut is noticed.
  */
-function storable(text: string): string {
+function toStorableText(text: string): string {
   const clean = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\ufffd');
-  if (clean.length <= MAX_TEXT) return clean;
-  const beginning = [...clean].slice(0, MAX_TEXT).join('');
+  if (clean.length <= MAX_TEXT_LENGTH) return clean;
+  const beginning = [...clean].slice(0, MAX_TEXT_LENGTH).join('');
   const digest = createHash('sha256').update(text).digest('hex').slice(0, 16);
   return `${beginning}… ${digest}`;
 }
 
-export function unseen(reason: Exclude<UnseenReason, 'unreadable'>): Fact {
+export function createUnseenFact(reason: Exclude<UnseenReason, 'unreadable'>): Fact {
   return { state: 'unseen', reason };
 }
 
-export function unreadable(text: string): Fact {
-  return { state: 'unseen', reason: 'unreadable', text: storable(text) };
+export function createUnreadableFact(text: string): Fact {
+  return { state: 'unseen', reason: 'unreadable', text: toStorableText(text) };
 }
 
 /** Empty: absent. Undefined: missing. */
-export function factValue(fact: Fact | undefined): FactValue | undefined {
+export function getFactValue(fact: Fact | undefined): FactValue | undefined {
   if (fact?.state === 'seen') return fact.value;
   return fact?.state === 'absent' ? [] : undefined;
 }
@@ -198,27 +198,29 @@ export function isSameValue(fact: FactName, one: FactValue, other: FactValue): b
 /** Redacted fields of a registrant keep their last values. */
 export function mergeSameValue(fact: FactName, before: FactValue, now: FactValue): FactValue {
   if (fact !== 'owner') return now;
-  const fields = new Map([...before, ...now].map((text) => [fieldName(text), text]));
+  const fields = new Map([...before, ...now].map((text) => [getFieldName(text), text]));
   return [...fields.values()].sort();
 }
 
 /** A registrar may change its name but not its IANA id. Without two ids, names are compared, then handles. */
 function isSameRegistrar(one: FactValue, other: FactValue): boolean {
-  const [oneId, otherId] = [registrarId(one), registrarId(other)];
+  const [oneId, otherId] = [parseRegistrarId(one), parseRegistrarId(other)];
   if (oneId !== undefined && otherId !== undefined) return oneId === otherId;
   // One lookup had a name, the other a handle: they may be the same.
-  return ['name', 'handle'].every((label) => mayBeSameRegistrar(partOf(one, label), partOf(other, label)));
+  return ['name', 'handle'].every((label) =>
+    mayBeSameRegistrar(findPart(one, label), findPart(other, label)),
+  );
 }
 
-export function registrarName(value: FactValue): string | undefined {
-  return partOf(value, 'name') ?? partOf(value, 'handle');
+export function getRegistrarName(value: FactValue): string | undefined {
+  return findPart(value, 'name') ?? findPart(value, 'handle');
 }
 
 /** Used by registrars without accreditation (IANA, Registrar IDs: reserved). */
 const RESERVED_ID = /^(?:0|1|3|8|119|365|376|999[4-9]|4000001|8888888)$/;
 
-function registrarId(value: FactValue): number | undefined {
-  const id = partOf(value, 'iana')?.replace(/^0+(?=.)/, '') ?? '';
+function parseRegistrarId(value: FactValue): number | undefined {
+  const id = findPart(value, 'iana')?.replace(/^0+(?=.)/, '') ?? '';
   return /^\d{1,9}$/.test(id) && !RESERVED_ID.test(id) ? Number(id) : undefined;
 }
 
@@ -229,14 +231,14 @@ export function isSameSet(one: FactValue, other: FactValue): boolean {
 
 /** Compares fields visible in both, because registries redact them at will. */
 function isSameOwner(one: FactValue, other: FactValue): boolean {
-  const fields = new Map(one.map((text) => [fieldName(text), text]));
-  return other.every((text) => (fields.get(fieldName(text)) ?? text) === text);
+  const fields = new Map(one.map((text) => [getFieldName(text), text]));
+  return other.every((text) => (fields.get(getFieldName(text)) ?? text) === text);
 }
 
-export function partOf(value: FactValue, label: string): string | undefined {
+export function findPart(value: FactValue, label: string): string | undefined {
   return value.find((text) => text.startsWith(`${label}:`))?.slice(label.length + 1);
 }
 
-function fieldName(text: string): string {
+function getFieldName(text: string): string {
   return text.slice(0, text.indexOf(':'));
 }

@@ -1,12 +1,12 @@
 import { DAY_MS } from '../lib/duration.ts';
 import { NONE } from './portfolio.ts';
 import {
-  certificateEnd,
   DELEGATION_FINDINGS,
   FINDING_CODES,
   type FindingCode,
+  getCertificateEnd,
   type JudgedName,
-  judge,
+  judgeName,
 } from './posture.ts';
 
 /** Filters of the portfolio. Different kinds combine with AND, the same kind with OR. */
@@ -20,14 +20,14 @@ export interface NameFilter {
   /** Parts of the name or the note. */
   readonly texts: readonly string[];
   /** In days; includes expired names. */
-  readonly expiresWithin: number | undefined;
+  readonly expiresWithinDays: number | undefined;
   /** In days; includes expired certificates. */
-  readonly certificateWithin: number | undefined;
+  readonly certificateWithinDays: number | undefined;
   /** In days. */
-  readonly expiresAfter: number | undefined;
+  readonly expiresAfterDays: number | undefined;
   /** No website and no mail. */
-  readonly unused: boolean;
-  readonly words: readonly FindingWord[];
+  readonly isUnused: boolean;
+  readonly findingWords: readonly FindingWord[];
   /** Has at least one of them. */
   readonly findings: readonly FindingCode[];
   readonly sort: NameSort;
@@ -49,12 +49,12 @@ export type FilterIssue =
   | { readonly code: 'too_long' };
 
 /** Filters are stored in button values, which Slack limits to 2,000 characters. */
-const MAX_FILTER = 800;
+const MAX_FILTER_LENGTH = 800;
 const MAX_DAYS = 36_500;
 
 const FINDING_WORDS = ['unlocked', 'unsigned', 'undated', 'lame'] as const;
 type FindingWord = (typeof FINDING_WORDS)[number];
-const FINDINGS_OF: Readonly<Record<FindingWord, readonly FindingCode[]>> = {
+const FINDINGS_BY_WORD: Readonly<Record<FindingWord, readonly FindingCode[]>> = {
   unlocked: ['unlocked'],
   unsigned: ['unsigned'],
   undated: ['undated'],
@@ -62,39 +62,39 @@ const FINDINGS_OF: Readonly<Record<FindingWord, readonly FindingCode[]>> = {
 };
 
 type ListKey = 'tags' | 'owners' | 'zones' | 'registrars';
-const LISTS: Readonly<Record<Exclude<FilterKey, 'sort' | 'finding'>, ListKey>> = {
+const LIST_BY_KEY: Readonly<Record<Exclude<FilterKey, 'sort' | 'finding'>, ListKey>> = {
   tag: 'tags',
   owner: 'owners',
   zone: 'zones',
   registrar: 'registrars',
 };
 
-export type ReadFilter =
+export type FilterResult =
   | { readonly ok: true; readonly filter: NameFilter }
   | { readonly ok: false; readonly issues: readonly FilterIssue[] };
 
-export const EVERY_NAME: NameFilter = {
+export const NO_FILTER: NameFilter = {
   tags: [],
   owners: [],
   zones: [],
   registrars: [],
   texts: [],
-  expiresWithin: undefined,
-  certificateWithin: undefined,
-  expiresAfter: undefined,
-  unused: false,
-  words: [],
+  expiresWithinDays: undefined,
+  certificateWithinDays: undefined,
+  expiresAfterDays: undefined,
+  isUnused: false,
+  findingWords: [],
   findings: [],
   sort: 'expiry',
 };
 
 /** Such as `tag:brand expiring<60 "sandbox registrar"`. */
-export function readFilter(text: string): ReadFilter {
-  if (text.length > MAX_FILTER) return { ok: false, issues: [{ code: 'too_long' }] };
+export function parseFilter(text: string): FilterResult {
+  if (text.length > MAX_FILTER_LENGTH) return { ok: false, issues: [{ code: 'too_long' }] };
   const issues: FilterIssue[] = [];
-  let filter = EVERY_NAME;
+  let filter = NO_FILTER;
   for (const word of splitWords(text)) {
-    const read = readWord(filter, word);
+    const read = parseWord(filter, word);
     if ('issue' in read) issues.push(read.issue);
     else filter = read.filter;
   }
@@ -108,19 +108,20 @@ function splitWords(text: string): string[] {
     .filter((word) => word !== '');
 }
 
-function readWord(
+function parseWord(
   filter: NameFilter,
   word: string,
 ): { readonly filter: NameFilter } | { readonly issue: FilterIssue } {
   const lower = word.toLowerCase();
-  if (lower === 'unused') return { filter: { ...filter, unused: true } };
+  if (lower === 'unused') return { filter: { ...filter, isUnused: true } };
   const finding = FINDING_WORDS.find((each) => each === lower);
-  if (finding !== undefined) return { filter: { ...filter, words: [...filter.words, finding] } };
-  if (lower === 'expired') return { filter: { ...filter, expiresWithin: 0 } };
+  if (finding !== undefined)
+    return { filter: { ...filter, findingWords: [...filter.findingWords, finding] } };
+  if (lower === 'expired') return { filter: { ...filter, expiresWithinDays: 0 } };
   const days = /^expir(?:ing|es|y)\s*([<>=:]+)(.*)$/.exec(lower);
-  if (days !== null) return readDays(filter, word, days[1] ?? '', days[2] ?? '');
+  if (days !== null) return parseDays(filter, word, days[1] ?? '', days[2] ?? '');
   const certificate = /^cert(?:ificate)?\s*<=?\s*(\d{1,5})d?$/.exec(lower)?.[1];
-  if (certificate !== undefined) return { filter: { ...filter, certificateWithin: Number(certificate) } };
+  if (certificate !== undefined) return { filter: { ...filter, certificateWithinDays: Number(certificate) } };
   if (/^cert(?:ificate)?\s*[<>=:]/.test(lower)) return { issue: { code: 'not_days', word } };
   const at = word.search(/[:=<>]/);
   if (at < 0) return { filter: { ...filter, texts: [...filter.texts, lower] } };
@@ -134,13 +135,15 @@ function readWord(
     .filter((value) => value !== '');
   const [first] = values;
   if (first === undefined) return { issue: { code: 'no_value', key: known } };
-  if (known === 'sort') return readSort(filter, first);
-  if (known === 'finding') return readFindings(filter, values);
-  const list = LISTS[known];
-  return { filter: { ...filter, [list]: [...filter[list], ...values.map((value) => clean(known, value))] } };
+  if (known === 'sort') return parseSort(filter, first);
+  if (known === 'finding') return parseFindings(filter, values);
+  const list = LIST_BY_KEY[known];
+  return {
+    filter: { ...filter, [list]: [...filter[list], ...values.map((value) => cleanValue(known, value))] },
+  };
 }
 
-function clean(key: FilterKey, value: string): string {
+function cleanValue(key: FilterKey, value: string): string {
   switch (key) {
     case 'tag':
       return value.replace(/^#/, '').toLowerCase();
@@ -151,25 +154,27 @@ function clean(key: FilterKey, value: string): string {
   }
 }
 
-function readDays(
+function parseDays(
   filter: NameFilter,
   word: string,
   sign: string,
   value: string,
-): ReturnType<typeof readWord> {
+): ReturnType<typeof parseWord> {
   const days = /^\d{1,5}d?$/.test(value.trim()) ? Number.parseInt(value, 10) : Number.NaN;
   if (!(days <= MAX_DAYS)) return { issue: { code: 'not_days', word } };
   return {
-    filter: sign.startsWith('>') ? { ...filter, expiresAfter: days } : { ...filter, expiresWithin: days },
+    filter: sign.startsWith('>')
+      ? { ...filter, expiresAfterDays: days }
+      : { ...filter, expiresWithinDays: days },
   };
 }
 
-function readSort(filter: NameFilter, value: string): ReturnType<typeof readWord> {
+function parseSort(filter: NameFilter, value: string): ReturnType<typeof parseWord> {
   const sort = NAME_SORTS.find((each) => each === value.toLowerCase());
   return sort === undefined ? { issue: { code: 'unknown_sort', value } } : { filter: { ...filter, sort } };
 }
 
-function readFindings(filter: NameFilter, values: readonly string[]): ReturnType<typeof readWord> {
+function parseFindings(filter: NameFilter, values: readonly string[]): ReturnType<typeof parseWord> {
   const found = values.map((value) => ({
     value,
     code: FINDING_CODES.find((each) => each === value.toLowerCase()),
@@ -182,17 +187,23 @@ function readFindings(filter: NameFilter, values: readonly string[]): ReturnType
 
 /** Whether a name matches a filter's conditions on findings and certificates. */
 export function matchesFindings(filter: NameFilter, name: JudgedName, now: Date): boolean {
-  const { words, findings: wanted, certificateWithin } = filter;
-  if (certificateWithin !== undefined && certificateEnd(name) >= now.getTime() + certificateWithin * DAY_MS)
+  const { findingWords, findings: wanted, certificateWithinDays } = filter;
+  if (
+    certificateWithinDays !== undefined &&
+    getCertificateEnd(name) >= now.getTime() + certificateWithinDays * DAY_MS
+  )
     return false;
-  const groups = [...words.map((word) => FINDINGS_OF[word]), ...(wanted.length > 0 ? [wanted] : [])];
+  const groups = [
+    ...findingWords.map((word) => FINDINGS_BY_WORD[word]),
+    ...(wanted.length > 0 ? [wanted] : []),
+  ];
   if (groups.length === 0) return true;
-  const { findings } = judge(name, now);
+  const { findings } = judgeName(name, now);
   return groups.every((group) => findings.some(({ code }) => group.includes(code)));
 }
 
-export function filtersFindings({ words, findings, certificateWithin }: NameFilter): boolean {
-  return words.length + findings.length > 0 || certificateWithin !== undefined;
+export function hasFindingFilter({ findingWords, findings, certificateWithinDays }: NameFilter): boolean {
+  return findingWords.length + findings.length > 0 || certificateWithinDays !== undefined;
 }
 
 export function isNone(value: string): boolean {

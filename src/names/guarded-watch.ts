@@ -1,45 +1,45 @@
 import { createHash } from 'node:crypto';
 import { MINUTE_MS } from '../lib/duration.ts';
 import type { NamesContext } from './context.ts';
-import { type Facts, type Observation, unseen } from './facts.ts';
+import { createUnseenFact, type Facts, type Observation } from './facts.ts';
 import { lookUpAtRegistry, saveParentLookup } from './lookup.ts';
-import { factsOfDelegation, findMajority, isNewSighting, type KnownDelegation } from './parent-delegation.ts';
-import { timeLimit } from './time-limit.ts';
+import { findMajority, isNewSighting, type KnownDelegation, toDelegationFacts } from './parent-delegation.ts';
+import { createTimeLimit } from './time-limit.ts';
 
 /**
  * Watches guarded names every minute: one server of the parent zone is asked, in rotation. After a difference, all
  * servers are asked, and the majority is stored. State between two minutes is in memory and may be lost.
  */
 
-const EVERY_MS = MINUTE_MS;
+const INTERVAL_MS = MINUTE_MS;
 /** How often changes by other lookups are read. */
-const READ_EVERY_MS = 30_000;
+const RELOAD_INTERVAL_MS = 30_000;
 /** Another process takes over within this time. */
-const LEAD_FOR_MS = 20_000;
-const LEAD_EVERY_MS = 5_000;
+const LEASE_MS = 20_000;
+const LEASE_RENEWAL_MS = 5_000;
 /** Per server: enough for 1,000 guarded names of one zone with one server. */
-const QUESTIONS_PER_SECOND = 20;
+const QUERIES_PER_SECOND = 20;
 /** After this many consecutive failures, a server is paused. */
 const MAX_FAILURES = 3;
 /** A limit, because a paused zone isn't watched. */
-const MAX_REST_MS = 15 * MINUTE_MS;
+const MAX_PAUSE_MS = 15 * MINUTE_MS;
 /** After this time, the name is reported as not seen. */
 const UNSEEN_AFTER_MS = 10 * MINUTE_MS;
-const REGISTRY_MS = 30_000;
+const REGISTRY_TIMEOUT_MS = 30_000;
 
-interface Watched {
+interface WatchedName {
   readonly name: string;
   known: KnownDelegation;
   /** Last query, by the bot's clock. */
   queriedAt: number;
   /** The next server. */
-  turn: number;
+  serverIndex: number;
   unseenSince: number | undefined;
   /** A server reported a difference, and the others couldn't be asked in the same second. */
   isInDoubt: boolean;
 }
 
-interface Rest {
+interface ServerPause {
   failures: number;
   until: number;
 }
@@ -47,106 +47,115 @@ interface Rest {
 /** @returns a function to call every second, which asks about names whose minute is over */
 export function createGuardedWatch(context: NamesContext): () => Promise<void> {
   const { parents, now, log, signal } = context;
-  let watched = new Map<string, Watched>();
-  let readAt = Number.NEGATIVE_INFINITY;
+  let watched = new Map<string, WatchedName>();
+  let reloadedAt = Number.NEGATIVE_INFINITY;
   /** By the process's own clock, because the lease uses the database's. */
-  let ledAt = Number.NEGATIVE_INFINITY;
-  const resting = new Map<string, Rest>();
+  let leaseRenewedAt = Number.NEGATIVE_INFINITY;
+  const pauses = new Map<string, ServerPause>();
   /** By server. */
   let queries = new Map<string, number>();
 
   /** Whether this process has the watch. Only one process does. */
-  async function read(at: number): Promise<boolean> {
-    if (performance.now() - ledAt >= LEAD_EVERY_MS) {
-      if (!(await context.leases.take('guarded_watch', context.processId, LEAD_FOR_MS))) return false;
-      ledAt = performance.now();
+  async function leadWatch(at: number): Promise<boolean> {
+    if (performance.now() - leaseRenewedAt >= LEASE_RENEWAL_MS) {
+      if (!(await context.leases.acquire('guarded_watch', context.processId, LEASE_MS))) return false;
+      leaseRenewedAt = performance.now();
     }
-    if (at - readAt < READ_EVERY_MS && at >= readAt) return true;
-    const names = await context.records.guarded();
+    if (at - reloadedAt < RELOAD_INTERVAL_MS && at >= reloadedAt) return true;
+    const names = await context.records.listGuarded();
     watched = new Map(
       names.map(({ name, history }) => {
-        const kept = watched.get(name) ?? newlyWatched(name);
+        const kept = watched.get(name) ?? createWatchedName(name);
         kept.known = history;
         return [name, kept];
       }),
     );
-    readAt = at;
+    reloadedAt = at;
     return true;
   }
 
-  function isResting(server: string): boolean {
-    return (resting.get(server)?.until ?? 0) > now().getTime();
+  function isPaused(server: string): boolean {
+    return (pauses.get(server)?.until ?? 0) > now().getTime();
   }
 
   /** Whether all servers have capacity in this second. */
-  function mayAsk(servers: readonly string[]): boolean {
-    if (servers.some((server) => (queries.get(server) ?? 0) >= QUESTIONS_PER_SECOND)) return false;
+  function reserveQueries(servers: readonly string[]): boolean {
+    if (servers.some((server) => (queries.get(server) ?? 0) >= QUERIES_PER_SECOND)) return false;
     for (const server of servers) queries.set(server, (queries.get(server) ?? 0) + 1);
     return true;
   }
 
-  async function ask(server: string, name: string): Promise<Facts> {
+  async function queryServer(server: string, name: string): Promise<Facts> {
     const answer = await context.parentDns.queryDelegation(server, name, 'nameservers and ds', signal);
     if (answer.kind !== 'unanswered') {
-      resting.delete(server);
-      return factsOfDelegation(answer);
+      pauses.delete(server);
+      return toDelegationFacts(answer);
     }
-    const failures = (resting.get(server)?.failures ?? 0) + 1;
-    const restMs = failures < MAX_FAILURES ? 0 : EVERY_MS * 2 ** (failures - MAX_FAILURES);
-    resting.set(server, { failures, until: now().getTime() + Math.min(restMs, MAX_REST_MS) });
+    const failures = (pauses.get(server)?.failures ?? 0) + 1;
+    const pauseMs = failures < MAX_FAILURES ? 0 : INTERVAL_MS * 2 ** (failures - MAX_FAILURES);
+    pauses.set(server, { failures, until: now().getTime() + Math.min(pauseMs, MAX_PAUSE_MS) });
     if (failures === MAX_FAILURES)
       log.warn({ server, name, failure: answer.failure }, 'a parent zone’s server doesn’t answer');
-    return factsOfDelegation(answer);
+    return toDelegationFacts(answer);
   }
 
-  async function checkName(one: Watched): Promise<void> {
-    const { name, known } = one;
+  async function checkName(watched: WatchedName): Promise<void> {
+    const { name, known } = watched;
     const all = await parents.serversOf(name, signal);
     // A server without a recent response has no vote.
-    const servers = all.filter((server) => !isResting(server));
-    const [first, ...others] = rotated(servers, one.turn);
+    const servers = all.filter((server) => !isPaused(server));
+    const [first, ...others] = rotate(servers, watched.serverIndex);
     // Out of capacity: tried again in the next second.
-    if (first !== undefined && !mayAsk(one.isInDoubt ? servers : [first])) return;
+    if (first !== undefined && !reserveQueries(watched.isInDoubt ? servers : [first])) return;
     const at = now();
-    const askAll = (some: readonly string[]) => Promise.all(some.map((server) => ask(server, name)));
+    const queryAll = (some: readonly string[]) =>
+      Promise.all(some.map((server) => queryServer(server, name)));
     const isNew = (answer: Facts) => isNewSighting(known, answer);
-    let answers = await askAll(one.isInDoubt ? servers : servers.filter((server) => server === first));
-    if (!one.isInDoubt && answers.some(isNew)) {
-      one.isInDoubt = !mayAsk(others);
-      if (one.isInDoubt) return;
-      answers = [...answers, ...(await askAll(others))];
+    let answers = await queryAll(watched.isInDoubt ? servers : servers.filter((server) => server === first));
+    if (!watched.isInDoubt && answers.some(isNew)) {
+      watched.isInDoubt = !reserveQueries(others);
+      if (watched.isInDoubt) return;
+      answers = [...answers, ...(await queryAll(others))];
     }
-    Object.assign(one, { turn: one.turn + 1, queriedAt: at.getTime(), isInDoubt: false });
+    Object.assign(watched, {
+      serverIndex: watched.serverIndex + 1,
+      queriedAt: at.getTime(),
+      isInDoubt: false,
+    });
     const facts =
       first === undefined
-        ? unseenFacts(all.length === 0 ? 'no_parent' : 'unreachable')
+        ? createUnseenFacts(all.length === 0 ? 'no_parent' : 'unreachable')
         : findMajority(answers);
-    if (isNew(facts)) return keep(one, { name, at, facts });
-    if (facts.parent_nameservers?.state === 'unseen') return recordUnseen(one, facts);
-    one.unseenSince = undefined;
+    if (isNew(facts)) return saveObservation(watched, { name, at, facts });
+    if (facts.parent_nameservers?.state === 'unseen') return recordUnseen(watched, facts);
+    watched.unseenSince = undefined;
     if (answers.some(isNew)) log.warn({ name }, 'a parent zone’s server disagrees with the others');
   }
 
-  async function keep(one: Watched, sight: Observation): Promise<void> {
-    const isConfirmed = await saveParentLookup(context, sight);
-    readAt = Number.NEGATIVE_INFINITY;
-    if (isConfirmed) await lookUpAtRegistry(context, one.name, timeLimit(signal, REGISTRY_MS));
+  async function saveObservation(watched: WatchedName, observation: Observation): Promise<void> {
+    const isConfirmed = await saveParentLookup(context, observation);
+    reloadedAt = Number.NEGATIVE_INFINITY;
+    if (isConfirmed)
+      await lookUpAtRegistry(context, watched.name, createTimeLimit(signal, REGISTRY_TIMEOUT_MS));
   }
 
   /** Stored once. */
-  async function recordUnseen(one: Watched, facts: Facts): Promise<void> {
+  async function recordUnseen(watched: WatchedName, facts: Facts): Promise<void> {
     const at = now();
-    one.unseenSince ??= at.getTime();
-    const { current, unseen: lost } = one.known.parent_nameservers ?? {};
-    const isLong = at.getTime() - one.unseenSince >= UNSEEN_AFTER_MS;
-    if (isLong && current !== undefined && lost === undefined) await keep(one, { name: one.name, at, facts });
+    watched.unseenSince ??= at.getTime();
+    const { current, unseen: lost } = watched.known.parent_nameservers ?? {};
+    const isLong = at.getTime() - watched.unseenSince >= UNSEEN_AFTER_MS;
+    if (isLong && current !== undefined && lost === undefined)
+      await saveObservation(watched, { name: watched.name, at, facts });
   }
 
   return async () => {
     const at = now().getTime();
-    if (!(await read(at))) return;
+    if (!(await leadWatch(at))) return;
     queries = new Map();
-    const due = [...watched.values()].filter(({ queriedAt }) => at - queriedAt >= EVERY_MS || queriedAt > at);
+    const due = [...watched.values()].filter(
+      ({ queriedAt }) => at - queriedAt >= INTERVAL_MS || queriedAt > at,
+    );
     await Promise.all(
       due.map((one) =>
         checkName(one).catch((err: unknown) => {
@@ -158,24 +167,24 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
 }
 
 /** Rotates the first server. */
-function rotated(servers: readonly string[], turn: number): readonly string[] {
-  const start = servers.length === 0 ? 0 : turn % servers.length;
+function rotate(servers: readonly string[], serverIndex: number): readonly string[] {
+  const start = servers.length === 0 ? 0 : serverIndex % servers.length;
   return [...servers.slice(start), ...servers.slice(0, start)];
 }
 
 /** Names of a zone start at different servers. */
-function newlyWatched(name: string): Watched {
-  const turn = createHash('sha256').update(name).digest().readUInt16BE(0);
+function createWatchedName(name: string): WatchedName {
+  const serverIndex = createHash('sha256').update(name).digest().readUInt16BE(0);
   return {
     name,
     known: {},
     queriedAt: Number.NEGATIVE_INFINITY,
-    turn,
+    serverIndex,
     unseenSince: undefined,
     isInDoubt: true,
   };
 }
 
-function unseenFacts(reason: 'no_parent' | 'unreachable' | 'stale'): Facts {
-  return { parent_nameservers: unseen(reason), ds: unseen(reason) };
+function createUnseenFacts(reason: 'no_parent' | 'unreachable' | 'stale'): Facts {
+  return { parent_nameservers: createUnseenFact(reason), ds: createUnseenFact(reason) };
 }

@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { DAY_MS, MINUTE_MS } from '../lib/duration.ts';
 import {
+  createFact,
   FACT_NAMES,
   type FactName,
   type Facts,
   type FactValue,
-  factValue,
+  getFactValue,
   INCIDENT_FACTS,
   isSameValue,
   mergeSameValue,
   type Observation,
-  seen,
   type Unseen,
 } from './facts.ts';
 
@@ -56,14 +56,14 @@ export interface FactChange {
 }
 
 /** The result of adding a lookup. */
-export interface Merged {
+export interface MergeResult {
   readonly history: NameHistory;
   readonly changes: readonly FactChange[];
 }
 
 const MAX_PAST = 20;
-const SIGHTINGS_NEEDED = 2;
-const MAX_SIGHTINGS_NEEDED = 16;
+const MIN_SIGHTINGS = 2;
+const MAX_SIGHTINGS = 16;
 /** Lookups closer together may come from one cache. */
 const MIN_BETWEEN_SIGHTINGS_MS = MINUTE_MS;
 /** A value that returns within this time is flapping. */
@@ -75,29 +75,33 @@ const NOTHING_KNOWN: KnownFact = { current: undefined, candidate: undefined, pas
  * The first value is accepted immediately. Another one is accepted after two consecutive lookups, or more if the fact
  * had that value recently. Late or repeated lookups change nothing.
  */
-export function mergeObservation(history: NameHistory, observation: Observation): Merged {
-  return merge(history, observation, sightingsNeeded);
+export function mergeObservation(history: NameHistory, observation: Observation): MergeResult {
+  return mergeFacts(history, observation, computeRequiredSightings);
 }
 
 /** Majorities don't flap, so two lookups are always enough. */
-export function mergeMajority(history: NameHistory, observation: Observation): Merged {
-  return merge(history, observation, () => SIGHTINGS_NEEDED);
+export function mergeMajority(history: NameHistory, observation: Observation): MergeResult {
+  return mergeFacts(history, observation, () => MIN_SIGHTINGS);
 }
 
-function merge(history: NameHistory, observation: Observation, needed: typeof sightingsNeeded): Merged {
+function mergeFacts(
+  history: NameHistory,
+  observation: Observation,
+  requireSightings: typeof computeRequiredSightings,
+): MergeResult {
   const merged: { -readonly [Name in FactName]?: KnownFact } = { ...history };
   const changes: FactChange[] = [];
-  for (const [fact, updated] of factEntries(observation.facts)) {
+  for (const [fact, updated] of listFactEntries(observation.facts)) {
     const known = merged[fact] ?? NOTHING_KNOWN;
-    if (observation.at.getTime() < lastLookup(known)) continue;
+    if (observation.at.getTime() < getLastLookupTime(known)) continue;
     if (updated.state === 'unseen') {
-      const { state: _, ...why } = updated;
-      const since = known.unseen?.reason === why.reason ? known.unseen.since : observation.at;
-      merged[fact] = { ...known, unseen: { ...why, since } };
+      const { state: _, ...reason } = updated;
+      const since = known.unseen?.reason === reason.reason ? known.unseen.since : observation.at;
+      merged[fact] = { ...known, unseen: { ...reason, since } };
       continue;
     }
     const value = updated.state === 'seen' ? updated.value : [];
-    const { after, change } = mergeValue(fact, known, value, observation.at, needed);
+    const { after, change } = mergeValue(fact, known, value, observation.at, requireSightings);
     merged[fact] = after;
     if (change !== undefined) changes.push(change);
   }
@@ -107,8 +111,8 @@ function merge(history: NameHistory, observation: Observation, needed: typeof si
 /** Values that differ from the previous lookup: stored permanently, except signatures, which change daily. */
 export function findNewValues(history: NameHistory, { facts }: Observation): SeenValues {
   return Object.fromEntries(
-    factEntries(facts).flatMap(([fact, updated]) => {
-      const value = factValue(updated);
+    listFactEntries(facts).flatMap(([fact, updated]) => {
+      const value = getFactValue(updated);
       const last = (history[fact]?.candidate ?? history[fact]?.current)?.value;
       const isKnown =
         fact === 'signatures' ||
@@ -123,15 +127,15 @@ export function findNewValues(history: NameHistory, { facts }: Observation): See
  * Every sighting of each fact, for warnings: an unconfirmed value is listed beside the current one.
  * @param maxAgeMs older values are unknown
  */
-export function sightedFacts(history: NameHistory, now: Date, maxAgeMs: number): Facts {
+export function collectSightedFacts(history: NameHistory, now: Date, maxAgeMs: number): Facts {
   return Object.fromEntries(
-    factEntries(history).map(([fact, { current, candidate, unseen: lost }]) => {
+    listFactEntries(history).map(([fact, { current, candidate, unseen: lost }]) => {
       const fresh = [current, candidate].filter(
         (each) => each !== undefined && now.getTime() - each.lastSeen.getTime() <= maxAgeMs,
       );
-      const { since: _, ...why } = lost ?? { reason: 'stale' as const, since: now };
+      const { since: _, ...reason } = lost ?? { reason: 'stale' as const, since: now };
       const values = fresh.flatMap((each) => each?.value ?? []);
-      return [fact, fresh.length === 0 ? { state: 'unseen', ...why } : seen(values)];
+      return [fact, fresh.length === 0 ? { state: 'unseen', ...reason } : createFact(values)];
     }),
   );
 }
@@ -141,13 +145,13 @@ export function wasLookedUp(history: NameHistory, facts: readonly FactName[]): b
 }
 
 /** Latest first. */
-export function valuesOf(history: NameHistory, fact: FactName): readonly KnownValue[] {
+export function listValues(history: NameHistory, fact: FactName): readonly KnownValue[] {
   const { current, past = [] } = history[fact] ?? {};
   return current === undefined ? past : [current, ...past];
 }
 
 /** A possible incident needs another lookup. */
-export function isUnsettled(history: NameHistory): boolean {
+export function hasUnconfirmedChange(history: NameHistory): boolean {
   return INCIDENT_FACTS.some((fact) => history[fact]?.candidate !== undefined);
 }
 
@@ -156,7 +160,7 @@ function mergeValue(
   known: KnownFact,
   value: FactValue,
   at: Date,
-  needed: typeof sightingsNeeded,
+  requireSightings: typeof computeRequiredSightings,
 ): { readonly after: KnownFact; readonly change?: FactChange } {
   const { current, past } = known;
   if (current === undefined) {
@@ -167,7 +171,7 @@ function mergeValue(
     return { after: { current: seenAgain, candidate: undefined, past, unseen: undefined } };
   }
   const candidate = addSighting(fact, known.candidate, value, at);
-  if (candidate.sightings < needed(fact, past, value, at)) {
+  if (candidate.sightings < requireSightings(fact, past, value, at)) {
     return { after: { current, candidate, past, unseen: undefined } };
   }
   const { sightings: _, ...confirmed } = candidate;
@@ -206,18 +210,23 @@ function addSighting(
   };
 }
 
-function sightingsNeeded(fact: FactName, past: readonly KnownValue[], value: FactValue, at: Date): number {
-  const returns = past.filter(
+function computeRequiredSightings(
+  fact: FactName,
+  past: readonly KnownValue[],
+  value: FactValue,
+  at: Date,
+): number {
+  const repeats = past.filter(
     (each) => isSameValue(fact, each.value, value) && at.getTime() - each.lastSeen.getTime() < FLAP_WINDOW_MS,
   ).length;
-  return Math.min(SIGHTINGS_NEEDED * 2 ** returns, MAX_SIGHTINGS_NEEDED);
+  return Math.min(MIN_SIGHTINGS * 2 ** repeats, MAX_SIGHTINGS);
 }
 
-function lastLookup({ current, candidate }: KnownFact): number {
+function getLastLookupTime({ current, candidate }: KnownFact): number {
   return Math.max(current?.lastSeen.getTime() ?? 0, candidate?.lastSeen.getTime() ?? 0);
 }
 
-function factEntries<Value>(record: { readonly [Name in FactName]?: Value }): [FactName, Value][] {
+function listFactEntries<Value>(record: { readonly [Name in FactName]?: Value }): [FactName, Value][] {
   return FACT_NAMES.flatMap((fact) => {
     const value = record[fact];
     return value === undefined ? [] : [[fact, value]];

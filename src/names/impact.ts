@@ -7,7 +7,7 @@ import {
   type FactName,
   type Facts,
   type FactValue,
-  factValue,
+  getFactValue,
   UNSEEN_REASONS,
   type UnseenReason,
 } from './facts.ts';
@@ -62,7 +62,7 @@ export const impactItem = z.discriminatedUnion('code', [
     fact: z.enum(FACT_NAMES),
     hosts: texts,
     now: texts,
-    there: texts,
+    onNewServer: texts,
   }),
   z.object({ code: z.literal('records_unseen'), severity, host: z.string(), facts }),
   z.object({ code: z.literal('mail'), severity, servers: texts }),
@@ -111,12 +111,12 @@ export interface ImpactInput {
   readonly checks?: readonly NameserverCheck[] | undefined;
 }
 
-const LIFE: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa', 'mx'];
-export const WEB: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa'];
+const USE_FACTS: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa', 'mx'];
+export const WEB_FACTS: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa'];
 /** Null MX (RFC 7505). */
 export const NO_MAIL = '0 .';
 /** Worst first, grouped by severity. */
-const CODES: readonly ImpactItem['code'][] = [
+const CODES_BY_SEVERITY: readonly ImpactItem['code'][] = [
   'new_nameservers_not_authoritative',
   'new_nameservers_silent',
   'new_nameservers_without_address',
@@ -137,18 +137,18 @@ const CODES: readonly ImpactItem['code'][] = [
 
 export function assessImpact(input: ImpactInput): Impact {
   const items = [
-    ...(input.task === 'nameservers' ? checkItems(input.checks) : []),
-    ...lifeItems(input),
-    ...dependentItems(input),
-    ...unseenItems(input),
-    ...lockItems(input),
+    ...(input.task === 'nameservers' ? listNameserverItems(input.checks) : []),
+    ...listUseItems(input),
+    ...listDependentItems(input),
+    ...listUnseenItems(input),
+    ...listLockItems(input),
   ];
   const isUsed = items.some(({ code }) => code === 'mail' || code === 'website' || code === 'dependents');
   return {
     task: input.task,
     seenAt: input.seenAt,
     items: items.sort(compareSeverity),
-    isInUse: isUsed ? 'yes' : isSeenUnused(input) ? 'no' : 'unknown',
+    isInUse: isUsed ? 'yes' : isKnownUnused(input) ? 'no' : 'unknown',
     areNewNameserversReady: input.task === 'nameservers' ? areReady(input.checks) : undefined,
   };
 }
@@ -176,13 +176,13 @@ export interface ImpactDifference {
 
 /** Worst first, like both inputs. */
 export function compareImpacts(before: Impact, after: Impact): ImpactDifference {
-  const was = new Map(before.items.map((item) => [itemKey(item), item]));
-  const is = new Map(after.items.map((item) => [itemKey(item), item]));
+  const itemsBefore = new Map(before.items.map((item) => [getItemKey(item), item]));
+  const itemsAfter = new Map(after.items.map((item) => [getItemKey(item), item]));
   return {
-    appeared: after.items.filter((item) => !was.has(itemKey(item))),
-    gone: before.items.filter((item) => !is.has(itemKey(item))),
+    appeared: after.items.filter((item) => !itemsBefore.has(getItemKey(item))),
+    gone: before.items.filter((item) => !itemsAfter.has(getItemKey(item))),
     changed: after.items.flatMap((item) => {
-      const earlier = was.get(itemKey(item));
+      const earlier = itemsBefore.get(getItemKey(item));
       return earlier === undefined || JSON.stringify(earlier) === JSON.stringify(item)
         ? []
         : { before: earlier, after: item };
@@ -191,12 +191,12 @@ export function compareImpacts(before: Impact, after: Impact): ImpactDifference 
 }
 
 /** Findings for approvers, as comparable keys. A failed lookup is a finding too. */
-export function findingsOf({ items }: Impact): string[] {
-  return [...new Set(items.filter(({ severity }) => severity !== 'note').flatMap(findingsOfItem))];
+export function listFindingKeys({ items }: Impact): string[] {
+  return [...new Set(items.filter(({ severity }) => severity !== 'note').flatMap(listItemFindingKeys))];
 }
 
 /** No finding for addresses: many websites change them all the time. */
-function findingsOfItem(item: ImpactItem): string[] {
+function listItemFindingKeys(item: ImpactItem): string[] {
   switch (item.code) {
     case 'dependents':
       return [
@@ -205,10 +205,10 @@ function findingsOfItem(item: ImpactItem): string[] {
       ];
     case 'unseen':
       // Four lookups are about the website: one finding, whichever fails.
-      return item.facts.map((fact) => `unseen ${WEB.includes(fact) ? 'website' : fact}`);
+      return item.facts.map((fact) => `unseen ${WEB_FACTS.includes(fact) ? 'website' : fact}`);
     case 'records_unseen':
     case 'records_differ':
-      return [itemKey(item)];
+      return [getItemKey(item)];
     case 'mail':
       return item.servers.map((server) => `mail ${server}`);
     default:
@@ -217,18 +217,18 @@ function findingsOfItem(item: ImpactItem): string[] {
 }
 
 /** Whether everything was seen. */
-export function sawEverything({ items }: Impact): boolean {
+export function isFullySeen({ items }: Impact): boolean {
   return items.every(({ severity }) => severity !== 'unseen');
 }
 
-export const KNOWN_FOR_MS = HOUR_MS;
+export const MAX_CURRENT_AGE_MS = HOUR_MS;
 
 /** Old facts still cause warnings, but show nothing as safe. */
-export function impactAt(impact: Impact, now: Date): Impact {
-  if (now.getTime() - impact.seenAt.getTime() <= KNOWN_FOR_MS) return impact;
+export function markStaleImpact(impact: Impact, now: Date): Impact {
+  if (now.getTime() - impact.seenAt.getTime() <= MAX_CURRENT_AGE_MS) return impact;
   const others = impact.items.filter((item) => item.code !== 'unseen');
   const unseenLater = impact.items.flatMap((item) => (item.code === 'unseen' ? item.facts : []));
-  const facts = [...new Set([...LIFE, ...unseenLater])];
+  const facts = [...new Set([...USE_FACTS, ...unseenLater])];
   const ready = impact.areNewNameserversReady;
   return {
     ...impact,
@@ -241,10 +241,10 @@ export function impactAt(impact: Impact, now: Date): Impact {
 }
 
 /** Unique within an impact. */
-function itemKey(item: ImpactItem): string {
+function getItemKey(item: ImpactItem): string {
   switch (item.code) {
     case 'records_differ':
-      return `${item.code} ${item.fact} ${item.there.join(' ')}`;
+      return `${item.code} ${item.fact} ${item.onNewServer.join(' ')}`;
     case 'records_unseen':
       return `${item.code} ${item.host}`;
     case 'dependents':
@@ -257,24 +257,24 @@ function itemKey(item: ImpactItem): string {
 }
 
 function compareSeverity(a: ImpactItem, b: ImpactItem): number {
-  return CODES.indexOf(a.code) - CODES.indexOf(b.code);
+  return CODES_BY_SEVERITY.indexOf(a.code) - CODES_BY_SEVERITY.indexOf(b.code);
 }
 
 /** The effect on the name's uses. */
-function lifeSeverity({ task, checks }: ImpactInput): Severity {
+function getUseSeverity({ task, checks }: ImpactInput): Severity {
   if (task === 'delete' || task === 'lapse') return 'stops';
   return task === 'nameservers' && areReady(checks) === 'no' ? 'stops' : 'at_stake';
 }
 
-function lifeItems(input: ImpactInput): ImpactItem[] {
-  const severity = lifeSeverity(input);
-  const seen = (fact: FactName) => factValue(input.facts[fact]) ?? factValue(input.earlier[fact]) ?? [];
-  const servers = mailServers(seen('mx'));
-  const addresses = [...new Set(WEB.flatMap(seen))].sort();
-  const hasAddress = (facts: readonly FactName[]) => facts.some((fact) => seen(fact).length > 0);
+function listUseItems(input: ImpactInput): ImpactItem[] {
+  const severity = getUseSeverity(input);
+  const seen = (fact: FactName) => getFactValue(input.facts[fact]) ?? getFactValue(input.earlier[fact]) ?? [];
+  const servers = parseMailServers(seen('mx'));
+  const addresses = [...new Set(WEB_FACTS.flatMap(seen))].sort();
+  const hasAnyValue = (facts: readonly FactName[]) => facts.some((fact) => seen(fact).length > 0);
   const hosts = [
-    ...(hasAddress(['a', 'aaaa']) ? [seen('cname')[0] ?? '@'] : []),
-    ...(hasAddress(['www_a', 'www_aaaa']) ? [seen('www_cname')[0] ?? 'www'] : []),
+    ...(hasAnyValue(['a', 'aaaa']) ? [seen('cname')[0] ?? '@'] : []),
+    ...(hasAnyValue(['www_a', 'www_aaaa']) ? [seen('www_cname')[0] ?? 'www'] : []),
   ];
   const isSigned = seen('ds').length > 0;
   return [
@@ -284,22 +284,22 @@ function lifeItems(input: ImpactInput): ImpactItem[] {
   ];
 }
 
-function mailServers(mx: FactValue): string[] {
+function parseMailServers(mx: FactValue): string[] {
   return mx.filter((text) => text !== NO_MAIL).map((text) => text.slice(text.indexOf(' ') + 1));
 }
 
-function dependentItems(input: ImpactInput): ImpactItem[] {
+function listDependentItems(input: ImpactInput): ImpactItem[] {
   const { dependents } = input;
   if (dependents === undefined) return [{ code: 'dependents_unseen', severity: 'unseen' }];
-  const severity = lifeSeverity(input);
+  const severity = getUseSeverity(input);
   return DEPENDENCIES.flatMap((by) =>
     dependents[by].count === 0 ? [] : { code: 'dependents' as const, severity, by, ...dependents[by] },
   );
 }
 
-function unseenItems({ task, facts }: ImpactInput): ImpactItem[] {
+function listUnseenItems({ task, facts }: ImpactInput): ImpactItem[] {
   const wanted = [
-    ...LIFE,
+    ...USE_FACTS,
     ...(task === 'nameservers' ? (['ds'] as const) : []),
     ...(task === 'authcode' || task === 'owner-change' ? (['statuses'] as const) : []),
   ];
@@ -318,43 +318,43 @@ function unseenItems({ task, facts }: ImpactInput): ImpactItem[] {
 }
 
 /** Anyone with the auth code can transfer an unlocked name. */
-function lockItems({ task, facts }: ImpactInput): ImpactItem[] {
-  const statuses = factValue(facts.statuses);
-  const matters = task === 'authcode' || task === 'owner-change';
+function listLockItems({ task, facts }: ImpactInput): ImpactItem[] {
+  const statuses = getFactValue(facts.statuses);
+  const isRelevant = task === 'authcode' || task === 'owner-change';
   const isLocked = statuses?.some(isTransferLock);
-  return matters && isLocked === false ? [{ code: 'no_transfer_lock', severity: 'note' }] : [];
+  return isRelevant && isLocked === false ? [{ code: 'no_transfer_lock', severity: 'note' }] : [];
 }
 
-function checkItems(checks: readonly NameserverCheck[] | undefined): ImpactItem[] {
+function listNameserverItems(checks: readonly NameserverCheck[] | undefined): ImpactItem[] {
   if (checks === undefined || checks.length === 0) {
     return [{ code: 'new_nameservers_unchecked', severity: 'unseen' }];
   }
-  const item = (
+  const toItems = (
     code: Exclude<Extract<ImpactItem, { readonly hosts: unknown }>['code'], 'records_differ' | 'website'>,
     severity: Severity,
-    holds: (check: NameserverCheck) => boolean,
+    matches: (check: NameserverCheck) => boolean,
   ): ImpactItem[] => {
-    const hosts = checks.filter(holds).map(({ host }) => host);
+    const hosts = checks.filter(matches).map(({ host }) => host);
     return hosts.length === 0 ? [] : [{ code, severity, hosts }];
   };
   return [
-    ...item('new_nameservers_not_authoritative', 'stops', ({ state }) => state === 'not_authoritative'),
-    ...item('new_nameservers_silent', 'stops', ({ state }) => state === 'no_answer'),
-    ...item('new_nameservers_without_address', 'stops', ({ state }) => state === 'no_address'),
-    ...item('new_nameservers_unseen', 'unseen', ({ state }) => state === 'unseen'),
-    ...item('ds_does_not_fit', 'stops', ({ ds }) => ds === 'mismatch'),
-    ...item('ds_unseen', 'unseen', ({ state, ds }) => state === 'authoritative' && ds === 'unknown'),
-    ...recordItems(checks),
+    ...toItems('new_nameservers_not_authoritative', 'stops', ({ state }) => state === 'not_authoritative'),
+    ...toItems('new_nameservers_silent', 'stops', ({ state }) => state === 'no_answer'),
+    ...toItems('new_nameservers_without_address', 'stops', ({ state }) => state === 'no_address'),
+    ...toItems('new_nameservers_unseen', 'unseen', ({ state }) => state === 'unseen'),
+    ...toItems('ds_does_not_fit', 'stops', ({ ds }) => ds === 'mismatch'),
+    ...toItems('ds_unseen', 'unseen', ({ state, ds }) => state === 'authoritative' && ds === 'unknown'),
+    ...listRecordItems(checks),
   ];
 }
 
-function recordItems(checks: readonly NameserverCheck[]): ImpactItem[] {
-  const differing = new Map<string, Extract<ImpactItem, { readonly code: 'records_differ' }>>();
+function listRecordItems(checks: readonly NameserverCheck[]): ImpactItem[] {
+  const items = new Map<string, Extract<ImpactItem, { readonly code: 'records_differ' }>>();
   for (const { host, differences } of checks) {
-    for (const { fact, now, there } of differences) {
-      const key = `${fact} ${there.join(' ')}`;
-      const hosts = [...(differing.get(key)?.hosts ?? []), host];
-      differing.set(key, { code: 'records_differ', severity: 'stops', fact, hosts, now, there });
+    for (const { fact, now, onNewServer } of differences) {
+      const key = `${fact} ${onNewServer.join(' ')}`;
+      const hosts = [...(items.get(key)?.hosts ?? []), host];
+      items.set(key, { code: 'records_differ', severity: 'stops', fact, hosts, now, onNewServer });
     }
   }
   const unseen = checks.flatMap(({ host, state, unseen: facts }) =>
@@ -362,12 +362,12 @@ function recordItems(checks: readonly NameserverCheck[]): ImpactItem[] {
       ? { code: 'records_unseen' as const, severity: 'unseen' as const, host, facts }
       : [],
   );
-  return [...differing.values(), ...unseen];
+  return [...items.values(), ...unseen];
 }
 
 /** Every possible use was checked. */
-function isSeenUnused({ facts, dependents }: ImpactInput): boolean {
-  return dependents !== undefined && LIFE.every((fact) => factValue(facts[fact]) !== undefined);
+function isKnownUnused({ facts, dependents }: ImpactInput): boolean {
+  return dependents !== undefined && USE_FACTS.every((fact) => getFactValue(facts[fact]) !== undefined);
 }
 
 function areReady(checks: readonly NameserverCheck[] | undefined): Certainty {

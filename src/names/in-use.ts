@@ -1,12 +1,12 @@
 import type { NameHistory } from './history.ts';
-import { NO_MAIL, WEB } from './impact.ts';
+import { NO_MAIL, WEB_FACTS } from './impact.ts';
 
 /** Undefined while unknown. */
 export function isInUse(history: NameHistory): boolean | undefined {
-  const lives = [
-    ...WEB.map((fact) => history[fact]?.current?.value.length),
+  const recordCounts = [
+    ...WEB_FACTS.map((fact) => history[fact]?.current?.value.length),
     history.mx?.current?.value.filter((server) => server !== NO_MAIL).length,
   ];
-  if (lives.some((count) => count !== undefined && count > 0)) return true;
-  return lives.includes(undefined) ? undefined : false;
+  if (recordCounts.some((count) => count !== undefined && count > 0)) return true;
+  return recordCounts.includes(undefined) ? undefined : false;
 }

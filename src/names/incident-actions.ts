@@ -4,33 +4,33 @@ import type { NamesContext } from './context.ts';
 import {
   confirmAsOurs,
   type Incident,
-  type IncidentDecided,
+  type IncidentOutcome,
   type IncidentRefusal,
-  incidentKinds,
   isOpen,
+  listIncidentKinds,
+  markRaised,
   type OursClaim,
-  raise,
 } from './incident.ts';
 import { confirmTransfer } from './lookup.ts';
-import { GUARDED } from './portfolio.ts';
+import { GUARDED_TAG } from './portfolio.ts';
 
 const NOT_FOUND: IncidentRefusal = { code: 'no_such_incident' };
 
 /** On a conflict, reads again and decides on the new state. */
-async function change(
+async function changeIncident(
   { incidents, notifyDue, now }: NamesContext,
   id: string,
-  decide: (incident: Incident) => IncidentDecided,
-  decisionOf: (after: Incident) => IncidentDecision,
-): Promise<IncidentDecided> {
-  return compareAndSwap<Incident | undefined, IncidentDecided>(
+  decide: (incident: Incident) => IncidentOutcome,
+  toDecision: (after: Incident) => IncidentDecision,
+): Promise<IncidentOutcome> {
+  return compareAndSwap<Incident | undefined, IncidentOutcome>(
     `changing incident ${id}`,
     () => incidents.find(id),
     async (before) => {
       if (before === undefined) return { ok: false, refusal: NOT_FOUND };
       const decided = decide(before);
       if (!decided.ok) return decided;
-      if (!(await incidents.change(before, decided.incident, decisionOf(decided.incident), now())))
+      if (!(await incidents.change(before, decided.incident, toDecision(decided.incident), now())))
         return undefined;
       notifyDue();
       return decided;
@@ -42,22 +42,22 @@ async function change(
 export async function confirmIncidentAsOurs(
   context: NamesContext,
   id: string,
-  said: OursClaim,
-): Promise<IncidentDecided> {
+  claim: OursClaim,
+): Promise<IncidentOutcome> {
   const name = (await context.incidents.find(id))?.name;
   const guarded = name !== undefined && (await isGuarded(context, name));
-  const outcome = await change(
+  const outcome = await changeIncident(
     context,
     id,
-    (incident) => confirmAsOurs(incident, said, guarded),
+    (incident) => confirmAsOurs(incident, claim, guarded),
     ({ explained }) => ({
       kind: explained === undefined ? 'incident_proposed' : 'incident_ours',
-      actor: said.by,
-      reason: said.reason,
+      actor: claim.by,
+      reason: claim.reason,
     }),
   );
   if (outcome.ok && !isOpen(outcome.incident)) {
-    if (isOfTransfer(outcome.incident)) await confirmTransfer(context, outcome.incident.name);
+    if (isTransferIncident(outcome.incident)) await confirmTransfer(context, outcome.incident.name);
     // Its finding is closed by a lookup.
     await context.records.requestLookup(outcome.incident.name, context.now());
   }
@@ -65,20 +65,20 @@ export async function confirmIncidentAsOurs(
 }
 
 /** Notifies owner, approvers and admins. */
-export function raiseIncident(context: NamesContext, id: string, by: string): Promise<IncidentDecided> {
-  return change(
+export function raiseIncident(context: NamesContext, id: string, by: string): Promise<IncidentOutcome> {
+  return changeIncident(
     context,
     id,
-    (incident) => raise(incident, by),
+    (incident) => markRaised(incident, by),
     () => ({ kind: 'incident_raised', actor: by }),
   );
 }
 
 /** Whether a name has the tag for names that must not be lost. */
 export async function isGuarded({ portfolio }: NamesContext, name: string): Promise<boolean> {
-  return (await portfolio.tagsOf([name])).get(name)?.includes(GUARDED) ?? false;
+  return (await portfolio.findTags([name])).get(name)?.includes(GUARDED_TAG) ?? false;
 }
 
-function isOfTransfer(incident: Incident): boolean {
-  return incidentKinds(incident).some((kind) => kind === 'registrar' || kind === 'pending_transfer');
+function isTransferIncident(incident: Incident): boolean {
+  return listIncidentKinds(incident).some((kind) => kind === 'registrar' || kind === 'pending_transfer');
 }

@@ -53,7 +53,7 @@ export interface ListedIncident extends Omit<Incident, 'changes'> {
 
 /** A renewal would pay for a name at another registrar. */
 export function rulesOutRenewal(incident: ListedIncident): boolean {
-  return incidentKinds(incident).includes('registrar');
+  return listIncidentKinds(incident).includes('registrar');
 }
 
 /** The effect of a lookup on an incident. */
@@ -73,13 +73,13 @@ export type IncidentRefusal =
   | { readonly code: 'needs_another_person' }
   | { readonly code: 'changed' };
 
-export type IncidentDecided =
+export type IncidentOutcome =
   | { readonly ok: true; readonly incident: Incident }
   | { readonly ok: false; readonly refusal: IncidentRefusal };
 
-const MAX_ORDERS = 10;
+const MAX_LISTED_ORDERS = 10;
 /** From the first sighting. */
-const JOINS_MS = 3 * DAY_MS;
+const JOIN_WINDOW_MS = 3 * DAY_MS;
 
 /** Needs a person's action. */
 export function isOpen({ state }: Incident): boolean {
@@ -92,7 +92,7 @@ export function isOpen({ state }: Incident): boolean {
  * @param history after the lookup
  * @returns undefined when nothing changes
  */
-export function afterLookup(
+export function updateIncidents(
   incidents: readonly Incident[],
   lookup: {
     readonly name: string;
@@ -104,16 +104,16 @@ export function afterLookup(
   const { name, history, at } = lookup;
   const [latest] = incidents;
   const open = incidents.filter(isOpen);
-  const happened = open.flatMap(({ changes }) => changes);
-  const added = toChanges(
-    lookup.unexplained.filter(({ change }) => !happened.some((of) => isReversal(change, of))),
+  const openChanges = open.flatMap(({ changes }) => changes);
+  const added = toIncidentChanges(
+    lookup.unexplained.filter(({ change }) => !openChanges.some((of) => isReversal(change, of))),
     at,
   );
   if (added.length > 0) {
-    const before = latest !== undefined && isJoined(latest, at) ? latest : undefined;
+    const before = latest !== undefined && canJoin(latest, at) ? latest : undefined;
     return {
       before,
-      after: before === undefined ? opened(name, added, at) : addChanges(before, added),
+      after: before === undefined ? openIncident(name, added, at) : addChanges(before, added),
       added,
       at,
     };
@@ -123,42 +123,42 @@ export function afterLookup(
 }
 
 /** Hash of what a person confirms with “It was us”. */
-export function incidentHash({ id, changes, proposed }: Incident): string {
-  const noticed = changes.map(({ kind, fact, before, after, noticedAt }) => ({
+export function hashIncident({ id, changes, proposed }: Incident): string {
+  const hashedChanges = changes.map(({ kind, fact, before, after, noticedAt }) => ({
     ...{ kind, fact, before, after },
     noticedAt: noticedAt.toISOString(),
   }));
-  return hashJson({ id, proposed, changes: noticed });
+  return hashJson({ id, proposed, changes: hashedChanges });
 }
 
-/** `shown` is the {@link incidentHash} of the form. */
+/** `shown` is the {@link hashIncident} of the form. */
 export interface OursClaim {
   readonly by: string;
   readonly reason: string;
-  readonly shown: string;
+  readonly shownHash: string;
 }
 
 /** A guarded name needs two people. */
 export function confirmAsOurs(
   incident: Incident,
-  { shown, ...said }: OursClaim,
+  { shownHash, ...claim }: OursClaim,
   isGuarded: boolean,
-): IncidentDecided {
-  const ended = refusalOfEnded(incident);
+): IncidentOutcome {
+  const ended = findEndedRefusal(incident);
   if (ended !== undefined) return { ok: false, refusal: ended };
-  if (incidentHash(incident) !== shown) return { ok: false, refusal: { code: 'changed' } };
+  if (hashIncident(incident) !== shownHash) return { ok: false, refusal: { code: 'changed' } };
   if (isGuarded && incident.proposed === undefined) {
-    return { ok: true, incident: { ...incident, proposed: said } };
+    return { ok: true, incident: { ...incident, proposed: claim } };
   }
-  if (isGuarded && incident.proposed?.by === said.by) {
+  if (isGuarded && incident.proposed?.by === claim.by) {
     return { ok: false, refusal: { code: 'needs_another_person' } };
   }
-  return { ok: true, incident: { ...incident, state: 'ours', explained: said } };
+  return { ok: true, incident: { ...incident, state: 'ours', explained: claim } };
 }
 
 /** Once per incident. */
-export function raise(incident: Incident, by: string): IncidentDecided {
-  const ended = refusalOfEnded(incident);
+export function markRaised(incident: Incident, by: string): IncidentOutcome {
+  const ended = findEndedRefusal(incident);
   if (ended !== undefined) return { ok: false, refusal: ended };
   if (incident.raisedBy !== undefined) {
     return { ok: false, refusal: { code: 'raised_already', by: incident.raisedBy } };
@@ -167,13 +167,13 @@ export function raise(incident: Incident, by: string): IncidentDecided {
 }
 
 /** Why the incident is closed. */
-export function refusalOfEnded({ state, explained }: Incident): IncidentRefusal | undefined {
+export function findEndedRefusal({ state, explained }: Incident): IncidentRefusal | undefined {
   if (explained !== undefined) return { code: 'explained_already', by: explained.by };
   return state === 'over' ? { code: 'over' } : undefined;
 }
 
 /** Distinct, in order of detection. */
-export function incidentKinds({
+export function listIncidentKinds({
   changes,
 }: {
   readonly changes: ListedIncident['changes'];
@@ -182,7 +182,7 @@ export function incidentKinds({
 }
 
 /** Locks that change together are one change. */
-function toChanges(unexplained: readonly UnexplainedChange[], at: Date): IncidentChange[] {
+function toIncidentChanges(unexplained: readonly UnexplainedChange[], at: Date): IncidentChange[] {
   const [first, ...others] = unexplained.filter(({ change }) => change.kind === 'lock');
   const after = [first, ...others].flatMap((lock) => lock?.change.after ?? []).sort();
   const locks = first === undefined ? [] : [{ ...first, change: { ...first.change, after } }];
@@ -191,12 +191,12 @@ function toChanges(unexplained: readonly UnexplainedChange[], at: Date): Inciden
       ...change,
       expiry: change.expiry,
       noticedAt: at,
-      orders: orders.slice(0, MAX_ORDERS),
+      orders: orders.slice(0, MAX_LISTED_ORDERS),
     }),
   );
 }
 
-function opened(name: string, changes: readonly IncidentChange[], at: Date): Incident {
+function openIncident(name: string, changes: readonly IncidentChange[], at: Date): Incident {
   return {
     ...{ id: randomUUID(), name, version: 0, state: 'open', openedAt: at, changes },
     ...{ proposed: undefined, explained: undefined, raisedBy: undefined },
@@ -207,20 +207,22 @@ function opened(name: string, changes: readonly IncidentChange[], at: Date): Inc
 /** Changes after “It was us”, or after it was over, need attention again. */
 function addChanges(before: Incident, added: readonly IncidentChange[]): Incident {
   const changes = [...before.changes, ...added];
-  const untouched = { proposed: undefined, explained: undefined, overAt: undefined } as const;
-  return { ...before, ...untouched, changes, state: before.raisedBy === undefined ? 'open' : 'raised' };
+  const cleared = { proposed: undefined, explained: undefined, overAt: undefined } as const;
+  return { ...before, ...cleared, changes, state: before.raisedBy === undefined ? 'open' : 'raised' };
 }
 
-function isJoined({ changes: [first] }: Incident, at: Date): boolean {
-  return first !== undefined && at.getTime() - first.firstSeenAfter.getTime() <= JOINS_MS;
+function canJoin({ changes: [first] }: Incident, at: Date): boolean {
+  return first !== undefined && at.getTime() - first.firstSeenAfter.getTime() <= JOIN_WINDOW_MS;
 }
 
 /** Whether a change reverts one of an incident. */
-function isReversal(change: NameChange, of: IncidentChange): boolean {
-  const isAmong = (facts: readonly FactName[]) => facts.includes(change.fact) && facts.includes(of.fact);
-  if (isAmong(NAMESERVER_FACTS)) return isSameSet(change.after, of.before);
-  if (change.fact !== of.fact) return isAmong(DS_FACTS) && change.after.length > 0 === of.before.length > 0;
-  return change.kind === of.kind && isSameValue(of.fact, change.after, of.before);
+function isReversal(change: NameChange, original: IncidentChange): boolean {
+  const areBothIn = (facts: readonly FactName[]) =>
+    facts.includes(change.fact) && facts.includes(original.fact);
+  if (areBothIn(NAMESERVER_FACTS)) return isSameSet(change.after, original.before);
+  if (change.fact !== original.fact)
+    return areBothIn(DS_FACTS) && change.after.length > 0 === original.before.length > 0;
+  return change.kind === original.kind && isSameValue(original.fact, change.after, original.before);
 }
 
 /** A missing fact isn't reverted. */
@@ -240,7 +242,7 @@ function isReverted(
       return !after.some((status) => value.includes(status));
     case 'all_lame':
       // Anyone who set up the name at these servers since may have set up something else.
-      return value.length === 0 && !(isDelegatedTo(history, after) && wasSetUpAgain(history, firstSeenAfter));
+      return value.length === 0 && !(isDelegatedTo(history, after) && hasNewRecords(history, firstSeenAfter));
     case 'nameserver_registrable':
       // A domain that is no longer available may belong to the attacker.
       return value.length === 0 && !isDelegatedTo(history, after);
@@ -250,12 +252,10 @@ function isReverted(
 }
 
 /** Records differ from those before that time. */
-function wasSetUpAgain(history: NameHistory, moment: Date): boolean {
+function hasNewRecords(history: NameHistory, time: Date): boolean {
   return (['soa', 'nameservers', 'a', 'aaaa', 'mx'] as const).some((fact) => {
     const { current, candidate, past = [] } = history[fact] ?? {};
-    return (
-      candidate !== undefined || (past.length > 0 && current !== undefined && current.firstSeen > moment)
-    );
+    return candidate !== undefined || (past.length > 0 && current !== undefined && current.firstSeen > time);
   });
 }
 

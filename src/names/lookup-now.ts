@@ -3,8 +3,8 @@ import type { NamesContext } from './context.ts';
 import type { Observation } from './facts.ts';
 import { fetchRegistryLookup } from './lookup.ts';
 import { observeImpact } from './observe.ts';
-import { emptyLookup } from './registry-record.ts';
-import { timeLimit } from './time-limit.ts';
+import { createEmptyLookup } from './registry-record.ts';
+import { createTimeLimit } from './time-limit.ts';
 
 /** For a person who decides now. Late answers are treated as missing; nothing is stored. */
 export async function lookUpNow(
@@ -14,12 +14,12 @@ export async function lookUpNow(
   ms: number,
 ): Promise<Observation> {
   const at = context.now();
-  const limit = timeLimit(context.signal, ms);
+  const limit = createTimeLimit(context.signal, ms);
   const [records, registry] = await Promise.all([
     observeImpact(dns, name, limit),
     fetchRegistryLookup(context, context.quickObserver, name, limit).catch((error: unknown) => {
       if (!limit.aborted) throw error;
-      return emptyLookup(name, at, { code: 'timeout', detail: String(ms / 1_000) });
+      return createEmptyLookup(name, at, { code: 'timeout', detail: String(ms / 1_000) });
     }),
   ]);
   return { name, at, facts: { ...registry.facts, ...records } };

@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../lib/duration.ts';
-import { isUnsettled, type NameHistory } from './history.ts';
+import { hasUnconfirmedChange, type NameHistory } from './history.ts';
 
 /**
  * Names that may be lost soon are looked up every few hours; others daily in DNS and weekly at their registry, within
@@ -7,42 +7,43 @@ import { isUnsettled, type NameHistory } from './history.ts';
  */
 
 export interface ScheduledName {
-  readonly endsAt: Date | undefined;
-  readonly guarded: boolean;
+  readonly expiresAt: Date | undefined;
+  readonly isGuarded: boolean;
   /** It has an open order or a pending change. */
   readonly isChanging: boolean;
   /** A change needs a second lookup. */
-  readonly unsettled: boolean;
+  readonly hasUnconfirmedChange: boolean;
 }
 
 export type LookupKind = 'dns' | 'registry';
 
 /** Before and after the end of a registration. */
-const NEAR_MS = 60 * DAY_MS;
-const AFTER_END_MS = 120 * DAY_MS;
-const UNSETTLED_MS = 30 * MINUTE_MS;
+const BEFORE_EXPIRY_MS = 60 * DAY_MS;
+const AFTER_EXPIRY_MS = 120 * DAY_MS;
+const CONFIRMATION_MS = 30 * MINUTE_MS;
 /** For a guarded name's registry: more than a minute between two sightings, after spreading. */
-const UNSETTLED_GUARDED_MS = 76 * SECOND_MS;
-const URGENT_MS = 4 * HOUR_MS;
-const ROUTINE_MS: Readonly<Record<LookupKind, number>> = { dns: DAY_MS, registry: 7 * DAY_MS };
+const GUARDED_CONFIRMATION_MS = 76 * SECOND_MS;
+const URGENT_INTERVAL_MS = 4 * HOUR_MS;
+const ROUTINE_INTERVAL_MS: Readonly<Record<LookupKind, number>> = { dns: DAY_MS, registry: 7 * DAY_MS };
 /** Lookups are up to this part earlier, so that a list's names aren't due together. */
-const SPREAD = 0.2;
-const MOVING_STATUS = /^pending |^redemption period$/;
+const MAX_SPREAD = 0.2;
+const CHANGING_STATUS = /^pending |^redemption period$/;
 
 /** Looked up before others. */
 export function isUrgent(name: ScheduledName, now: Date): boolean {
-  return name.guarded || name.isChanging || name.unsettled || isNearEnd(name, now);
+  return name.isGuarded || name.isChanging || name.hasUnconfirmedChange || isNearExpiry(name, now);
 }
 
 /** @param random in [0, 1). */
-export function nextLookup(kind: LookupKind, name: ScheduledName, now: Date, random: number): Date {
-  if (name.unsettled) {
-    const isByTheMinute = name.guarded && kind === 'registry';
-    return later(now, isByTheMinute ? UNSETTLED_GUARDED_MS : UNSETTLED_MS, random);
+export function scheduleNextLookup(kind: LookupKind, name: ScheduledName, now: Date, random: number): Date {
+  if (name.hasUnconfirmedChange) {
+    const isFastLookup = name.isGuarded && kind === 'registry';
+    return addSpreadTime(now, isFastLookup ? GUARDED_CONFIRMATION_MS : CONFIRMATION_MS, random);
   }
-  if (isUrgent(name, now)) return later(now, URGENT_MS, random);
-  const next = later(now, ROUTINE_MS[kind], random);
-  const nearFrom = name.endsAt === undefined ? Number.POSITIVE_INFINITY : name.endsAt.getTime() - NEAR_MS;
+  if (isUrgent(name, now)) return addSpreadTime(now, URGENT_INTERVAL_MS, random);
+  const next = addSpreadTime(now, ROUTINE_INTERVAL_MS[kind], random);
+  const nearFrom =
+    name.expiresAt === undefined ? Number.POSITIVE_INFINITY : name.expiresAt.getTime() - BEFORE_EXPIRY_MS;
   return nearFrom > now.getTime() && nearFrom < next.getTime() ? new Date(nearFrom) : next;
 }
 
@@ -51,19 +52,19 @@ export function findPendingStatus(history: NameHistory) {
   const { current, candidate } = history.statuses ?? {};
   const statuses = [...(current?.value ?? []), ...(candidate?.value ?? [])];
   return {
-    isChanging: statuses.some((status) => MOVING_STATUS.test(status)),
-    unsettled: isUnsettled(history),
+    isChanging: statuses.some((status) => CHANGING_STATUS.test(status)),
+    hasUnconfirmedChange: hasUnconfirmedChange(history),
   };
 }
 
-function isNearEnd({ endsAt }: ScheduledName, now: Date): boolean {
-  if (endsAt === undefined) return false;
-  const left = endsAt.getTime() - now.getTime();
-  return left <= NEAR_MS && left > -AFTER_END_MS;
+function isNearExpiry({ expiresAt }: ScheduledName, now: Date): boolean {
+  if (expiresAt === undefined) return false;
+  const left = expiresAt.getTime() - now.getTime();
+  return left <= BEFORE_EXPIRY_MS && left > -AFTER_EXPIRY_MS;
 }
 
-function later(now: Date, ms: number, random: number): Date {
-  return new Date(now.getTime() + ms * (1 - random * SPREAD));
+function addSpreadTime(now: Date, ms: number, random: number): Date {
+  return new Date(now.getTime() + ms * (1 - random * MAX_SPREAD));
 }
 
 /** Assigns times to lookups. */
@@ -78,7 +79,7 @@ export interface LookupPlanner {
 /** Reserved for urgent lookups. */
 const URGENT_SHARE = 0.5;
 /** After a pause, this much budget is available immediately, so that a new list is looked up soon. */
-const AHEAD_MS = 30_000;
+const BURST_MS = 30_000;
 
 /**
  * Keeps two times per host, nothing per name. Lookups must be reserved in the order they are due.
@@ -89,13 +90,13 @@ export function createLookupPlanner(perHour: number): LookupPlanner {
   return {
     reserve(host, urgent, now) {
       const lane = lanes.get(host) ?? { urgent: 0, routine: 0 };
-      const which = urgent ? 'urgent' : 'routine';
+      const laneKind = urgent ? 'urgent' : 'routine';
       const share = urgent ? URGENT_SHARE : 1 - URGENT_SHARE;
       const intervalMs = HOUR_MS / (perHour * share);
-      const paidFrom = Math.max(now.getTime(), lane[which]);
-      lane[which] = paidFrom + intervalMs;
+      const availableFrom = Math.max(now.getTime(), lane[laneKind]);
+      lane[laneKind] = availableFrom + intervalMs;
       lanes.set(host, lane);
-      return new Date(Math.max(now.getTime(), paidFrom - AHEAD_MS));
+      return new Date(Math.max(now.getTime(), availableFrom - BURST_MS));
     },
   };
 }

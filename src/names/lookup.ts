@@ -4,32 +4,32 @@ import { DAY_MS, HOUR_MS, SECOND_MS } from '../lib/duration.ts';
 import type { WhoisAnswer } from '../registry/whois/client.ts';
 import type { NameActivity, NamesContext } from './context.ts';
 import {
-  datesAfterLookup,
-  datesAfterTransferConfirmed,
-  datesAfterWhois,
   isWhoisDue,
   lacksDate,
   type NameDates,
+  updateDatesAfterLookup,
+  updateDatesAfterTransfer,
+  updateDatesAfterWhois,
 } from './dates.ts';
 import { findDangers, isDailyLookupDue, isHealthLookupDue } from './delegation-health.ts';
-import { factValue, type Observation } from './facts.ts';
+import { getFactValue, type Observation } from './facts.ts';
 import { findNewValues, mergeMajority, mergeObservation } from './history.ts';
-import { afterLookup, type Incident, isOpen } from './incident.ts';
+import { type Incident, isOpen, updateIncidents } from './incident.ts';
 import {
   findPendingStatus,
   isUrgent,
   type LookupPlanner,
-  nextLookup,
   type ScheduledName,
+  scheduleNextLookup,
 } from './lookup-planner.ts';
 import type { DnsObserver } from './observe.ts';
 import { NO_DELEGATION } from './observe-delegation.ts';
-import { isChanged } from './parent-delegation.ts';
+import { hasNewDelegation } from './parent-delegation.ts';
 import type { LookupResult, NameObservation, NameRecord, NameRecordStore } from './ports.ts';
-import { assessPosture, CERTIFICATES, findingCodes, type JudgedName, judge } from './posture.ts';
-import { registryOf } from './registry-of.ts';
+import { assessPosture, CERTIFICATES, type JudgedName, judgeName, listFindingCodes } from './posture.ts';
+import { getRegistry } from './registry-of.ts';
 import { isUnanswered, type RegistryLookup, readRegistryAnswer } from './registry-record.ts';
-import { timeLimit } from './time-limit.ts';
+import { createTimeLimit } from './time-limit.ts';
 import { explainChanges } from './unexplained-changes.ts';
 
 /** Simultaneous results, and when the registry may be asked if it wasn't. */
@@ -40,11 +40,11 @@ interface LookupResults {
   readonly registry: RegistryLookup | undefined;
   /** Asked if the registry has no date. */
   readonly whois: WhoisAnswer | undefined;
-  readonly registryTurn: Date | undefined;
+  readonly registryAt: Date | undefined;
 }
 
 const NO_RESULTS: LookupResults = {
-  ...{ dns: undefined, parent: undefined, registry: undefined, whois: undefined, registryTurn: undefined },
+  ...{ dns: undefined, parent: undefined, registry: undefined, whois: undefined, registryAt: undefined },
 };
 
 /** Includes the wait for the server's turn. */
@@ -58,12 +58,12 @@ export async function lookUpName(context: NamesContext, name: string, signal: Ab
   const known = await context.records.find(name);
   if (known === undefined) return;
   const now = context.now();
-  const registryTurn = reserveRegistry(context.planner, known, now);
+  const registryAt = reserveRegistryLookup(context.planner, known, now);
   const [dns, registry] = await Promise.all([
     known.nextDnsAt <= now ? lookUpDns(context, known, now, signal) : undefined,
-    registryTurn <= now ? askRegistry(context, known, signal) : undefined,
+    registryAt <= now ? lookUpRegistryAndWhois(context, known, signal) : undefined,
   ]);
-  await saveLookups(context, known, { ...NO_RESULTS, dns, ...registry, registryTurn });
+  await saveLookups(context, known, { ...NO_RESULTS, dns, ...registry, registryAt });
 }
 
 /** DNS facts, and once a day the health of the delegation. */
@@ -74,7 +74,7 @@ async function lookUpDns(
   signal: AbortSignal,
 ): Promise<Observation> {
   const observation = await observer.observe(name, signal, isDailyLookupDue(CERTIFICATES, history, now));
-  const hosts = factValue(observation.facts.parent_nameservers);
+  const hosts = getFactValue(observation.facts.parent_nameservers);
   // Without the delegation there is no server to ask, so its health becomes stale.
   if (hosts === undefined || !isHealthLookupDue(history, now)) return observation;
   const health = hosts.length === 0 ? NO_DELEGATION : await observeDelegation(name, hosts, signal);
@@ -85,8 +85,8 @@ async function lookUpDns(
 export async function saveParentLookup(context: NamesContext, parent: Observation): Promise<boolean> {
   const known = await context.records.find(parent.name);
   if (known === undefined) return false;
-  const kept = await saveLookups(context, known, { ...NO_RESULTS, parent });
-  return kept !== undefined && isChanged(known.history, kept.after.history);
+  const saved = await saveLookups(context, known, { ...NO_RESULTS, parent });
+  return saved !== undefined && hasNewDelegation(known.history, saved.after.history);
 }
 
 /** Stored if the name is watched. @throws as {@link lookUpName} */
@@ -97,13 +97,13 @@ export async function lookUpAtRegistry(
 ): Promise<RegistryLookup> {
   const known = await context.records.find(name);
   if (known === undefined) return fetchRegistryLookup(context, context.observer, name, signal);
-  const results = await askRegistry(context, known, signal);
+  const results = await lookUpRegistryAndWhois(context, known, signal);
   await saveLookups(context, known, { ...NO_RESULTS, ...results });
   return results.registry;
 }
 
 /** Only if nothing is known of its DNS yet. Stored if the name is watched. @throws as {@link lookUpName} */
-export async function lookUpDnsFirst(
+export async function lookUpMissingDns(
   context: NamesContext,
   name: string,
   signal: AbortSignal,
@@ -114,7 +114,7 @@ export async function lookUpDnsFirst(
   await saveLookups(context, known, { ...NO_RESULTS, dns });
 }
 
-async function askRegistry(
+async function lookUpRegistryAndWhois(
   context: NamesContext,
   known: NameRecord,
   signal: AbortSignal,
@@ -123,7 +123,7 @@ async function askRegistry(
   if (!isWhoisDue(known, registry)) return { registry, whois: undefined };
   // The registry's answer is kept, regardless of WHOIS.
   const whois = await context.whois
-    ?.fetchRecord(known.name, timeLimit(signal, WHOIS_LIMIT_MS))
+    ?.fetchRecord(known.name, createTimeLimit(signal, WHOIS_LIMIT_MS))
     .catch((): WhoisAnswer => ({ kind: 'waiting' }));
   signal.throwIfAborted();
   return { registry, whois };
@@ -145,8 +145,8 @@ export async function fetchRegistryLookup(
 /** The registrar in the next record is trusted. */
 export async function confirmTransfer({ records, now }: NamesContext, name: string): Promise<void> {
   const at = now();
-  await changeRecord(records, name, await records.find(name), async (known) => ({
-    after: { ...known, ...datesAfterTransferConfirmed(known, at), nextRegistryAt: at },
+  await updateRecord(records, name, await records.find(name), async (known) => ({
+    after: { ...known, ...updateDatesAfterTransfer(known, at), nextRegistryAt: at },
     observations: [{ origin: 'person', at, expiresAt: undefined }],
     incident: undefined,
   }));
@@ -157,29 +157,29 @@ async function saveLookups(
   found: NameRecord,
   results: LookupResults,
 ): Promise<LookupResult | undefined> {
-  const kept = await changeRecord(context.records, found.name, found, async (known) =>
-    withNewRequests(
+  const saved = await updateRecord(context.records, found.name, found, async (known) =>
+    keepNewRequests(
       found,
       known,
-      afterLookups(known, results, await context.loadActivity(known), lookupMoment(context)),
+      mergeLookups(known, results, await context.loadActivity(known), getLookupContext(context)),
     ),
   );
-  const { after, added = [] } = kept?.incident ?? {};
+  const { after, added = [] } = saved?.incident ?? {};
   for (const { kind, fact } of added) {
     context.log.warn(
       { name: found.name, kind, fact, incidentId: after?.id },
       'a name changed, and no order explains it',
     );
   }
-  return kept;
+  return saved;
 }
 
-function lookupMoment({ now, random = Math.random, certificateDays }: NamesContext) {
+function getLookupContext({ now, random = Math.random, certificateDays }: NamesContext) {
   return { now: now(), random, certificateDays };
 }
 
 /** Retries on conflicts. */
-async function changeRecord(
+async function updateRecord(
   records: NameRecordStore,
   name: string,
   found: NameRecord | undefined,
@@ -197,18 +197,18 @@ async function changeRecord(
   return kept;
 }
 
-function afterLookups(
+function mergeLookups(
   known: NameRecord,
   results: LookupResults,
   activity: NameActivity,
-  { now, random, certificateDays }: ReturnType<typeof lookupMoment>,
+  { now, random, certificateDays }: ReturnType<typeof getLookupContext>,
 ): LookupResult {
-  const { dns, parent, registry, registryTurn } = results;
+  const { dns, parent, registry, registryAt } = results;
   const { name } = known;
   let { history } = known;
   const observations: NameObservation[] = [];
   // If this process dies now, another one still asks the registry.
-  let isRegistryWanted = false;
+  let needsRegistryLookup = false;
   const changes = (
     [
       ['dns', dns],
@@ -221,7 +221,7 @@ function afterLookups(
     if (Object.keys(seen).length > 0) observations.push({ origin, at: observation.at, seen });
     const merged = (observation === parent ? mergeMajority : mergeObservation)(history, observation);
     ({ history } = merged);
-    isRegistryWanted ||= observation === parent && merged.changes.length > 0;
+    needsRegistryLookup ||= observation === parent && merged.changes.length > 0;
     return merged.changes;
   });
   const explained = explainChanges({
@@ -232,30 +232,31 @@ function afterLookups(
   });
   const { found, knownChanges } = findDangers(history, explained.knownChanges);
   const unexplained = [...explained.unexplained, ...found];
-  const incident = afterLookup(activity.incidents, { name, unexplained, history, at: now });
+  const incident = updateIncidents(activity.incidents, { name, unexplained, history, at: now });
   const dates = updateDates(known, results);
   const posture = assessPosture({ name, history, at: now, certificateDays }, known.posture);
   const record = { ...known, ...dates, history, knownChanges, posture };
-  const findings = findingCodes(judge(judgeRecord(record, [incident?.after, ...activity.incidents]), now));
+  const findings = listFindingCodes(
+    judgeName(toJudgedName(record, [incident?.after, ...activity.incidents]), now),
+  );
   const opened = findings.filter((code) => !known.findings.includes(code));
   const closed = known.findings.filter((code) => !findings.includes(code));
   if (opened.length + closed.length > 0) observations.push({ origin: 'finding', at: now, opened, closed });
-  const scheduled = planLookups(record, activity, incident?.after ?? activity.incidents[0], now);
-  const next = (kind: 'dns' | 'registry') => nextLookup(kind, scheduled, now, random());
-  const isDeferred =
-    registry === undefined && registryTurn !== undefined && registryTurn > known.nextRegistryAt;
+  const scheduled = toScheduledName(record, activity, incident?.after ?? activity.incidents[0], now);
+  const next = (kind: 'dns' | 'registry') => scheduleNextLookup(kind, scheduled, now, random());
+  const isDeferred = registry === undefined && registryAt !== undefined && registryAt > known.nextRegistryAt;
   const after = {
     ...record,
     findings,
-    nextDnsAt: dns === undefined ? earlier(known.nextDnsAt, next('dns')) : next('dns'),
+    nextDnsAt: dns === undefined ? pickEarlier(known.nextDnsAt, next('dns')) : next('dns'),
     nextRegistryAt:
       registry !== undefined
-        ? afterRegistry(registry, next('registry'), now)
-        : isRegistryWanted
+        ? scheduleAfterRegistry(registry, next('registry'), now)
+        : needsRegistryLookup
           ? now
           : isDeferred
-            ? registryTurn
-            : earlier(known.nextRegistryAt, next('registry')),
+            ? registryAt
+            : pickEarlier(known.nextRegistryAt, next('registry')),
     isRegistryReserved: isDeferred,
     isUrgent: isUrgent(scheduled, now),
   };
@@ -264,12 +265,12 @@ function afterLookups(
 
 function updateDates(known: NameRecord, { registry, whois }: LookupResults): NameDates {
   if (registry === undefined) return known;
-  const dates = datesAfterLookup(known, registry);
-  return lacksDate(registry.result) ? datesAfterWhois(known, dates, whois, registry.at) : dates;
+  const dates = updateDatesAfterLookup(known, registry);
+  return lacksDate(registry.result) ? updateDatesAfterWhois(known, dates, whois, registry.at) : dates;
 }
 
 /** @param incidents of the name; the first version of each is used */
-function judgeRecord(record: NameRecord, incidents: readonly (Incident | undefined)[]): JudgedName {
+function toJudgedName(record: NameRecord, incidents: readonly (Incident | undefined)[]): JudgedName {
   const latest = new Map(
     dropMissing(incidents)
       .toReversed()
@@ -290,16 +291,16 @@ function judgeRecord(record: NameRecord, incidents: readonly (Incident | undefin
  * Requests during a lookup aren't satisfied by it: it may have started before the change.
  * @param found the name when the lookup began
  */
-function withNewRequests(found: NameRecord, known: NameRecord, result: LookupResult): LookupResult {
+function keepNewRequests(found: NameRecord, known: NameRecord, result: LookupResult): LookupResult {
   const { after } = result;
-  const isDnsAsked = known.nextDnsAt.getTime() !== found.nextDnsAt.getTime();
-  const isRegistryAsked = known.nextRegistryAt.getTime() !== found.nextRegistryAt.getTime();
+  const isDnsRequested = known.nextDnsAt.getTime() !== found.nextDnsAt.getTime();
+  const isRegistryRequested = known.nextRegistryAt.getTime() !== found.nextRegistryAt.getTime();
   return {
     ...result,
     after: {
       ...after,
-      ...(isDnsAsked && { nextDnsAt: earlier(known.nextDnsAt, after.nextDnsAt) }),
-      ...(isRegistryAsked &&
+      ...(isDnsRequested && { nextDnsAt: pickEarlier(known.nextDnsAt, after.nextDnsAt) }),
+      ...(isRegistryRequested &&
         known.nextRegistryAt < after.nextRegistryAt && {
           nextRegistryAt: known.nextRegistryAt,
           isRegistryReserved: known.isRegistryReserved,
@@ -308,41 +309,41 @@ function withNewRequests(found: NameRecord, known: NameRecord, result: LookupRes
   };
 }
 
-function planLookups(
+function toScheduledName(
   record: NameRecord,
   { hasOpenOrder, isGuarded }: NameActivity,
   incident: Incident | undefined,
   now: Date,
 ): ScheduledName {
-  const { isChanging, unsettled } = findPendingStatus(record.history);
+  const { isChanging, hasUnconfirmedChange } = findPendingStatus(record.history);
   return {
-    endsAt: record.expiry?.at,
-    guarded: isGuarded,
+    expiresAt: record.expiry?.at,
+    isGuarded,
     isChanging: isChanging || hasOpenOrder || mayContinue(incident, now) || record.renewed !== undefined,
-    unsettled,
+    hasUnconfirmedChange,
   };
 }
 
 /** A theft happens in steps, so more changes may follow an incident. */
-const GOES_ON_MS = 30 * DAY_MS;
+const INCIDENT_FOLLOW_UP_MS = 30 * DAY_MS;
 
 function mayContinue(incident: Incident | undefined, now: Date): boolean {
   if (incident === undefined || !isOpen(incident)) return false;
-  return now.getTime() - incident.openedAt.getTime() < GOES_ON_MS;
+  return now.getTime() - incident.openedAt.getTime() < INCIDENT_FOLLOW_UP_MS;
 }
 
 /** In the future when not due, or when others go first. */
-function reserveRegistry(planner: LookupPlanner, known: NameRecord, now: Date): Date {
+function reserveRegistryLookup(planner: LookupPlanner, known: NameRecord, now: Date): Date {
   if (known.nextRegistryAt > now || known.isRegistryReserved) return known.nextRegistryAt;
-  return planner.reserve(registryOf(known.name), known.isUrgent, now);
+  return planner.reserve(getRegistry(known.name), known.isUrgent, now);
 }
 
 /** After an hour, or as the registry asks. */
-function afterRegistry({ result }: RegistryLookup, next: Date, now: Date): Date {
+function scheduleAfterRegistry({ result }: RegistryLookup, next: Date, now: Date): Date {
   if (result.kind !== 'unread' || !isUnanswered(result.problem)) return next;
   return new Date(now.getTime() + Math.max(result.retryAfterMs ?? 0, HOUR_MS));
 }
 
-function earlier(one: Date, other: Date): Date {
+function pickEarlier(one: Date, other: Date): Date {
   return one < other ? one : other;
 }

@@ -7,7 +7,7 @@ import { incidentOrderId, NAME_TASKS, type NameOrder } from './unexplained-chang
 
 /** Orders and decisions in the form that explains changes. */
 
-const moveInput = z.object({ nameServers: z.array(z.string()) });
+const nameServersInput = z.object({ nameServers: z.array(z.string()) });
 
 export function toImpactTask(task: OrderTaskName): ImpactTask | undefined {
   return IMPACT_TASKS.find((each) => each === task);
@@ -16,9 +16,9 @@ export function toImpactTask(task: OrderTaskName): ImpactTask | undefined {
 export type RequestedTask = Pick<Order, 'task' | 'input'>;
 
 /** In ASCII and lower case. */
-export function requestedNameServers({ task, input }: RequestedTask): readonly string[] | undefined {
+export function getRequestedNameServers({ task, input }: RequestedTask): readonly string[] | undefined {
   if (task !== 'nameservers' && task !== 'create' && task !== 'transfer') return undefined;
-  return moveInput.safeParse(input).data?.nameServers;
+  return nameServersInput.safeParse(input).data?.nameServers;
 }
 
 /** Sent orders, and the decision to let it lapse. */
@@ -31,12 +31,12 @@ export function findExplanations(
     const task = NAME_TASKS.find((each) => each === order.task);
     const item = order.items.find((each) => each.name === name);
     if (task === undefined || item?.sentAt === undefined) return [];
-    const nameServers = requestedNameServers({ task: order.task, input: getItemInput(order, item) });
+    const nameServers = getRequestedNameServers({ task: order.task, input: getItemInput(order, item) });
     return [
       {
         id: order.id,
         task,
-        state: explanationState(item),
+        state: toNameOrderState(item),
         sentAt: item.sentAt,
         ...(nameServers === undefined ? {} : { nameServers }),
       },
@@ -49,7 +49,7 @@ export function findExplanations(
 }
 
 /** Transfers without an order, confirmed as the team's. Later transfers aren't included. */
-export function expectedTransfers(incidents: readonly Incident[]): NameOrder[] {
+export function listConfirmedTransfers(incidents: readonly Incident[]): NameOrder[] {
   return incidents
     .filter(({ state }) => state === 'ours')
     .flatMap(({ id, changes }) =>
@@ -60,12 +60,12 @@ export function expectedTransfers(incidents: readonly Incident[]): NameOrder[] {
           task: 'transfer',
           state: 'succeeded',
           sentAt: lastSeenBefore,
-          made: changes,
+          explainedChanges: changes,
         })),
     );
 }
 
-function explanationState({ state, result }: OrderItem): NameOrder['state'] {
+function toNameOrderState({ state, result }: OrderItem): NameOrder['state'] {
   switch (state) {
     case 'SUCCEEDED':
       return 'succeeded';

@@ -11,13 +11,13 @@ import { confirmIncidentAsOurs, isGuarded, raiseIncident } from './incident-acti
 import { fetchRegistryLookup, lookUpAtRegistry, lookUpName } from './lookup.ts';
 import { lookUpNow } from './lookup-now.ts';
 import { createLookupPlanner } from './lookup-planner.ts';
-import { expectedTransfers, findExplanations } from './name-orders.ts';
+import { findExplanations, listConfirmedTransfers } from './name-orders.ts';
 import { createDelegationObserver } from './observe-delegation.ts';
-import { confirmationOf, findProofOrHint, sentToRegistry } from './order-evidence.ts';
+import { checkConfirmation, findProofOrHint, getRegistrySendTime } from './order-evidence.ts';
 import { createImpacts } from './order-impact.ts';
 import { createOrderIncidents } from './order-incidents.ts';
 import type { NameRecord } from './ports.ts';
-import { timeLimit } from './time-limit.ts';
+import { createTimeLimit } from './time-limit.ts';
 import type { KnownChange } from './unexplained-changes.ts';
 
 export interface KnownName {
@@ -36,10 +36,10 @@ const MAX_ORDERS_CHECKED = 50;
 /** Latest incidents considered. */
 const MAX_INCIDENTS_CHECKED = 10;
 /** For commands; Slack's limit is three seconds. */
-const QUICK_MS = 1_800;
-const EVIDENCE_MS = 30_000;
+const QUICK_TIMEOUT_MS = 1_800;
+const EVIDENCE_TIMEOUT_MS = 30_000;
 
-export function completeNames(
+export function createNamesContext(
   parts: Omit<NamesContext, 'planner' | 'observeDelegation' | 'loadActivity' | 'lookUpNow'>,
 ): NamesContext {
   setMaxListeners(0, parts.signal);
@@ -66,14 +66,14 @@ export function createNames(context: NamesContext) {
     /** Claims names for this process. */
     claimDue: (limit: number) => records.claimDue(now(), LEASE_MS, limit),
     lookUp: (name: string) => lookUpClaimed(context, name),
-    known: (name: string) => known(context, name),
+    known: (name: string) => loadKnownName(context, name),
     isGuarded: (name: string) => isGuarded(context, name),
     /** Unexpected changes. */
     incidents: {
       find: incidents.find,
-      openOf: (names: readonly string[]): Promise<readonly ListedIncident[]> => incidents.openOf(names),
+      openOf: (names: readonly string[]): Promise<readonly ListedIncident[]> => incidents.listOpen(names),
       /** Latest first. */
-      allOpen: (limit: number): Promise<readonly ListedIncident[]> => incidents.allOpen(limit),
+      allOpen: (limit: number): Promise<readonly ListedIncident[]> => incidents.listAllOpen(limit),
       confirmAsOurs: (id: string, said: OursClaim) => confirmIncidentAsOurs(context, id, said),
       raise: (id: string, by: string) => raiseIncident(context, id, by),
     },
@@ -100,12 +100,12 @@ async function loadActivity(
   { name, lapse }: { readonly name: string; readonly lapse: NameRecord['lapse'] },
 ): Promise<NameActivity> {
   const [incidents, orders, guarded] = await Promise.all([
-    context.incidents.ofName(name, MAX_INCIDENTS_CHECKED),
+    context.incidents.listForName(name, MAX_INCIDENTS_CHECKED),
     context.orders.list({ viewer: 'system', name, isLive: true, limit: MAX_ORDERS_CHECKED }),
     isGuarded(context, name),
   ]);
   return {
-    orders: [...findExplanations(name, orders, lapse), ...expectedTransfers(incidents)],
+    orders: [...findExplanations(name, orders, lapse), ...listConfirmedTransfers(incidents)],
     hasOpenOrder: orders.some(({ state }: Order) => isOpen(state)),
     incidents,
     isGuarded: guarded,
@@ -113,7 +113,7 @@ async function loadActivity(
 }
 
 /** Looked up for at most two seconds when there is no record. */
-async function known(context: NamesContext, name: string): Promise<KnownName> {
+async function loadKnownName(context: NamesContext, name: string): Promise<KnownName> {
   const { records, now } = context;
   const { history, knownChanges } = (await records.find(name)) ?? { history: {}, knownChanges: [] };
   const isFirstLookup = !wasLookedUp(history, FACT_NAMES);
@@ -131,17 +131,17 @@ async function completeHistory(
   history: NameHistory,
 ): Promise<NameHistory> {
   const { quickObserver, signal, log } = context;
-  const limit = timeLimit(signal, QUICK_MS);
-  const untilDeadline = (lookup: Promise<Observation>) =>
+  const limit = createTimeLimit(signal, QUICK_TIMEOUT_MS);
+  const catchErrors = (lookup: Promise<Observation>) =>
     lookup.catch((err: unknown) => {
       if (!limit.aborted) log.warn({ err, name }, 'looking up a name for a person');
       return undefined;
     });
   const lookups = await Promise.all([
-    wasLookedUp(history, DNS_FACTS) ? undefined : untilDeadline(quickObserver.observe(name, limit)),
+    wasLookedUp(history, DNS_FACTS) ? undefined : catchErrors(quickObserver.observe(name, limit)),
     wasLookedUp(history, REGISTRY_FACTS)
       ? undefined
-      : untilDeadline(fetchRegistryLookup(context, quickObserver, name, limit)),
+      : catchErrors(fetchRegistryLookup(context, quickObserver, name, limit)),
   ]);
   return lookups.reduce<NameHistory>(
     (merged, lookup) => (lookup === undefined ? merged : mergeObservation(merged, lookup).history),
@@ -152,10 +152,10 @@ async function completeHistory(
 async function findEvidence(context: NamesContext, order: Order, item: OrderItem): Promise<Evidence> {
   const { records, signal, now } = context;
   const { name } = item;
-  const sentAt = sentToRegistry(order, item);
+  const sentAt = getRegistrySendTime(order, item);
   if (sentAt === undefined) return { kind: 'nothing' };
-  const lookup = await lookUpAtRegistry(context, name, timeLimit(signal, EVIDENCE_MS));
-  const [record, seen] = await Promise.all([records.find(name), records.seenAtRegistry(name)]);
+  const lookup = await lookUpAtRegistry(context, name, createTimeLimit(signal, EVIDENCE_TIMEOUT_MS));
+  const [record, seen] = await Promise.all([records.find(name), records.listRegistrySightings(name)]);
   const { orders } = await context.loadActivity(record ?? { name, lapse: undefined });
   return findProofOrHint({ order, sentAt, history: record?.history ?? {}, seen, orders, now: now() }, lookup);
 }
@@ -168,6 +168,10 @@ async function findConfirmation(
   const since = item.sentAt ?? item.answeredAt;
   const isShown = order.task === 'restore' || order.task === 'transfer';
   if (since === undefined || !isShown) return 'unknown';
-  const lookup = await lookUpAtRegistry(context, item.name, timeLimit(context.signal, EVIDENCE_MS));
-  return confirmationOf(order, since, lookup);
+  const lookup = await lookUpAtRegistry(
+    context,
+    item.name,
+    createTimeLimit(context.signal, EVIDENCE_TIMEOUT_MS),
+  );
+  return checkConfirmation(order, since, lookup);
 }

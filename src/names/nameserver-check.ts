@@ -2,15 +2,15 @@ import type { DnsFailure, NameserverAnswer } from '../registry/dns/client.ts';
 import { type DsMatch, matchDs } from '../registry/dns/ds.ts';
 import type { RecordData, RecordType } from '../registry/dns/records.ts';
 import {
+  createUnseenFact,
   type Fact,
   type FactName,
   type Facts,
   type FactValue,
-  factValue,
+  getFactValue,
   isSameValue,
-  unseen,
 } from './facts.ts';
-import { type Client, findAddresses, lookUpUse, toFact } from './observe.ts';
+import { findAddresses, lookUpUsage, type QueryClient, toFact } from './observe.ts';
 
 export interface NameserverCheck {
   readonly host: string;
@@ -30,12 +30,12 @@ export interface NameserverCheck {
 export interface RecordDifference {
   readonly fact: FactName;
   readonly now: FactValue;
-  readonly there: FactValue;
+  readonly onNewServer: FactValue;
 }
 
 /** Important records. */
-const COMPARED = ['a', 'aaaa', 'www_a', 'www_aaaa', 'mx', 'caa', 'spf', 'dmarc'] as const;
-type Compared = (typeof COMPARED)[number];
+const COMPARED_FACTS = ['a', 'aaaa', 'www_a', 'www_aaaa', 'mx', 'caa', 'spf', 'dmarc'] as const;
+type ComparedFact = (typeof COMPARED_FACTS)[number];
 
 const MAX_ADDRESSES = 2;
 const MAX_ALIASES = 4;
@@ -50,7 +50,7 @@ export interface CheckedName {
  * @throws only the signal's reason
  */
 export async function checkNameservers(
-  dns: Client,
+  dns: QueryClient,
   checked: CheckedName,
   hosts: readonly string[],
   signal?: AbortSignal,
@@ -59,43 +59,45 @@ export async function checkNameservers(
 }
 
 async function checkNameserver(
-  dns: Client,
+  dns: QueryClient,
   checked: CheckedName,
   host: string,
   signal: AbortSignal | undefined,
 ): Promise<NameserverCheck> {
   const found = await findAddress(dns, checked.name, host, signal);
   if ('state' in found) {
-    return { host, state: found.state, differences: [], unseen: [...COMPARED], ds: 'unknown' };
+    return { host, state: found.state, differences: [], unseen: [...COMPARED_FACTS], ds: 'unknown' };
   }
   const ask = <Type extends RecordType>(name: string, type: Type) =>
     dns.queryNameserver(found.address, name, type, signal);
-  const [there, ds] = await Promise.all([
+  const [records, ds] = await Promise.all([
     queryRecords(dns, ask, checked.name, signal),
     checkDs(dns, ask, checked.name, signal),
   ]);
   const current = await checked.current;
-  const compared = COMPARED.map((fact) => ({
+  const compared = COMPARED_FACTS.map((fact) => ({
     fact,
-    now: factValue(current[fact]),
-    there: factValue(there[fact]),
+    now: getFactValue(current[fact]),
+    onNewServer: getFactValue(records[fact]),
   }));
   return {
     host,
     state: 'authoritative',
-    differences: compared.flatMap(({ fact, now, there }) =>
-      now === undefined || there === undefined || isSameValue(fact, now, there) ? [] : { fact, now, there },
+    differences: compared.flatMap(({ fact, now, onNewServer }) =>
+      now === undefined || onNewServer === undefined || isSameValue(fact, now, onNewServer)
+        ? []
+        : { fact, now, onNewServer },
     ),
-    unseen: compared.flatMap(({ fact, now, there }) =>
-      now === undefined || there === undefined ? fact : [],
+    unseen: compared.flatMap(({ fact, now, onNewServer }) =>
+      now === undefined || onNewServer === undefined ? fact : [],
     ),
     ds,
   };
 }
 
 /** Without comparing records. @throws only the signal's reason */
-export async function queryServer(
-  dns: Client,
+export async function checkServer(
+  dns: QueryClient,
   name: string,
   host: string,
   signal: AbortSignal | undefined,
@@ -114,7 +116,7 @@ type Query = <Type extends RecordType>(
 
 /** An address with an authoritative answer, or else the best answer. */
 async function findAddress(
-  dns: Client,
+  dns: QueryClient,
   name: string,
   host: string,
   signal: AbortSignal | undefined,
@@ -139,11 +141,11 @@ async function findAddress(
 const NEGATIVE_ANSWERS: ReadonlySet<DnsFailure> = new Set(['refused', 'server_failure', 'unexpected_code']);
 
 async function queryRecords(
-  dns: Client,
+  dns: QueryClient,
   ask: Query,
   name: string,
   signal: AbortSignal | undefined,
-): Promise<Record<Compared, Fact>> {
+): Promise<Record<ComparedFact, Fact>> {
   const lookUp = async <Type extends RecordType>(
     host: string,
     type: Type,
@@ -153,18 +155,18 @@ async function queryRecords(
     for (let aliases = 0; aliases <= MAX_ALIASES; aliases += 1) {
       const isOwnHost = current === name || current.endsWith(`.${name}`);
       const answer = isOwnHost ? await ask(current, type) : await dns.query(current, type, signal);
-      if (answer.kind === 'referral') return unseen('referral');
+      if (answer.kind === 'referral') return createUnseenFact('referral');
       if (answer.kind !== 'alias') return toFact(answer, toTexts);
       current = answer.target;
     }
-    return unseen('alias_loop');
+    return createUnseenFact('alias_loop');
   };
-  return lookUpUse(name, lookUp);
+  return lookUpUsage(name, lookUp);
 }
 
 /** Without a matching key, validating resolvers can't reach the name. */
 async function checkDs(
-  dns: Client,
+  dns: QueryClient,
   ask: Query,
   name: string,
   signal: AbortSignal | undefined,

@@ -4,10 +4,10 @@ import type { DnsClient } from '../registry/dns/client.ts';
 import type { RdapClient } from '../registry/rdap/client.ts';
 import type { NamesContext } from './context.ts';
 import { HEALTH_FACTS } from './delegation-health.ts';
-import { ABSENT, type Fact, type Facts, seen, unseen } from './facts.ts';
+import { ABSENT, createFact, createUnseenFact, type Fact, type Facts } from './facts.ts';
 import type { LookupPlanner } from './lookup-planner.ts';
-import { queryServer } from './nameserver-check.ts';
-import { registryOf } from './registry-of.ts';
+import { checkServer } from './nameserver-check.ts';
+import { getRegistry } from './registry-of.ts';
 import { readRegistryAnswer } from './registry-record.ts';
 
 /** Asks a delegation's servers about the name, and registries about the servers' domains. */
@@ -21,10 +21,10 @@ type DomainState =
 /** Larger delegations don't exist. */
 const MAX_HOSTS = 13;
 /** Providers' domains are used by many names. */
-const KEPT_MS = 12 * HOUR_MS;
-const UNSEEN_KEPT_MS = HOUR_MS;
+const CACHE_MS = 12 * HOUR_MS;
+const UNSEEN_CACHE_MS = HOUR_MS;
 const MAX_DOMAINS = 10_000;
-const ENDING_MS = 30 * DAY_MS;
+const EXPIRING_MS = 30 * DAY_MS;
 
 /** Caches the state of the servers' domains. */
 export function createDelegationObserver(
@@ -35,23 +35,23 @@ export function createDelegationObserver(
 ): NamesContext['observeDelegation'] {
   const domains = new Map<string, { readonly state: Promise<DomainState>; readonly until: number }>();
 
-  function stateOf(domain: string, signal: AbortSignal): Promise<DomainState> {
-    const kept = domains.get(domain);
-    if (kept !== undefined && kept.until > now().getTime()) return kept.state;
-    const state = ask(domain, signal);
+  function getDomainState(domain: string, signal: AbortSignal): Promise<DomainState> {
+    const cached = domains.get(domain);
+    if (cached !== undefined && cached.until > now().getTime()) return cached.state;
+    const state = lookUpDomain(domain, signal);
     if (domains.size >= MAX_DOMAINS) domains.clear();
-    const keepFor = (ms: number) => domains.set(domain, { state, until: now().getTime() + ms });
-    keepFor(KEPT_MS);
+    const cacheFor = (ms: number) => domains.set(domain, { state, until: now().getTime() + ms });
+    cacheFor(CACHE_MS);
     state.then(
-      ({ kind }) => kind === 'unseen' && keepFor(UNSEEN_KEPT_MS),
+      ({ kind }) => kind === 'unseen' && cacheFor(UNSEEN_CACHE_MS),
       () => domains.delete(domain),
     );
     return state;
   }
 
-  async function ask(domain: string, signal: AbortSignal): Promise<DomainState> {
+  async function lookUpDomain(domain: string, signal: AbortSignal): Promise<DomainState> {
     // Shares the lookups' budget: whatever exceeds it waits for another day.
-    if (planner.reserve(registryOf(domain), false, now()) > now()) return { kind: 'unseen' };
+    if (planner.reserve(getRegistry(domain), false, now()) > now()) return { kind: 'unseen' };
     const { result } = readRegistryAnswer(await rdap.fetchRecord(domain, signal), domain, now());
     switch (result.kind) {
       case 'registered':
@@ -75,36 +75,36 @@ export function createDelegationObserver(
       (each) => each !== name,
     );
     const [servers, states] = await Promise.all([
-      Promise.all(queried.map((host) => queryServer(dns, name, host, signal))),
-      Promise.all(names.map(async (domain) => ({ domain, state: await stateOf(domain, signal) }))),
+      Promise.all(queried.map((host) => checkServer(dns, name, host, signal))),
+      Promise.all(names.map(async (domain) => ({ domain, state: await getDomainState(domain, signal) }))),
     ]);
-    return delegationHealth(servers, states, now());
+    return assessDelegationHealth(servers, states, now());
   };
 }
 
 /** From the servers and their domains' registries. */
-function delegationHealth(
-  servers: readonly Awaited<ReturnType<typeof queryServer>>[],
+function assessDelegationHealth(
+  servers: readonly Awaited<ReturnType<typeof checkServer>>[],
   states: readonly { readonly domain: string; readonly state: DomainState }[],
   now: Date,
 ): Facts {
-  const hostsIn = (...wanted: readonly (typeof servers)[number]['state'][]): Fact =>
-    seen(servers.filter(({ state }) => wanted.includes(state)).map(({ host }) => host));
+  const listHosts = (...wanted: readonly (typeof servers)[number]['state'][]): Fact =>
+    createFact(servers.filter(({ state }) => wanted.includes(state)).map(({ host }) => host));
   // Registry records may be incomplete: a domain whose hosts have addresses is registered.
   const withAddress = servers.filter(({ state }) => state !== 'no_address' && state !== 'unseen');
   const isUsed = (domain: string) => withAddress.some(({ host }) => getDomain(host) === domain);
   // A domain that wasn't looked up may be available.
   const areDomainsSeen = states.every(({ state }) => state.kind !== 'unseen');
-  const filterDomains = (holds: (state: DomainState, domain: string) => boolean): Fact => {
-    const found = states.filter(({ domain, state }) => holds(state, domain)).map(({ domain }) => domain);
-    return found.length > 0 || areDomainsSeen ? seen(found) : unseen('registry_unavailable');
+  const filterDomains = (matches: (state: DomainState, domain: string) => boolean): Fact => {
+    const found = states.filter(({ domain, state }) => matches(state, domain)).map(({ domain }) => domain);
+    return found.length > 0 || areDomainsSeen ? createFact(found) : createUnseenFact('registry_unavailable');
   };
   const answering = servers.filter(({ state }) => state === 'authoritative');
-  const endsBefore = now.getTime() + ENDING_MS;
+  const endsBefore = now.getTime() + EXPIRING_MS;
   return {
-    lame_nameservers: hostsIn('not_authoritative'),
-    silent_nameservers: hostsIn('no_answer', 'unseen'),
-    addressless_nameservers: hostsIn('no_address'),
+    lame_nameservers: listHosts('not_authoritative'),
+    silent_nameservers: listHosts('no_answer', 'unseen'),
+    addressless_nameservers: listHosts('no_address'),
     registrable_domains: filterDomains(({ kind }, domain) => kind === 'free' && !isUsed(domain)),
     ending_domains: filterDomains(
       (state) =>
@@ -114,8 +114,8 @@ function delegationHealth(
     ),
     unfit_ds:
       answering.length === 0 || answering.some(({ ds }) => ds === 'unknown')
-        ? unseen('not_told')
-        : seen(answering.filter(({ ds }) => ds === 'mismatch').map(({ host }) => host)),
+        ? createUnseenFact('not_told')
+        : createFact(answering.filter(({ ds }) => ds === 'mismatch').map(({ host }) => host)),
   };
 }
 

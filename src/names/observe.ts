@@ -3,8 +3,17 @@ import type { DnsAnswer, DnsClient } from '../registry/dns/client.ts';
 import { computeKeyTag, dsOfKey } from '../registry/dns/ds.ts';
 import type { ParentZones } from '../registry/dns/parent-zones.ts';
 import type { DnskeyRecord, DsRecord, RecordData, RecordType } from '../registry/dns/records.ts';
-import { ABSENT, type Fact, type Facts, factValue, NO_DS, type Observation, seen, unseen } from './facts.ts';
-import { signaturesFact } from './signatures.ts';
+import {
+  ABSENT,
+  createFact,
+  createUnseenFact,
+  type Fact,
+  type Facts,
+  getFactValue,
+  NO_DS,
+  type Observation,
+} from './facts.ts';
+import { toSignaturesFact } from './signatures.ts';
 
 export interface DnsObserver {
   /**
@@ -16,11 +25,11 @@ export interface DnsObserver {
   observeParent(name: string, signal?: AbortSignal): Promise<Fact>;
 }
 
-const PARENTS_ASKED = 2;
+const MAX_PARENT_SERVERS = 2;
 const KEY_DIGEST_LENGTH = 16;
 
 /** Asks resolvers and nameservers. */
-export type Client = Pick<DnsClient, 'query' | 'queryNameserver'>;
+export type QueryClient = Pick<DnsClient, 'query' | 'queryNameserver'>;
 
 export type ReadCertificate = (
   name: string,
@@ -34,7 +43,7 @@ export function createDnsObserver(
   readCertificate: ReadCertificate,
   now: () => Date,
 ): DnsObserver {
-  let turn = 0;
+  let serverIndex = 0;
 
   return {
     async observe(name, signal, isDaily = true) {
@@ -62,22 +71,22 @@ export function createDnsObserver(
     aaaa: Fact | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Fact> | Fact {
-    const addresses = [factValue(a), factValue(aaaa)].flatMap((value) => value ?? []);
+    const addresses = [getFactValue(a), getFactValue(aaaa)].flatMap((value) => value ?? []);
     if (addresses.length > 0) return readCertificate(host, addresses, signal);
     return [a, aaaa].find((fact) => fact?.state === 'unseen') ?? ABSENT;
   }
 
   /** Asks the parent zone directly, because a resolver returns the name's own data. Servers rotate. */
   async function observeParent(name: string, signal: AbortSignal | undefined): Promise<Fact> {
-    let fact = unseen('no_parent');
+    let fact = createUnseenFact('no_parent');
     const addresses = await parents.serversOf(name, signal);
-    turn += 1;
-    for (let n = 0; n < Math.min(PARENTS_ASKED, addresses.length); n += 1) {
-      const address = addresses[(turn + n) % addresses.length] ?? '';
+    serverIndex += 1;
+    for (let n = 0; n < Math.min(MAX_PARENT_SERVERS, addresses.length); n += 1) {
+      const address = addresses[(serverIndex + n) % addresses.length] ?? '';
       const answer = await dns.queryDelegation(address, name, 'nameservers', signal);
-      if (answer.kind === 'delegated') return seen(answer.nameServers);
+      if (answer.kind === 'delegated') return createFact(answer.nameServers);
       if (answer.kind === 'not_delegated') return ABSENT;
-      fact = unseen(answer.failure);
+      fact = createUnseenFact(answer.failure);
     }
     return fact;
   }
@@ -93,14 +102,14 @@ async function observeSignatures(
     dns.querySignatures(name, 'DNSKEY', signal),
     dns.querySignatures(name, 'SOA', signal),
   ]);
-  if (typeof keys === 'string') return unseen(keys);
-  if (typeof soa === 'string') return unseen(soa);
-  return signaturesFact([keys, soa], at);
+  if (typeof keys === 'string') return createUnseenFact(keys);
+  if (typeof soa === 'string') return createUnseenFact(soa);
+  return toSignaturesFact([keys, soa], at);
 }
 
 /** IPv4 first. Hosts without addresses are omitted. */
 export async function findAddresses(
-  dns: Client,
+  dns: QueryClient,
   hosts: readonly string[],
   signal: AbortSignal | undefined,
 ): Promise<string[]> {
@@ -115,36 +124,40 @@ export async function findAddresses(
   return found.flat();
 }
 
-async function observeRecords(dns: Client, name: string, signal: AbortSignal | undefined): Promise<Facts> {
+async function observeRecords(
+  dns: QueryClient,
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<Facts> {
   const lookUp: LookUp = async (host, type, toTexts) => toFact(await dns.query(host, type, signal), toTexts);
   const [soa, cname, wwwCname, impact, dnskey] = await Promise.all([
     lookUp(name, 'SOA', (records) => records.map(({ primary, contact }) => `${primary} ${contact}`)),
     lookUp(name, 'CNAME', (records) => records),
     lookUp(`www.${name}`, 'CNAME', (records) => records),
     lookUpImpact(name, lookUp),
-    lookUp(name, 'DNSKEY', (records) => records.map(dnskeyText)),
+    lookUp(name, 'DNSKEY', (records) => records.map(formatDnskey)),
   ]);
   const facts = { soa, cname, www_cname: wwwCname, ...impact, dnskey };
   if (dnskey.state !== 'seen') return facts;
   const requested = await Promise.all([
-    lookUp(name, 'CDS', (records) => records.map(dsText)),
-    lookUp(name, 'CDNSKEY', (records) => records.flatMap((key) => requestedBy(name, key))),
+    lookUp(name, 'CDS', (records) => records.map(formatDs)),
+    lookUp(name, 'CDNSKEY', (records) => records.flatMap((key) => listRequestedDs(name, key))),
   ]);
-  const texts = requested.flatMap((fact) => factValue(fact) ?? []);
+  const texts = requested.flatMap((fact) => getFactValue(fact) ?? []);
   const lost = requested.find(({ state }) => state === 'unseen');
-  return { ...facts, requested_ds: texts.length === 0 && lost !== undefined ? lost : seen(texts) };
+  return { ...facts, requested_ds: texts.length === 0 && lost !== undefined ? lost : createFact(texts) };
 }
 
 /** Algorithm 0 requests removal (RFC 8078, 4). */
-function requestedBy(name: string, key: DnskeyRecord): string[] {
-  return key.algorithm === 0 ? [NO_DS] : dsOfKey(name, key).map(dsText);
+function listRequestedDs(name: string, key: DnskeyRecord): string[] {
+  return key.algorithm === 0 ? [NO_DS] : dsOfKey(name, key).map(formatDs);
 }
 
 async function lookUpImpact(name: string, lookUp: LookUp): Promise<Facts> {
   const [nameservers, used, ds] = await Promise.all([
     lookUp(name, 'NS', (records) => records),
-    lookUpUse(name, lookUp),
-    lookUp(name, 'DS', (records) => records.map(dsText)),
+    lookUpUsage(name, lookUp),
+    lookUp(name, 'DS', (records) => records.map(formatDs)),
   ]);
   return { nameservers, ...used, ds };
 }
@@ -153,13 +166,13 @@ async function lookUpImpact(name: string, lookUp: LookUp): Promise<Facts> {
  * For a person who decides now.
  * @param signal late answers are treated as missing
  */
-export function observeImpact(dns: Client, name: string, signal: AbortSignal): Promise<Facts> {
+export function observeImpact(dns: QueryClient, name: string, signal: AbortSignal): Promise<Facts> {
   return lookUpImpact(name, async (host, type, toTexts) => {
     try {
       return toFact(await dns.query(host, type, signal), toTexts);
     } catch (error) {
       if (!signal.aborted) throw error;
-      return unseen('timeout');
+      return createUnseenFact('timeout');
     }
   });
 }
@@ -172,17 +185,17 @@ export type LookUp = <Type extends RecordType>(
 ) => Promise<Fact>;
 
 /** Addresses, mail and CAA. */
-export async function lookUpUse(name: string, lookUp: LookUp) {
-  const same = (records: readonly string[]) => records;
+export async function lookUpUsage(name: string, lookUp: LookUp) {
+  const keepRecords = (records: readonly string[]) => records;
   const [a, aaaa, wwwA, wwwAaaa, mx, caa, spf, dmarc] = await Promise.all([
-    lookUp(name, 'A', same),
-    lookUp(name, 'AAAA', same),
-    lookUp(`www.${name}`, 'A', same),
-    lookUp(`www.${name}`, 'AAAA', same),
-    lookUp(name, 'MX', mxTexts),
-    lookUp(name, 'CAA', caaTexts),
-    lookUp(name, 'TXT', (records) => policyTexts(records, 'v=spf1')),
-    lookUp(`_dmarc.${name}`, 'TXT', (records) => policyTexts(records, 'v=dmarc1')),
+    lookUp(name, 'A', keepRecords),
+    lookUp(name, 'AAAA', keepRecords),
+    lookUp(`www.${name}`, 'A', keepRecords),
+    lookUp(`www.${name}`, 'AAAA', keepRecords),
+    lookUp(name, 'MX', formatMx),
+    lookUp(name, 'CAA', formatCaa),
+    lookUp(name, 'TXT', (records) => filterPolicies(records, 'v=spf1')),
+    lookUp(`_dmarc.${name}`, 'TXT', (records) => filterPolicies(records, 'v=dmarc1')),
   ]);
   return { a, aaaa, www_a: wwwA, www_aaaa: wwwAaaa, mx, caa, spf, dmarc };
 }
@@ -194,35 +207,35 @@ export function toFact<Data>(
 ): Fact {
   switch (answer.kind) {
     case 'records':
-      return seen(toTexts(answer.records));
+      return createFact(toTexts(answer.records));
     case 'no_data':
     case 'no_such_name':
       return ABSENT;
     case 'unanswered':
-      return unseen(answer.failure);
+      return createUnseenFact(answer.failure);
   }
 }
 
-function mxTexts(records: readonly RecordData['MX'][]): string[] {
+function formatMx(records: readonly RecordData['MX'][]): string[] {
   return records.map(({ preference, exchange }) => `${preference} ${exchange}`);
 }
 
-function caaTexts(records: readonly RecordData['CAA'][]): string[] {
+function formatCaa(records: readonly RecordData['CAA'][]): string[] {
   return records.map(({ critical, tag, value }) => `${critical ? 128 : 0} ${tag} ${value.trim()}`);
 }
 
 /** The policy's texts among unrelated TXT records. */
-function policyTexts(records: readonly string[], version: string): string[] {
+function filterPolicies(records: readonly string[], version: string): string[] {
   return records
     .map((record) => record.trim().replace(/\s+/g, ' '))
     .filter((record) => record.toLowerCase().startsWith(version));
 }
 
-export function dsText({ keyTag, algorithm, digestType, digest }: DsRecord): string {
+export function formatDs({ keyTag, algorithm, digestType, digest }: DsRecord): string {
   return `${keyTag} ${algorithm} ${digestType} ${digest.toLowerCase()}`;
 }
 
-function dnskeyText(record: DnskeyRecord): string {
+function formatDnskey(record: DnskeyRecord): string {
   const digest = createHash('sha256').update(record.key).digest('hex').slice(0, KEY_DIGEST_LENGTH);
   return `${record.flags} ${record.algorithm} ${computeKeyTag(record)} ${digest}`;
 }

@@ -2,7 +2,7 @@ import { readCertificate } from '../registry/certificate.ts';
 import { createDnsClient, type DnsClient } from '../registry/dns/client.ts';
 import { createParentZones, type ParentZones } from '../registry/dns/parent-zones.ts';
 import { type DnsServer, systemDnsServers } from '../registry/dns/servers.ts';
-import { unseen } from './facts.ts';
+import { createUnseenFact } from './facts.ts';
 import { createDnsObserver, type DnsObserver, type ReadCertificate } from './observe.ts';
 import { createReachability, isSandbox } from './reachability.ts';
 
@@ -32,7 +32,7 @@ export function createObservers(
   isPrivateAllowed = false,
 ): Observers {
   const mayConnect = createReachability(configured !== undefined && isSandbox(configured));
-  const website = { mayConnect: isPrivateAllowed ? () => true : createReachability(false) };
+  const certificateOptions = { mayConnect: isPrivateAllowed ? () => true : createReachability(false) };
   const options = { servers: configured ?? systemDnsServers(), mayConnect };
   const dns = createDnsClient(options);
   const quickDns = createDnsClient({ ...options, timeoutMs: QUICK_TIMEOUT_MS, rounds: 1 });
@@ -45,13 +45,13 @@ export function createObservers(
     observer: createDnsObserver(
       dns,
       parents,
-      read ?? ((name, addresses, signal) => readCertificate(name, addresses, website, signal)),
+      read ?? ((name, addresses, signal) => readCertificate(name, addresses, certificateOptions, signal)),
       now,
     ),
     quickObserver: createDnsObserver(
       quickDns,
       createParentZones(quickDns, now),
-      async () => unseen('stale'),
+      async () => createUnseenFact('stale'),
       now,
     ),
   };

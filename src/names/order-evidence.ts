@@ -6,10 +6,10 @@ import type { RecordHint, RecordProof, RecordProofCode } from '../orders/record-
 import { mayBeSameRegistrar } from '../registry/rdap/registrar-name.ts';
 import { isDeleted } from '../registry/rdap/status.ts';
 import { addYears } from './dates.ts';
-import { type FactName, type FactValue, isSameSet, registrarName } from './facts.ts';
-import { type KnownValue, type NameHistory, valuesOf } from './history.ts';
-import { type RequestedTask, requestedNameServers } from './name-orders.ts';
-import type { SeenAtRegistry } from './ports.ts';
+import { type FactName, type FactValue, getRegistrarName, isSameSet } from './facts.ts';
+import { type KnownValue, listValues, type NameHistory } from './history.ts';
+import { getRequestedNameServers, type RequestedTask } from './name-orders.ts';
+import type { RegistrySighting } from './ports.ts';
 import type { Registration, RegistryLookup } from './registry-record.ts';
 import type { NameOrder } from './unexplained-changes.ts';
 
@@ -25,16 +25,16 @@ export interface LostAnswer {
   readonly sentAt: Date;
   readonly history: NameHistory;
   /** Latest first. */
-  readonly seen: readonly SeenAtRegistry[];
+  readonly seen: readonly RegistrySighting[];
   readonly orders: readonly NameOrder[];
   readonly now: Date;
 }
 
 /** Tolerated clock difference. */
-const SKEW_MS = 5 * MINUTE_MS;
+const CLOCK_SKEW_MS = 5 * MINUTE_MS;
 /** After a longer gap before the request, something else may have changed. */
-const SEEN_BEFORE_MS = 9 * DAY_MS;
-const TRANSFER_MS = 21 * DAY_MS;
+const MAX_GAP_MS = 9 * DAY_MS;
+const TRANSFER_WINDOW_MS = 21 * DAY_MS;
 
 const NOTHING: Evidence = { kind: 'nothing' };
 
@@ -58,7 +58,7 @@ export function findProofOrHint(lost: LostAnswer, { result }: RegistryLookup): E
  * Whether the registry shows an accepted order as done. Many registries don't show transfers, and none shows an owner
  * change.
  */
-export function confirmationOf(
+export function checkConfirmation(
   { task }: { readonly task: Order['task'] },
   since: Date,
   { result }: RegistryLookup,
@@ -72,7 +72,7 @@ export function confirmationOf(
 }
 
 /** Undefined when the registry's record can't show its effect. */
-export function sentToRegistry(
+export function getRegistrySendTime(
   { account }: { readonly account: Order['account'] },
   { sentAt }: { readonly sentAt: Date | undefined },
 ): Date | undefined {
@@ -84,28 +84,28 @@ function findProof(
   { order, sentAt, history, orders }: LostAnswer,
   record: Registration,
 ): RecordProofCode | undefined {
-  const before = (fact: FactName) => seenBefore(history, fact, sentAt);
+  const before = (fact: FactName) => findValueBefore(history, fact, sentAt);
   const hasOtherCause = (since: Date) =>
     orders.some(({ id, state, sentAt: other }) => id !== order.id && state !== 'refused' && other >= since);
   switch (order.task) {
     case 'nameservers': {
       const was = before('registry_nameservers');
-      const wantedServers = requestedNameServers(order) ?? [];
+      const wantedServers = getRequestedNameServers(order) ?? [];
       if (was === undefined || wantedServers.length === 0 || hasOtherCause(was.lastSeen)) return undefined;
       return !isSameSet(was.value, wantedServers) && isSameSet(record.nameServers, wantedServers)
         ? 'nameservers_set'
         : undefined;
     }
     case 'transfer':
-      return isTransferred(order, sentAt, record, before('registrar')) ? 'transferred' : undefined;
+      return isOwnTransfer(order, sentAt, record, before('registrar')) ? 'transferred' : undefined;
     case 'delete': {
       const was = before('statuses');
       const at = record.deletedAt?.getTime() ?? Number.NaN;
       // A name past its expiry is deleted automatically.
-      const isFromThen = at >= sentAt.getTime() - SKEW_MS && at <= sentAt.getTime() + HOUR_MS;
+      const isInWindow = at >= sentAt.getTime() - CLOCK_SKEW_MS && at <= sentAt.getTime() + HOUR_MS;
       const isEarly = (record.expiresAt?.getTime() ?? Number.NaN) > sentAt.getTime() + HOUR_MS;
       if (was === undefined || isDeleted(was.value) || hasOtherCause(was.lastSeen)) return undefined;
-      return isFromThen && isEarly && isDeleted(record.statuses) ? 'deleted' : undefined;
+      return isInWindow && isEarly && isDeleted(record.statuses) ? 'deleted' : undefined;
     }
     case 'restore': {
       const was = before('statuses');
@@ -126,31 +126,31 @@ function findProof(
 }
 
 /** Another party's transfer wouldn't set the requested nameservers. */
-function isTransferred(
+function isOwnTransfer(
   order: RequestedTask,
   sentAt: Date,
   record: Registration,
   registrar: KnownValue | undefined,
 ): boolean {
-  const wantedServers = requestedNameServers(order) ?? [];
+  const wantedServers = getRequestedNameServers(order) ?? [];
   const at = record.transferredAt?.getTime() ?? Number.NaN;
-  const isFromThen = at >= sentAt.getTime() - SKEW_MS && at <= sentAt.getTime() + TRANSFER_MS;
+  const isInWindow = at >= sentAt.getTime() - CLOCK_SKEW_MS && at <= sentAt.getTime() + TRANSFER_WINDOW_MS;
   return (
     registrar !== undefined &&
     !isSameOrUnknownRegistrar(registrar.value, record) &&
-    isFromThen &&
+    isInWindow &&
     wantedServers.length > 0 &&
     isSameSet(record.nameServers, wantedServers)
   );
 }
 
 /** Undefined when too old. */
-function seenBefore(history: NameHistory, fact: FactName, moment: Date): KnownValue | undefined {
-  const found = valuesOf(history, fact).find(({ firstSeen }) => firstSeen < moment);
+function findValueBefore(history: NameHistory, fact: FactName, moment: Date): KnownValue | undefined {
+  const found = listValues(history, fact).find(({ firstSeen }) => firstSeen < moment);
   if (found === undefined) return undefined;
   // A current value with an unconfirmed change is treated as seen until this time.
   const lastSeen = found.lastSeen < moment ? found.lastSeen : moment;
-  return moment.getTime() - lastSeen.getTime() <= SEEN_BEFORE_MS ? { ...found, lastSeen } : undefined;
+  return moment.getTime() - lastSeen.getTime() <= MAX_GAP_MS ? { ...found, lastSeen } : undefined;
 }
 
 /** Also true when one has no name: nothing shows a difference. */
@@ -158,7 +158,7 @@ function isSameOrUnknownRegistrar(
   registrar: FactValue | undefined,
   { registrar: now }: Registration,
 ): boolean {
-  const was = registrar && registrarName(registrar);
+  const was = registrar && getRegistrarName(registrar);
   return mayBeSameRegistrar(was, now);
 }
 
@@ -167,13 +167,13 @@ type Finding = { readonly done: RecordProof } | { readonly hint: RecordHint } | 
 function toFinding(record: Registration, lost: LostAnswer): Finding {
   switch (lost.order.task) {
     case 'create':
-      return creationFinding(record, lost);
+      return assessCreation(record, lost);
     case 'renew':
-      return renewalFinding(record, lost);
+      return assessRenewal(record, lost);
     case 'transfer':
-      return transferFinding(record, lost);
+      return assessTransfer(record, lost);
     case 'nameservers':
-      return { hint: { code: 'nameservers_seen', ...shownNameServers(record, lost.order) } };
+      return { hint: { code: 'nameservers_seen', ...compareNameServers(record, lost.order) } };
     case 'restore':
     case 'delete':
       return { hint: { code: 'statuses_seen', statuses: record.statuses ?? [] } };
@@ -183,12 +183,12 @@ function toFinding(record: Registration, lost: LostAnswer): Finding {
 }
 
 /** A registration alone proves nothing: someone else may have been faster. Its nameservers show whose it is. */
-function creationFinding(record: Registration, { order, sentAt }: LostAnswer): Finding {
+function assessCreation(record: Registration, { order, sentAt }: LostAnswer): Finding {
   const { registeredAt } = record;
   const after = (registeredAt?.getTime() ?? Number.NaN) - sentAt.getTime();
-  const isFromThen = after >= -SKEW_MS && after <= HOUR_MS;
-  const shown = shownNameServers(record, order);
-  if (record.isSecure && record.hasExactDates && isFromThen && shown.areRequested)
+  const isInWindow = after >= -CLOCK_SKEW_MS && after <= HOUR_MS;
+  const shown = compareNameServers(record, order);
+  if (record.isSecure && record.hasExactDates && isInWindow && shown.areRequested)
     return { done: { code: 'registered' } };
   return {
     hint: {
@@ -203,10 +203,10 @@ function creationFinding(record: Registration, { order, sentAt }: LostAnswer): F
  * A date also changes automatically after the old date, with a transfer, or by another party's renewal. Proof: exactly
  * the requested years, in time, at the same registrar.
  */
-function renewalFinding(record: Registration, { order, sentAt, seen, now }: LostAnswer): Finding {
+function assessRenewal(record: Registration, { order, sentAt, seen, now }: LostAnswer): Finding {
   if (record.expiresAt === undefined) return undefined;
   const years = readPeriod(order.input);
-  const before = shownBefore(seen, 'expires_at', sentAt)?.[0];
+  const before = findShownBefore(seen, 'expires_at', sentAt)?.[0];
   const expiresAt = record.expiresAt.toISOString();
   if (before === undefined) return { hint: { code: 'expiry_seen', expiresAt } };
   const end = new Date(before);
@@ -216,18 +216,22 @@ function renewalFinding(record: Registration, { order, sentAt, seen, now }: Lost
   const isMovedByPeriod = years !== undefined && isSameDay(record.expiresAt, addYears(end, years));
   if (!isMovedByPeriod) return { hint: moved };
   // Registries change it automatically after that day.
-  if (shownSince(seen, expiresAt, now) >= end) return { hint: { ...moved, otherCause: 'expiry_passed' } };
-  const registrar = registrarName(shownBefore(seen, 'registrar', sentAt) ?? []);
+  if (findFirstShown(seen, expiresAt, now) >= end) return { hint: { ...moved, otherCause: 'expiry_passed' } };
+  const registrar = getRegistrarName(findShownBefore(seen, 'registrar', sentAt) ?? []);
   if (record.registrar !== registrar || (record.transferredAt ?? sentAt) > sentAt)
     return { hint: { ...moved, otherCause: 'transfer' } };
   const isSecure =
     record.isSecure &&
     record.hasExactDates &&
-    (shownBefore(seen, 'transport', sentAt) ?? []).includes('https');
+    (findShownBefore(seen, 'transport', sentAt) ?? []).includes('https');
   return isSecure ? { done: { code: 'renewed', ...dates } } : { hint: moved };
 }
 
-function shownBefore(seen: readonly SeenAtRegistry[], fact: FactName, moment: Date): FactValue | undefined {
+function findShownBefore(
+  seen: readonly RegistrySighting[],
+  fact: FactName,
+  moment: Date,
+): FactValue | undefined {
   return seen
     .filter(({ at }) => at < moment)
     .map((sighting) => sighting.seen[fact])
@@ -235,12 +239,12 @@ function shownBefore(seen: readonly SeenAtRegistry[], fact: FactName, moment: Da
 }
 
 /** First sighting of the current date. */
-function shownSince(seen: readonly SeenAtRegistry[], expiresAt: string, now: Date): Date {
+function findFirstShown(seen: readonly RegistrySighting[], expiresAt: string, now: Date): Date {
   const latest = seen.find((sighting) => (sighting.seen.expires_at?.length ?? 0) > 0);
   return latest?.seen.expires_at?.[0] === expiresAt ? latest.at : now;
 }
 
-function transferFinding(record: Registration, { sentAt }: LostAnswer): Finding {
+function assessTransfer(record: Registration, { sentAt }: LostAnswer): Finding {
   const { registrar, statuses = [], transferredAt } = record;
   return {
     hint: {
@@ -254,8 +258,8 @@ function transferFinding(record: Registration, { sentAt }: LostAnswer): Finding 
   };
 }
 
-function shownNameServers({ nameServers }: Registration, order: RequestedTask) {
-  const wantedServers = requestedNameServers(order) ?? [];
+function compareNameServers({ nameServers }: Registration, order: RequestedTask) {
+  const wantedServers = getRequestedNameServers(order) ?? [];
   return { nameServers, areRequested: wantedServers.length > 0 && isSameSet(nameServers, wantedServers) };
 }
 

@@ -6,7 +6,7 @@ import type { NamesContext } from './context.ts';
 import type { ListedIncident } from './incident.ts';
 
 export interface OrderIncidents extends IncidentRecords {
-  openOf(order: Order): Promise<readonly ListedIncident[]>;
+  listOpen(order: Order): Promise<readonly ListedIncident[]>;
 }
 
 /**
@@ -14,17 +14,17 @@ export interface OrderIncidents extends IncidentRecords {
  * changes are shown again.
  */
 export function createOrderIncidents({ incidents, now }: NamesContext): OrderIncidents {
-  const openOf = ({ items, task }: Order) => {
+  const listOpen = ({ items, task }: Order) => {
     const { nameKind } = findTask(task);
-    return incidents.openOf([...new Set(items.flatMap(({ name }) => subjectOf(name, nameKind).hosts))]);
+    return incidents.listOpen([...new Set(items.flatMap(({ name }) => subjectOf(name, nameKind).hosts))]);
   };
 
   /** Since when each person knows all of them. */
-  async function informed(
+  async function findInformedPeople(
     orderId: string,
     open: readonly ListedIncident[],
   ): Promise<ReadonlyMap<string, Date>> {
-    const warnings = await incidents.warningsOf(orderId);
+    const warnings = await incidents.listWarnings(orderId);
     const people = new Set(warnings.map(({ userId }) => userId));
     return new Map(
       [...people].flatMap((person) => {
@@ -43,15 +43,15 @@ export function createOrderIncidents({ incidents, now }: NamesContext): OrderInc
   }
 
   return {
-    openOf,
+    listOpen,
 
     async loadKnown(order) {
-      const open = await openOf(order);
+      const open = await listOpen(order);
       if (open.length === 0) return undefined;
       const shown = open.map(({ id, changes }) => ({ id, changes: changes.length }));
-      return { shown, informedSince: await informed(order.id, open) };
+      return { shown, informedSince: await findInformedPeople(order.id, open) };
     },
 
-    recordShown: (orderId, userId, shown) => incidents.warn(orderId, userId, shown, now()),
+    recordShown: (orderId, userId, shown) => incidents.recordWarnings(orderId, userId, shown, now()),
   };
 }

@@ -1,7 +1,15 @@
 import type { DelegationAnswer } from '../registry/dns/client.ts';
-import { ABSENT, type Fact, type Facts, factValue, isSameValue, seen, unseen } from './facts.ts';
+import {
+  ABSENT,
+  createFact,
+  createUnseenFact,
+  type Fact,
+  type Facts,
+  getFactValue,
+  isSameValue,
+} from './facts.ts';
 import type { NameHistory } from './history.ts';
-import { dsText } from './observe.ts';
+import { formatDs } from './observe.ts';
 
 /**
  * A guarded name's delegation, from its parent zone's servers. Servers may be outdated, fail or be poisoned, so the
@@ -14,24 +22,24 @@ type ParentFact = (typeof PARENT_FACTS)[number];
 export type KnownDelegation = Pick<NameHistory, ParentFact>;
 
 /** A refusal or failure is no statement about the name. */
-export function factsOfDelegation(answer: DelegationAnswer): Pick<Facts, ParentFact> {
+export function toDelegationFacts(answer: DelegationAnswer): Pick<Facts, ParentFact> {
   switch (answer.kind) {
     case 'delegated':
       return {
-        parent_nameservers: seen(answer.nameServers),
-        ds: answer.ds === undefined ? unseen('not_told') : seen(answer.ds.map(dsText)),
+        parent_nameservers: createFact(answer.nameServers),
+        ds: answer.ds === undefined ? createUnseenFact('not_told') : createFact(answer.ds.map(formatDs)),
       };
     case 'not_delegated':
       return { parent_nameservers: ABSENT, ds: ABSENT };
     case 'unanswered':
-      return { parent_nameservers: unseen(answer.failure), ds: unseen(answer.failure) };
+      return { parent_nameservers: createUnseenFact(answer.failure), ds: createUnseenFact(answer.failure) };
   }
 }
 
 /** Differs from the known value, or resolves an uncertainty: a single sighting, or a time without answers. */
 export function isNewSighting(known: KnownDelegation, facts: Facts): boolean {
   return PARENT_FACTS.some((fact) => {
-    const value = factValue(facts[fact]);
+    const value = getFactValue(facts[fact]);
     if (value === undefined) return false;
     const { current, candidate, unseen: lost } = known[fact] ?? {};
     return (
@@ -44,7 +52,7 @@ export function isNewSighting(known: KnownDelegation, facts: Facts): boolean {
 }
 
 /** The lookup confirmed another delegation. */
-export function isChanged(before: KnownDelegation, after: KnownDelegation): boolean {
+export function hasNewDelegation(before: KnownDelegation, after: KnownDelegation): boolean {
   return PARENT_FACTS.some((fact) => {
     const [was, is] = [before[fact]?.current, after[fact]?.current];
     return was !== undefined && is !== undefined && was.firstSeen.getTime() !== is.firstSeen.getTime();
@@ -56,18 +64,20 @@ export function isChanged(before: KnownDelegation, after: KnownDelegation): bool
  * @param answers from all servers of one lookup
  */
 export function findMajority(answers: readonly Facts[]): Facts {
-  return Object.fromEntries(PARENT_FACTS.map((fact) => [fact, majorityOfFact(fact, answers)]));
+  return Object.fromEntries(PARENT_FACTS.map((fact) => [fact, findFactMajority(fact, answers)]));
 }
 
-function majorityOfFact(fact: ParentFact, answers: readonly Facts[]): Fact {
-  const facts = answers.map((answer) => answer[fact] ?? unseen('stale'));
-  const said = facts.filter((each) => each.state !== 'unseen');
-  const most = said.find(
-    (each) => said.filter((other) => isSame(fact, each, other)).length * 2 > said.length,
+function findFactMajority(fact: ParentFact, answers: readonly Facts[]): Fact {
+  const facts = answers.map((answer) => answer[fact] ?? createUnseenFact('stale'));
+  const answered = facts.filter((each) => each.state !== 'unseen');
+  const majority = answered.find(
+    (each) => answered.filter((other) => isSame(fact, each, other)).length * 2 > answered.length,
   );
-  const isAlone = said.length < Math.min(2, answers.length);
-  if (most !== undefined && !isAlone) return most;
-  return said.length > 1 ? unseen('servers_disagree') : (facts.find(isUnseen) ?? unseen('servers_disagree'));
+  const isSingleAnswer = answered.length < Math.min(2, answers.length);
+  if (majority !== undefined && !isSingleAnswer) return majority;
+  return answered.length > 1
+    ? createUnseenFact('servers_disagree')
+    : (facts.find(isUnseen) ?? createUnseenFact('servers_disagree'));
 }
 
 function isUnseen({ state }: Fact): boolean {
@@ -75,5 +85,5 @@ function isUnseen({ state }: Fact): boolean {
 }
 
 function isSame(fact: ParentFact, one: Fact, other: Fact): boolean {
-  return isSameValue(fact, factValue(one) ?? [], factValue(other) ?? []);
+  return isSameValue(fact, getFactValue(one) ?? [], getFactValue(other) ?? []);
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { MessagePlace } from '../outbox/notifications.ts';
-import { isSameExpiry, laterExpiry, type NameDates } from './dates.ts';
+import { isSameExpiry, type NameDates, pickLaterExpiry } from './dates.ts';
 
 /** Owner, tags, channel and note: set by people. */
 
@@ -16,7 +16,7 @@ export interface NameDetails {
 export const DETAIL_COLUMNS = ['owner', 'tags', 'channel', 'note'] as const;
 
 /** In the order of {@link DETAIL_COLUMNS}. */
-export function detailCells({ owner = '', tags, channel = '', note = '' }: NameDetails): string[] {
+export function formatDetailCells({ owner = '', tags, channel = '', note = '' }: NameDetails): string[] {
   return [owner, tags.join(' '), channel, note];
 }
 
@@ -32,13 +32,13 @@ export interface DetailsChange {
 }
 
 /** Watched every minute; “It was us” needs two people. */
-export const GUARDED = 'guarded';
+export const GUARDED_TAG = 'guarded';
 /** The filter for names without a value, so no tag can have this name. */
 export const NONE = 'none';
 
 export const MAX_TAGS = 20;
-const MAX_TAG = 40;
-export const MAX_NOTE = 500;
+const MAX_TAG_LENGTH = 40;
+export const MAX_NOTE_LENGTH = 500;
 /** Looked up every minute; names of one parent zone share a budget. */
 export const MAX_GUARDED = 1_000;
 /** Lookups share the registries' budgets. */
@@ -53,7 +53,7 @@ export type TagIssue =
   | { readonly code: 'too_many_tags' };
 
 /** Separated by commas, lines or `#`; spaces inside become hyphens. */
-export function readTags(
+export function parseTags(
   text: string,
 ):
   | { readonly ok: true; readonly tags: readonly string[] }
@@ -62,30 +62,30 @@ export function readTags(
     .split(/[,;\n#]+/)
     .map((word) => word.trim().replace(/\s+/g, '-').normalize('NFC').toLowerCase())
     .filter((word) => word !== '');
-  const tags = sortedTags(words);
+  const tags = sortTags(words);
   const issues = tags.flatMap((tag): TagIssue[] => {
     if (tag === NONE) return [{ code: 'reserved_tag', tag }];
-    if (tag.length > MAX_TAG) return [{ code: 'long_tag', tag }];
+    if (tag.length > MAX_TAG_LENGTH) return [{ code: 'long_tag', tag }];
     return TAG.test(tag) ? [] : [{ code: 'not_a_tag', tag }];
   });
   if (tags.length > MAX_TAGS) issues.push({ code: 'too_many_tags' });
   return issues.length > 0 ? { ok: false, issues } : { ok: true, tags };
 }
 
-function sortedTags(tags: readonly string[]): string[] {
+function sortTags(tags: readonly string[]): string[] {
   return [...new Set(tags)].sort();
 }
 
-function changedDetails(before: NameDetails, change: DetailsChange): NameDetails {
-  const kept = <T>(given: T | null | undefined, stands: T | undefined): T | undefined =>
-    given === undefined ? stands : (given ?? undefined);
+function applyDetailsChange(before: NameDetails, change: DetailsChange): NameDetails {
+  const pickValue = <T>(value: T | null | undefined, current: T | undefined): T | undefined =>
+    value === undefined ? current : (value ?? undefined);
   const removed = new Set(change.removeTags ?? []);
   const tags = [...(change.tags ?? before.tags), ...(change.addTags ?? [])];
   return {
-    owner: kept(change.owner, before.owner),
-    tags: sortedTags(tags.filter((tag) => !removed.has(tag))),
-    channel: kept(change.channel, before.channel),
-    note: kept(change.note, before.note),
+    owner: pickValue(change.owner, before.owner),
+    tags: sortTags(tags.filter((tag) => !removed.has(tag))),
+    channel: pickValue(change.channel, before.channel),
+    note: pickValue(change.note, before.note),
   };
 }
 
@@ -153,7 +153,7 @@ export interface EditedName extends ChangedName {
 }
 
 /** The change relative to the current name; undefined when nothing is left. A date must be requested again. */
-export function rebased(
+export function rebaseChange(
   { name, before, after, decision }: ChangedName,
   now: NameDetails | undefined,
 ): ChangedName | undefined {
@@ -162,7 +162,7 @@ export function rebased(
   if (decision !== undefined) return { name, before: now, after: now, decision };
   const changed = <Field extends 'owner' | 'channel' | 'note'>(field: Field) =>
     before[field] === after[field] ? {} : { [field]: after[field] ?? null };
-  const next = changedDetails(now, {
+  const next = applyDetailsChange(now, {
     ...{ ...changed('owner'), ...changed('channel'), ...changed('note') },
     addTags: after.tags.filter((tag) => !before.tags.includes(tag)),
     removeTags: before.tags.filter((tag) => !after.tags.includes(tag)),
@@ -170,12 +170,12 @@ export function rebased(
   return isSameDetails(now, next) ? undefined : { name, before: now, after: next };
 }
 
-export function editedNames(
+export function listEditedNames(
   found: ReadonlyMap<string, NameDetails>,
   edits: ReadonlyMap<string, DetailsChange>,
 ): readonly EditedName[] {
   return [...found].flatMap(([name, before]) => {
-    const after = changedDetails(before, edits.get(name) ?? {});
+    const after = applyDetailsChange(before, edits.get(name) ?? {});
     return isSameDetails(before, after) ? [] : [{ name, before, after }];
   });
 }
@@ -222,23 +222,26 @@ export function countNames(zones: readonly { readonly count: number }[]): number
   return zones.reduce((sum, { count }) => sum + count, 0);
 }
 
-export function endOf({ expiry, renewed, deletedAt }: NameDates): Date | undefined {
-  return laterExpiry(expiry?.at ?? deletedAt, renewed?.until);
+export function getExpiry({ expiry, renewed, deletedAt }: NameDates): Date | undefined {
+  return pickLaterExpiry(expiry?.at ?? deletedAt, renewed?.until);
 }
 
 /** The owner's question for this expiry; undefined before it's asked. */
-export function currentQuestion({ question }: OwnedName, end: Date | undefined): OwnerQuestion | undefined {
+export function findCurrentQuestion(
+  { question }: OwnedName,
+  end: Date | undefined,
+): OwnerQuestion | undefined {
   const isAbout = question !== undefined && end !== undefined && isSameExpiry(new Date(question.expiry), end);
   return isAbout ? question : undefined;
 }
 
-export function ownerAnswer(name: OwnedName, end: Date | undefined): OwnerAnswer | undefined {
+export function getOwnerAnswer(name: OwnedName, end: Date | undefined): OwnerAnswer | undefined {
   const { owner, ownerLeftAt, lapse } = name;
   if (owner === undefined) return undefined;
   if (ownerLeftAt !== undefined) return { code: 'left', by: owner };
   if (lapse?.confirmed !== undefined || lapse?.requestedBy === owner)
     return { code: 'lapse', by: lapse.requestedBy };
-  const question = currentQuestion(name, end);
+  const question = findCurrentQuestion(name, end);
   if (question?.kept !== undefined) return { code: 'keep', by: question.kept.by };
   return { code: question?.owner === owner ? 'open' : 'unasked', by: owner };
 }

@@ -68,18 +68,18 @@ export interface NameRecordStore {
   find(name: string): Promise<NameRecord | undefined>;
   findMany(names: readonly string[]): Promise<readonly NameRecord[]>;
   /** Latest first. */
-  seenAtRegistry(name: string): Promise<readonly SeenAtRegistry[]>;
+  listRegistrySightings(name: string): Promise<readonly RegistrySighting[]>;
   /** As soon as possible. */
   requestLookup(name: string, now: Date): Promise<void>;
   /** Findings about delegations that began between two times, by name. */
-  newlyFaulty(from: Date, to: Date): Promise<readonly FaultyName[]>;
+  listNewlyFaulty(from: Date, to: Date): Promise<readonly FaultyName[]>;
   /** Names that a registry began to answer 404 for, although its zone delegates them. */
-  newlyUnrecorded(from: Date, to: Date): Promise<readonly UnrecordedNames[]>;
+  listNewlyUnrecorded(from: Date, to: Date): Promise<readonly UnrecordedNames[]>;
   /** Certificates that expire soon, soonest first. */
-  certificatesEnding(now: Date): Promise<readonly EndingCertificate[]>;
+  listEndingCertificates(now: Date): Promise<readonly EndingCertificate[]>;
   /** Renewals at the same registrar without an order. */
-  renewedElsewhere(from: Date, to: Date): Promise<readonly RenewedName[]>;
-  guarded(): Promise<readonly GuardedName[]>;
+  listRenewedElsewhere(from: Date, to: Date): Promise<readonly RenewedName[]>;
+  listGuarded(): Promise<readonly GuardedName[]>;
   /**
    * The lease uses the database's clock.
    * @returns urgent names first, then the longest due
@@ -91,7 +91,7 @@ export interface NameRecordStore {
    */
   save(before: NameRecord, result: LookupResult): Promise<boolean>;
   /** Watched names that mention a name, and redirects by live orders: a superset of its dependents. */
-  mentioning(name: string): Promise<readonly DependentName[]>;
+  findMentions(name: string): Promise<readonly DependentName[]>;
   /** @returns how many were deleted */
   purgeObservations(before: Date): Promise<number>;
 }
@@ -130,30 +130,30 @@ export interface GuardedName {
 /** Work for one process at a time. Implemented by the store. */
 export interface LeaseStore {
   /** By the database's clock. @returns false while another process has it */
-  take(work: 'guarded_watch', holder: string, leaseMs: number): Promise<boolean>;
+  acquire(work: 'guarded_watch', holder: string, leaseMs: number): Promise<boolean>;
 }
 
-export interface SeenAtRegistry {
+export interface RegistrySighting {
   readonly at: Date;
   readonly seen: SeenValues;
 }
 
 export interface OrderImpact {
   /** At the request. */
-  readonly asked: Impact;
+  readonly atRequest: Impact;
   readonly latest: Impact;
   /** The last impact that refused an approval. */
-  readonly warned: Impact | undefined;
+  readonly lastWarning: Impact | undefined;
   /** When the person was notified. */
-  readonly warnedToldAt: Date | undefined;
+  readonly warningNotifiedAt: Date | undefined;
   /** Findings of all refusals. */
-  readonly warnedOf: readonly string[];
+  readonly warnedFindings: readonly string[];
   /** The card shows this lookup; after a quick one at the request, the card starts its own. */
   readonly isThorough: boolean;
 }
 
 export interface ImpactStore {
-  assessImpact(orderId: string): Promise<OrderImpact | undefined>;
+  findImpact(orderId: string): Promise<OrderImpact | undefined>;
   /** The first impact is also stored as the one at the request. A lookup for the card updates the card. */
   saveImpact(orderId: string, impact: Impact, look: 'asking' | 'card'): Promise<void>;
   /** An impact that refused an approval; its findings are added to earlier ones. */
@@ -162,24 +162,24 @@ export interface ImpactStore {
   recordWarningNotified(orderId: string, at: Date): Promise<void>;
   /** Nameservers before an order changes them. The first ones stay. */
   saveNameServers(orderId: string, nameServers: readonly string[]): Promise<void>;
-  nameServersOf(orderId: string): Promise<readonly string[] | undefined>;
+  findNameServers(orderId: string): Promise<readonly string[] | undefined>;
 }
 
 export interface IncidentStore {
   find(id: string): Promise<Incident | undefined>;
   /** Latest first. */
-  ofName(name: string, limit: number): Promise<readonly Incident[]>;
-  openOf(names: readonly string[]): Promise<readonly Incident[]>;
+  listForName(name: string, limit: number): Promise<readonly Incident[]>;
+  listOpen(names: readonly string[]): Promise<readonly Incident[]>;
   /** Latest first. */
-  allOpen(limit: number): Promise<readonly Incident[]>;
+  listAllOpen(limit: number): Promise<readonly Incident[]>;
   /**
    * With its log entry; notifications are due from `now`.
    * @returns false on a conflict: read again
    */
   change(before: Incident, after: Incident, decision: IncidentDecision, now: Date): Promise<boolean>;
-  warningsOf(orderId: string): Promise<readonly IncidentWarning[]>;
+  listWarnings(orderId: string): Promise<readonly IncidentWarning[]>;
   /** Known incidents stay as they are. */
-  warn(orderId: string, userId: string, shown: readonly ShownIncident[], at: Date): Promise<void>;
+  recordWarnings(orderId: string, userId: string, shown: readonly ShownIncident[], at: Date): Promise<void>;
 }
 
 export interface IncidentWarning {
@@ -195,7 +195,7 @@ export interface TagSource {
    * An entry for every name; unwatched names have no tags.
    * @param names in ASCII
    */
-  tagsOf(names: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
+  findTags(names: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
 export interface FoundName extends NameDetails {
@@ -219,7 +219,7 @@ export interface FoundZone {
   readonly zone: string;
   readonly count: number;
   /** Deleted names, which a renewal can't recover. */
-  readonly deleted: number;
+  readonly deletedCount: number;
 }
 
 /** A page starts after this name. */
@@ -228,7 +228,7 @@ export type NameCursor = Pick<FoundName, 'name' | 'expiresAt'>;
 export interface ImportPlan {
   readonly hash: string;
   readonly changed: readonly EditedName[];
-  readonly same: number;
+  readonly unchangedCount: number;
   readonly unwatched: readonly string[];
 }
 
@@ -248,12 +248,12 @@ export interface NameQuery {
 }
 
 /** Called inside a transaction, so it must not wait. */
-export type Progress = (done: number, total: number) => void;
+export type ReportProgress = (done: number, total: number) => void;
 
 /**
  * `changed`: a name changed since the change was allowed; nothing was written. `gone`: the import was already applied.
  */
-export type Written = 'written' | 'changed' | 'gone' | NameLimit;
+export type WriteOutcome = 'written' | 'changed' | 'gone' | NameLimit;
 
 /** Implemented by the store; every change is logged. */
 export interface PortfolioStore extends TagSource {
@@ -264,32 +264,40 @@ export interface PortfolioStore extends TagSource {
    * In one transaction.
    * @param plan the import, which is used up
    */
-  write(allowed: AllowedChanges, by: string, at: Date, plan?: string, progress?: Progress): Promise<Written>;
+  write(
+    allowed: AllowedChanges,
+    by: string,
+    at: Date,
+    plan?: string,
+    progress?: ReportProgress,
+  ): Promise<WriteOutcome>;
   /**
    * Stores the rows until the changes are confirmed.
    * @returns the changes and the plan's id
    */
-  planImport(rows: readonly ImportRow[], by: string, at: Date, progress: Progress): Promise<ImportPlan>;
+  planImport(rows: readonly ImportRow[], by: string, at: Date, progress: ReportProgress): Promise<ImportPlan>;
   /** @returns `gone` for an applied or expired plan; a new plan when names changed since */
-  readImport(
+  findImportPlan(
     hash: string,
     by: string,
     at: Date,
-    progress: Progress,
+    progress: ReportProgress,
   ): Promise<ImportPlan | { readonly stale: ImportPlan } | 'gone'>;
-  page(query: NameQuery): Promise<readonly FoundName[]>;
-  zones(query: NameQuery): Promise<readonly FoundZone[]>;
-  owners(): Promise<readonly KnownOwner[]>;
+  listPage(query: NameQuery): Promise<readonly FoundName[]>;
+  listZones(query: NameQuery): Promise<readonly FoundZone[]>;
+  listOwners(): Promise<readonly KnownOwner[]>;
   /** Marks a person's names and queues an alert about them. Idempotent. */
-  ownerLeft(userId: string, at: Date): Promise<void>;
+  recordOwnerLeft(userId: string, at: Date): Promise<void>;
   /** The person is a member again. */
-  ownerReturned(userId: string): Promise<void>;
+  recordOwnerReturned(userId: string): Promise<void>;
   /** Every name that a filter finds, regardless of its conditions on findings. */
-  judged(query: Pick<NameQuery, 'filter' | 'owners' | 'names' | 'now'>): Promise<readonly ListedJudgedName[]>;
+  listJudgedNames(
+    query: Pick<NameQuery, 'filter' | 'owners' | 'names' | 'now'>,
+  ): Promise<readonly ListedJudgedName[]>;
   /** Findings of watched names that began or ended in [from, to), by the difference between its two ends. */
-  findingsChanges(from: Date, to: Date): Promise<readonly FindingsChange[]>;
+  listFindingsChanges(from: Date, to: Date): Promise<readonly FindingsChange[]>;
   /** Trusted registrars of names that orders registered, transferred or renewed: the domain service's. */
-  ownRegistrars(): Promise<readonly string[]>;
+  listOwnRegistrars(): Promise<readonly string[]>;
 }
 
 export type ListedJudgedName = JudgedName & { readonly name: string };

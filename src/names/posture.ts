@@ -1,10 +1,10 @@
 import { DAY_MS } from '../lib/duration.ts';
 import { isTransferLock, registryLocksIn } from '../registry/rdap/status.ts';
 import { type DelegationFaultCode, findFaults, HEALTH_FACTS } from './delegation-health.ts';
-import { type FactName, type FactValue, partOf } from './facts.ts';
+import { type FactName, type FactValue, findPart } from './facts.ts';
 import type { KnownFact, NameHistory } from './history.ts';
 import { NO_MAIL } from './impact.ts';
-import { signatureWarning } from './signatures.ts';
+import { getSignatureWarning } from './signatures.ts';
 
 /**
  * The findings of a name. Nothing else judges names. Each lookup stores a {@link Posture}; dates, owner and incidents
@@ -14,7 +14,7 @@ import { signatureWarning } from './signatures.ts';
 export const CERTIFICATES = ['certificate', 'www_certificate'] as const satisfies readonly FactName[];
 
 /** Worst first. */
-const CODES = {
+const CODES_BY_LEVEL = {
   danger: [
     'expired',
     'all_lame',
@@ -37,10 +37,14 @@ const CODES = {
   ],
   note: ['unsigned', 'no_caa', 'no_spf', 'no_dmarc'],
 } as const;
-export type FindingLevel = keyof typeof CODES;
-export const FINDING_CODES = [...CODES.danger, ...CODES.warning, ...CODES.note] as const;
+export type FindingLevel = keyof typeof CODES_BY_LEVEL;
+export const FINDING_CODES = [
+  ...CODES_BY_LEVEL.danger,
+  ...CODES_BY_LEVEL.warning,
+  ...CODES_BY_LEVEL.note,
+] as const;
 export type FindingCode = (typeof FINDING_CODES)[number];
-export const DANGERS = CODES.danger;
+export const DANGERS = CODES_BY_LEVEL.danger;
 export type DangerCode = (typeof DANGERS)[number];
 export const DELEGATION_FINDINGS = [
   'all_lame',
@@ -63,7 +67,7 @@ export interface Finding {
 }
 
 /** Moments are in ms: thousands are read at once. */
-interface Lasting extends Omit<Finding, 'since'> {
+interface PeriodFinding extends Omit<Finding, 'since'> {
   readonly since: number | undefined;
   /** Then another finding takes its place. */
   readonly until?: number;
@@ -74,11 +78,11 @@ interface Lasting extends Omit<Finding, 'since'> {
 /** The result of lookups, for any day until the next one. */
 export interface Posture {
   /** May begin in the future. */
-  readonly findings: readonly (Lasting & { readonly since: number })[];
-  readonly unseen: readonly Unseen[];
+  readonly findings: readonly (PeriodFinding & { readonly since: number })[];
+  readonly unseen: readonly UnseenPart[];
 }
 
-export interface Unseen {
+export interface UnseenPart {
   readonly part: Part;
   /** In ms; may be in the future. 0: never seen. */
   readonly since: number;
@@ -102,20 +106,20 @@ export interface JudgedName {
 export interface Judgement {
   /** Worst first. */
   readonly findings: readonly Finding[];
-  readonly unseen: readonly Unseen[];
+  readonly unseen: readonly UnseenPart[];
 }
 
 /** Also the threshold of `nameserver_expiring`. */
-const SOON_MS = 30 * DAY_MS;
+const EXPIRES_SOON_MS = 30 * DAY_MS;
 /** DNS is looked up daily, registries weekly. */
-const STALE_MS: Readonly<Record<Part, number>> = {
+const MAX_AGE_MS: Readonly<Record<Part, number>> = {
   registry: 15 * DAY_MS,
   delegation: 2 * DAY_MS,
   dnssec: 2 * DAY_MS,
   dns: 2 * DAY_MS,
   certificate: 2 * DAY_MS,
 };
-const FAULTS: Readonly<Record<DelegationFaultCode, FindingCode>> = {
+const FINDING_BY_FAULT: Readonly<Record<DelegationFaultCode, FindingCode>> = {
   registrable: 'nameserver_registrable',
   all_lame: 'all_lame',
   unfit_ds: 'dnssec_broken',
@@ -125,29 +129,31 @@ const FAULTS: Readonly<Record<DelegationFaultCode, FindingCode>> = {
   silent: 'lame',
 };
 
-const RANKS: ReadonlyMap<FindingCode, number> = new Map(FINDING_CODES.map((code, rank) => [code, rank]));
+const RANK_BY_CODE: ReadonlyMap<FindingCode, number> = new Map(
+  FINDING_CODES.map((code, rank) => [code, rank]),
+);
 
-function findingRank({ code }: Pick<Finding, 'code'>): number {
-  return RANKS.get(code) ?? RANKS.size;
+function getRank({ code }: Pick<Finding, 'code'>): number {
+  return RANK_BY_CODE.get(code) ?? RANK_BY_CODE.size;
 }
 
-export function levelOf(code: FindingCode): FindingLevel {
+export function getLevel(code: FindingCode): FindingLevel {
   const isIn = (codes: readonly FindingCode[]) => codes.includes(code);
-  return isIn(CODES.danger) ? 'danger' : isIn(CODES.warning) ? 'warning' : 'note';
+  return isIn(CODES_BY_LEVEL.danger) ? 'danger' : isIn(CODES_BY_LEVEL.warning) ? 'warning' : 'note';
 }
 
-export function judge(name: JudgedName, now: Date): Judgement {
+export function judgeName(name: JudgedName, now: Date): Judgement {
   const at = now.getTime();
   const { findings: seen = [], unseen = NEVER_SEEN } = name.posture ?? {};
-  const findings = [...decidedFindings(name), ...seen]
+  const findings = [...listRecordFindings(name), ...seen]
     .filter(({ since, until }) => (since === undefined || since <= at) && (until === undefined || at < until))
-    .sort((a, b) => findingRank(a) - findingRank(b))
+    .sort((a, b) => getRank(a) - getRank(b))
     .reduce<Finding[]>(addFinding, []);
   return { findings, unseen: unseen.filter(({ since }) => since <= at) };
 }
 
 /** A name and its `www` may have the same finding. */
-function addFinding(all: Finding[], { code, since, about }: Lasting): Finding[] {
+function addFinding(all: Finding[], { code, since, about }: PeriodFinding): Finding[] {
   const last = all.at(-1);
   if (last?.code === code) {
     all[all.length - 1] = { ...last, about: [...(last.about ?? []), ...(about ?? [])] };
@@ -157,9 +163,9 @@ function addFinding(all: Finding[], { code, since, about }: Lasting): Finding[] 
   return all;
 }
 
-const NEVER_SEEN: readonly Unseen[] = PARTS.map((part) => ({ part, since: 0 }));
+const NEVER_SEEN: readonly UnseenPart[] = PARTS.map((part) => ({ part, since: 0 }));
 
-export function findingCodes({ findings }: Judgement): readonly FindingCode[] {
+export function listFindingCodes({ findings }: Judgement): readonly FindingCode[] {
   return findings.map(({ code }) => code);
 }
 
@@ -178,18 +184,18 @@ export interface PostureSummary {
   readonly counts: Readonly<Record<NameStatus, number>>;
 }
 
-export function summarize(
+export function summarizePosture(
   names: readonly (JudgedName & { readonly name: string })[],
   now: Date,
 ): PostureSummary {
   const counts = { danger: 0, warning: 0, unchecked: 0, fine: 0 };
   const ranked = names.map((each) => {
-    const judgement = judge(each, now);
-    const status = statusOf(judgement);
+    const judgement = judgeName(each, now);
+    const status = getStatus(judgement);
     counts[status] += 1;
     const [worst] = judgement.findings;
     const rank =
-      NAME_STATUSES.indexOf(status) * 100 + (worst === undefined ? RANKS.size : findingRank(worst));
+      NAME_STATUSES.indexOf(status) * 100 + (worst === undefined ? RANK_BY_CODE.size : getRank(worst));
     return { ...judgement, name: each.name, status, rank };
   });
   ranked.sort(
@@ -198,8 +204,8 @@ export function summarize(
   return { names: ranked, counts };
 }
 
-function statusOf({ findings: [worst], unseen }: Judgement): NameStatus {
-  const level = worst && levelOf(worst.code);
+function getStatus({ findings: [worst], unseen }: Judgement): NameStatus {
+  const level = worst && getLevel(worst.code);
   if (level !== undefined && level !== 'note') return level;
   return unseen.length > 0 ? 'unchecked' : 'fine';
 }
@@ -224,31 +230,34 @@ export function countChanges(changes: readonly FindingsChange[]) {
     const worse = REPLACED_BY[code];
     return ended.includes(code) && !(worse !== undefined && began.includes(worse));
   };
-  const namesBy = (holds: (code: FindingCode, change: FindingsChange) => boolean) =>
-    [...CODES.danger, ...CODES.warning].flatMap((code) => {
+  const countNamesBy = (matches: (code: FindingCode, change: FindingsChange) => boolean) =>
+    [...CODES_BY_LEVEL.danger, ...CODES_BY_LEVEL.warning].flatMap((code) => {
       const names = changes
-        .filter((change) => holds(code, change))
+        .filter((change) => matches(code, change))
         .reduce((sum, change) => sum + change.names, 0);
       return names === 0 ? [] : [{ code, names }];
     });
-  return { new: namesBy((code, { began }) => began.includes(code)), fixed: namesBy(isFixed) };
+  return { new: countNamesBy((code, { began }) => began.includes(code)), fixed: countNamesBy(isFixed) };
 }
 
 /** From dates, owner and incidents. */
-function decidedFindings(name: JudgedName): readonly Lasting[] {
+function listRecordFindings(name: JudgedName): readonly PeriodFinding[] {
   const { expiresAt, deletedAt, isLapsing, hasOwner, incidentSince } = name;
-  const incident: readonly Lasting[] =
+  const incident: readonly PeriodFinding[] =
     incidentSince === undefined ? [] : [{ code: 'incident', since: incidentSince.getTime() }];
   if (isLapsing) return incident;
-  const owner: readonly Lasting[] = hasOwner ? [] : [{ code: 'no_owner', since: undefined }];
-  return [...incident, ...dateFindings(expiresAt?.getTime(), deletedAt?.getTime()), ...owner];
+  const owner: readonly PeriodFinding[] = hasOwner ? [] : [{ code: 'no_owner', since: undefined }];
+  return [...incident, ...listDateFindings(expiresAt?.getTime(), deletedAt?.getTime()), ...owner];
 }
 
-function dateFindings(expiresAt: number | undefined, deletedAt: number | undefined): readonly Lasting[] {
+function listDateFindings(
+  expiresAt: number | undefined,
+  deletedAt: number | undefined,
+): readonly PeriodFinding[] {
   if (deletedAt !== undefined) return [{ code: 'expired', since: deletedAt }];
   if (expiresAt === undefined) return [{ code: 'undated', since: undefined }];
   return [
-    { code: 'expires_soon', since: expiresAt - SOON_MS, until: expiresAt },
+    { code: 'expires_soon', since: expiresAt - EXPIRES_SOON_MS, until: expiresAt },
     { code: 'expired', since: expiresAt },
   ];
 }
@@ -263,26 +272,30 @@ interface LookedUpName {
 }
 
 /** @param former its findings keep their beginning */
-export function assessPosture(looked: LookedUpName, former: Posture | undefined): Posture {
-  const { history, at } = looked;
-  const found = [...delegationFindings(history), ...lockFindings(history), ...dnsFindings(history)];
+export function assessPosture(lookup: LookedUpName, former: Posture | undefined): Posture {
+  const { history, at } = lookup;
+  const found = [
+    ...listDelegationFindings(history),
+    ...listLockFindings(history),
+    ...listDnsFindings(history),
+  ];
   const findings = found.map((finding) => {
     const known = former?.findings.find(({ code }) => code === finding.code);
     return { ...finding, since: known?.since ?? at.getTime() };
   });
   return {
-    findings: [...findings, ...signatureFindings(history), ...certificateFindings(looked)],
-    unseen: unseenParts(history),
+    findings: [...findings, ...listSignatureFindings(history), ...listCertificateFindings(lookup)],
+    unseen: listUnseenParts(history),
   };
 }
 
-type Found = Omit<Finding, 'since'>;
+type UndatedFinding = Omit<Finding, 'since'>;
 
 /** Several faults may be one finding. */
-function delegationFindings(history: NameHistory): Found[] {
+function listDelegationFindings(history: NameHistory): UndatedFinding[] {
   const found = new Map<FindingCode, readonly string[]>();
   for (const { code: fault, about } of findFaults(history)) {
-    const code = FAULTS[fault];
+    const code = FINDING_BY_FAULT[fault];
     found.set(code, [...(found.get(code) ?? []), ...about]);
   }
   // Implied by `all_lame`.
@@ -291,19 +304,19 @@ function delegationFindings(history: NameHistory): Found[] {
 }
 
 /** Operations that the registry itself has locked. */
-export function registryLocks(history: NameHistory): readonly string[] {
-  return registryLocksIn(currentValue(history, 'statuses') ?? []);
+export function listRegistryLocks(history: NameHistory): readonly string[] {
+  return registryLocksIn(getCurrentValue(history, 'statuses') ?? []);
 }
 
-function lockFindings(history: NameHistory): Found[] {
-  const statuses = currentValue(history, 'statuses');
-  if (statuses === undefined || currentValue(history, 'registration')?.length === 0) return [];
+function listLockFindings(history: NameHistory): UndatedFinding[] {
+  const statuses = getCurrentValue(history, 'statuses');
+  if (statuses === undefined || getCurrentValue(history, 'registration')?.length === 0) return [];
   return statuses.some(isTransferLock) ? [] : [{ code: 'unlocked' }];
 }
 
-function dnsFindings(history: NameHistory): Found[] {
-  const isAbsent = (fact: FactName) => currentValue(history, fact)?.length === 0;
-  const hasMail = currentValue(history, 'mx')?.some((text) => text !== NO_MAIL) === true;
+function listDnsFindings(history: NameHistory): UndatedFinding[] {
+  const isAbsent = (fact: FactName) => getCurrentValue(history, fact)?.length === 0;
+  const hasMail = getCurrentValue(history, 'mx')?.some((text) => text !== NO_MAIL) === true;
   const missing = [
     ['ds', 'unsigned'],
     ['caa', 'no_caa'],
@@ -318,7 +331,7 @@ function dnsFindings(history: NameHistory): Found[] {
 }
 
 /** By the latest sighting: the next one may already show another certificate. */
-function certificateFindings({ name, history, certificateDays }: LookedUpName): Posture['findings'] {
+function listCertificateFindings({ name, history, certificateDays }: LookedUpName): Posture['findings'] {
   return CERTIFICATES.flatMap((fact) => {
     const known = history[fact]?.candidate ?? history[fact]?.current;
     const [end] = known?.value ?? [];
@@ -327,7 +340,7 @@ function certificateFindings({ name, history, certificateDays }: LookedUpName): 
     const seenAt = known.firstSeen.getTime();
     const about = [fact === 'certificate' ? name : `www.${name}`];
     const since = until - Math.max(0, ...certificateDays) * DAY_MS;
-    const isOther = partOf(known.value, 'mismatch') !== undefined;
+    const isOther = findPart(known.value, 'mismatch') !== undefined;
     return [
       { code: 'certificate_expiring' as const, since, until, seenAt, about },
       { code: 'certificate_expired' as const, since: until, about },
@@ -337,23 +350,23 @@ function certificateFindings({ name, history, certificateDays }: LookedUpName): 
 }
 
 /** By the latest sighting: zones are signed again before the end. */
-function signatureFindings(history: NameHistory): Posture['findings'] {
+function listSignatureFindings(history: NameHistory): Posture['findings'] {
   const known = history.signatures?.candidate ?? history.signatures?.current;
-  const since = known && signatureWarning(known);
+  const since = known && getSignatureWarning(known);
   return since === undefined || isUnsigned(history) ? [] : [{ code: 'dnssec_expiring', since }];
 }
 
 function isUnsigned(history: NameHistory): boolean {
-  return currentValue(history, 'ds')?.length === 0;
+  return getCurrentValue(history, 'ds')?.length === 0;
 }
 
 /** The earliest end of its certificates, in ms. */
-export function certificateEnd({ posture }: JudgedName): number {
+export function getCertificateEnd({ posture }: JudgedName): number {
   const ends = posture?.findings.map(({ until }) => until ?? Number.POSITIVE_INFINITY) ?? [];
   return Math.min(Number.POSITIVE_INFINITY, ...ends);
 }
 
-const FACTS_OF: Readonly<Record<Exclude<Part, 'delegation'>, readonly FactName[]>> = {
+const FACTS_BY_PART: Readonly<Record<Exclude<Part, 'delegation'>, readonly FactName[]>> = {
   registry: ['statuses'],
   dnssec: ['ds', 'signatures'],
   certificate: CERTIFICATES,
@@ -361,25 +374,25 @@ const FACTS_OF: Readonly<Record<Exclude<Part, 'delegation'>, readonly FactName[]
 };
 
 /** Each part with the moment it became, or becomes, unknown. */
-function unseenParts(history: NameHistory): Posture['unseen'] {
+function listUnseenParts(history: NameHistory): Posture['unseen'] {
   return PARTS.map((part) => {
-    const all = part === 'delegation' ? HEALTH_FACTS : FACTS_OF[part];
+    const all = part === 'delegation' ? HEALTH_FACTS : FACTS_BY_PART[part];
     const facts = isUnsigned(history) ? all.filter((fact) => fact !== 'signatures') : all;
     const silent = part === 'delegation' ? history.silent_nameservers?.current : undefined;
     const about = silent?.value ?? [];
-    const sinces = facts.map((fact) => unseenSince(history[fact], STALE_MS[part]));
+    const sinces = facts.map((fact) => getUnseenSince(history[fact], MAX_AGE_MS[part]));
     if (silent !== undefined && about.length > 0) sinces.push(silent.firstSeen.getTime());
     return { part, since: Math.min(...sinces), ...(about.length > 0 && { about }) };
   });
 }
 
-function unseenSince(known: KnownFact | undefined, staleMs: number): number {
+function getUnseenSince(known: KnownFact | undefined, staleMs: number): number {
   const { current, candidate, unseen } = known ?? {};
   if (current === undefined) return 0;
   if (unseen !== undefined) return unseen.since.getTime();
   return Math.max(current.lastSeen.getTime(), candidate?.lastSeen.getTime() ?? 0) + staleMs;
 }
 
-function currentValue(history: NameHistory, fact: FactName): FactValue | undefined {
+function getCurrentValue(history: NameHistory, fact: FactName): FactValue | undefined {
   return history[fact]?.current?.value;
 }

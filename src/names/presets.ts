@@ -22,7 +22,7 @@ export interface Preset extends PresetContent {
   readonly id: string;
 }
 
-const MAX_NAME = 60;
+const MAX_NAME_LENGTH = 60;
 const MAX_NAMESERVERS = 13;
 
 /** By field: a code, or a host name's issue. */
@@ -34,29 +34,29 @@ export type PresetIssue =
   | 'too_many'
   | { readonly host: ZoneIssue };
 
-export type ReadPreset =
+export type PresetResult =
   | { readonly ok: true; readonly preset: PresetContent }
   | { readonly ok: false; readonly issues: Readonly<Record<string, PresetIssue>> };
 
-export function readPreset(typed: {
+export function parsePreset(typed: {
   readonly name: string;
   readonly kind: PresetKind;
   readonly fields: Readonly<Record<string, string>>;
-}): ReadPreset {
+}): PresetResult {
   const issues: Record<string, PresetIssue> = {};
   const name = typed.name.replace(/\s+/g, ' ').trim();
   if (name === '') issues['preset_name'] = 'no_name';
-  else if (name.length > MAX_NAME) issues['preset_name'] = 'long_name';
-  const wanted = PRESET_FIELDS[typed.kind];
-  const given = wanted.flatMap((field) => {
+  else if (name.length > MAX_NAME_LENGTH) issues['preset_name'] = 'long_name';
+  const fieldNames = PRESET_FIELDS[typed.kind];
+  const filled = fieldNames.flatMap((field) => {
     const text = typed.fields[field]?.trim() ?? '';
     return text === '' ? [] : [[field, text] as const];
   });
-  const [first = ''] = wanted;
-  if (given.length === 0) issues[first] = 'nothing_given';
+  const [first = ''] = fieldNames;
+  if (filled.length === 0) issues[first] = 'nothing_given';
   const fields: Record<string, string> = {};
-  for (const [field, text] of given) {
-    const read = typed.kind === 'contacts' ? readId(text) : readHosts(text);
+  for (const [field, text] of filled) {
+    const read = typed.kind === 'contacts' ? parseId(text) : parseHosts(text);
     if (typeof read === 'string') fields[field] = read;
     else issues[field] = read.issue;
   }
@@ -65,11 +65,11 @@ export function readPreset(typed: {
     : { ok: true, preset: { name, kind: typed.kind, fields } };
 }
 
-function readId(text: string): string | { readonly issue: PresetIssue } {
+function parseId(text: string): string | { readonly issue: PresetIssue } {
   return /^[1-9]\d{0,15}$/.test(text) ? text : { issue: 'not_an_id' };
 }
 
-function readHosts(text: string): string | { readonly issue: PresetIssue } {
+function parseHosts(text: string): string | { readonly issue: PresetIssue } {
   const hosts = text.split(/[\s,;]+/).filter((host) => host !== '');
   if (hosts.length > MAX_NAMESERVERS) return { issue: 'too_many' };
   const read = hosts.map((host) => parseDomainName(host));

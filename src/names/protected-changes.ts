@@ -10,12 +10,17 @@ import type { FactsChange, NameLimit } from './portfolio.ts';
 import {
   type ChangedName,
   type DetailsChange,
-  editedNames,
+  listEditedNames,
   NO_DETAILS,
   type ReminderChange,
 } from './portfolio.ts';
-import type { Progress } from './ports.ts';
-import { classifyChanges, type Protection, requirementsOfAll, separateChanges } from './weakening.ts';
+import type { ReportProgress } from './ports.ts';
+import {
+  createChangeClassifier,
+  mergeAllRequirements,
+  type Protection,
+  separateChanges,
+} from './weakening.ts';
 
 /**
  * Gate for changes of who is notified about a name and which rule applies. `weakening.ts` decides what needs
@@ -37,12 +42,12 @@ export interface ProtectionContext extends OrdersContext {
 
 export type FactsProposal = ProposalOf<'facts' | 'lapse'>;
 
-export interface EditedFacts {
+export interface EditResult {
   readonly changed: readonly string[];
-  readonly waiting: ProposalOf<'facts'> | undefined;
+  readonly proposal: ProposalOf<'facts'> | undefined;
 }
 
-export type Unwatched =
+export type UnwatchOutcome =
   | { readonly kind: 'unwatched' | 'not_watched' }
   | { readonly kind: 'waiting'; readonly pending: ProposalOf<'facts'> };
 
@@ -53,19 +58,19 @@ export function createProtectedChanges(context: ProtectionContext) {
   const { portfolio, now } = context.names;
   return {
     change: (edits: ReadonlyMap<string, DetailsChange>, by: string, origin: MessagePlace) =>
-      edit(
+      applyEdits(
         context,
         'changing names',
-        async () => editedNames(await portfolio.findMany([...edits.keys()]), edits),
+        async () => listEditedNames(await portfolio.findMany([...edits.keys()]), edits),
         { by, origin },
       ),
-    applyImport: (hash: string, by: string, origin: MessagePlace, progress: Progress) =>
+    applyImport: (hash: string, by: string, origin: MessagePlace, progress: ReportProgress) =>
       compareAndSwap(
         'applying an import',
-        () => portfolio.readImport(hash, by, now(), progress),
+        () => portfolio.findImportPlan(hash, by, now(), progress),
         async (plan) => {
           if (plan === 'gone' || 'stale' in plan) return plan;
-          return carryOut(context, plan.changed, { by, origin }, { hash, progress });
+          return writeAllowedChanges(context, plan.changed, { by, origin }, { hash, progress });
         },
       ),
     unwatch: (name: string, by: string, origin: MessagePlace) => unwatch(context, name, { by, origin }),
@@ -76,7 +81,7 @@ export function createProtectedChanges(context: ProtectionContext) {
   };
 }
 
-interface Asking {
+interface ChangeRequest {
   readonly by: string;
   readonly origin: MessagePlace | undefined;
 }
@@ -84,7 +89,7 @@ interface Asking {
 async function propose(
   { names: { proposals, now }, loadSettings }: ProtectionContext,
   names: FactsChange['names'],
-  { by: proposer, origin }: Asking,
+  { by: proposer, origin }: ChangeRequest,
 ): Promise<ProposalOf<'facts'>> {
   const proposedAt = now();
   const { approvalTtlMs } = await loadSettings();
@@ -118,13 +123,13 @@ async function proposeLapses(
 }
 
 /** Writes what is allowed, requests the rest. @returns undefined on a conflict */
-async function carryOut(
+async function writeAllowedChanges(
   context: ProtectionContext,
   changes: readonly ChangedName[],
-  asking: Asking,
-  plan?: { readonly hash: string; readonly progress: Progress },
-): Promise<EditedFacts | 'gone' | NameLimit | undefined> {
-  const { by } = asking;
+  request: ChangeRequest,
+  plan?: { readonly hash: string; readonly progress: ReportProgress },
+): Promise<EditResult | 'gone' | NameLimit | undefined> {
+  const { by } = request;
   const { portfolio, now } = context.names;
   const { allowed, waiting } = await separateChanges(changes, by, await loadProtection(context, changes));
   const written = await portfolio.write(allowed, by, now(), plan?.hash, plan?.progress);
@@ -133,40 +138,44 @@ async function carryOut(
   await proposeLapses(context, allowed.changes, by);
   return {
     changed: allowed.changes.map(({ name }) => name),
-    waiting: waiting.length === 0 ? undefined : await propose(context, waiting, asking),
+    proposal: waiting.length === 0 ? undefined : await propose(context, waiting, request),
   };
 }
 
-function edit(
+function applyEdits(
   context: ProtectionContext,
-  what: string,
+  description: string,
   load: () => Promise<readonly ChangedName[]>,
-  asking: Asking,
-): Promise<EditedFacts | NameLimit> {
-  return compareAndSwap(what, load, async (changes) => {
-    const outcome = await carryOut(context, changes, asking);
+  request: ChangeRequest,
+): Promise<EditResult | NameLimit> {
+  return compareAndSwap(description, load, async (changes) => {
+    const outcome = await writeAllowedChanges(context, changes, request);
     return outcome === 'gone' ? undefined : outcome;
   });
 }
 
-async function unwatch(context: ProtectionContext, name: string, asking: Asking): Promise<Unwatched> {
+async function unwatch(
+  context: ProtectionContext,
+  name: string,
+  request: ChangeRequest,
+): Promise<UnwatchOutcome> {
   const load = async () =>
     [...(await context.names.portfolio.findMany([name]))].map(([, before]) => ({
       name,
       before,
       after: undefined,
     }));
-  const outcome = await edit(context, `unwatching ${name}`, load, asking);
+  const outcome = await applyEdits(context, `unwatching ${name}`, load, request);
   if (typeof outcome === 'string') throw new Error('an unwatch adds nothing');
-  if (outcome.waiting !== undefined) return { kind: 'waiting', pending: outcome.waiting };
+  if (outcome.proposal !== undefined) return { kind: 'waiting', pending: outcome.proposal };
   return { kind: outcome.changed.length > 0 ? 'unwatched' : 'not_watched' };
 }
 
 async function changeReminders(
   context: ProtectionContext,
   reminderChanges: readonly ReminderChange[],
-  asking: Asking,
-): Promise<EditedFacts | 'changed' | NameLimit> {
+  request: ChangeRequest,
+): Promise<EditResult | 'changed' | NameLimit> {
   const known = reminderChanges.flatMap(({ name, isNew }) => (isNew ? [] : [name]));
   const found = await context.names.portfolio.findMany(known);
   const changes = reminderChanges.flatMap((each) => {
@@ -175,7 +184,7 @@ async function changeReminders(
     const after = before && owner !== undefined ? { ...before, owner } : before;
     return before === undefined ? [] : [{ ...each, before, after }];
   });
-  const outcome = await carryOut(context, changes, asking);
+  const outcome = await writeAllowedChanges(context, changes, request);
   return outcome === undefined || outcome === 'gone' ? 'changed' : outcome;
 }
 
@@ -190,15 +199,15 @@ async function loadProtection(
     subjectOf(name, 'host').hosts.filter((host) => host !== name),
   );
   const unwatched = changes.flatMap(({ name, after }) => (after === undefined ? [name] : []));
-  const [settings, policy, budgets, mandates, tagsOf, incidents, ...orders] = await Promise.all([
+  const [settings, policy, budgets, mandates, parentTags, incidents, ...orders] = await Promise.all([
     context.loadSettings(),
     context.policy.current(),
     context.names.budgets.list(),
     loadActiveMandates(context, 'system'),
     parents.length === 0
       ? new Map<string, readonly string[]>()
-      : context.names.portfolio.tagsOf([...new Set(parents)]),
-    unwatched.length === 0 ? [] : context.names.incidents.openOf(unwatched),
+      : context.names.portfolio.findTags([...new Set(parents)]),
+    unwatched.length === 0 ? [] : context.names.incidents.listOpen(unwatched),
     ...unwatched.map((name) => context.store.list({ name, states: OPEN_STATES, viewer: 'system', limit: 1 })),
   ]);
   const ordered = unwatched.filter((_, index) => (orders[index]?.length ?? 0) > 0);
@@ -207,8 +216,8 @@ async function loadProtection(
     policy,
     budgetTags: new Set(budgets.flatMap(({ tag }) => tag ?? [])),
     mandates,
-    tagsOf,
-    busy: new Set([...incidents.map(({ name }) => name), ...ordered]),
+    parentTags,
+    busyNames: new Set([...incidents.map(({ name }) => name), ...ordered]),
   };
 }
 
@@ -217,8 +226,8 @@ async function findConfirmers(
   { kind, payload: { names }, proposer }: FactsProposal,
 ): Promise<Confirmers> {
   const protection = await loadProtection(context, names);
-  if (kind === 'facts') return requirementsOfAll(names, proposer, protection);
+  if (kind === 'facts') return mergeAllRequirements(names, proposer, protection);
   // Nothing protects a name whose lapse weakens nothing.
   const [lapse] = names;
-  return (lapse && classifyChanges(protection)(lapse, proposer)) ?? 'another_person';
+  return (lapse && createChangeClassifier(protection)(lapse, proposer)) ?? 'another_person';
 }

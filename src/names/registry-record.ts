@@ -16,16 +16,16 @@ import {
 import { isDeleted, lettersOf, statusOf } from '../registry/rdap/status.ts';
 import {
   ABSENT,
-  EARLIEST_READING,
+  ASSUMED_EARLIEST,
+  createFact,
+  createUnreadableFact,
+  createUnseenFact,
   type Fact,
   type FactName,
   type Facts,
-  factValue,
+  getFactValue,
+  getRegistrarName,
   REGISTRY_FACTS,
-  registrarName,
-  seen,
-  unreadable,
-  unseen,
 } from './facts.ts';
 
 /** Reads a registry's record (RFC 9083) fact by fact. Missing or malformed members are unknown, never absent. */
@@ -107,15 +107,15 @@ export function readRegistryAnswer(
   at: Date,
   delegation?: Fact,
 ): RegistryLookup {
-  if (answer.kind === 'unavailable') return emptyLookup(name, at, answer.problem, answer.retryAfterMs);
+  if (answer.kind === 'unavailable') return createEmptyLookup(name, at, answer.problem, answer.retryAfterMs);
   const { server } = answer;
-  if (answer.kind === 'not_found') return lookupWithoutRecord(name, at, server, delegation);
+  if (answer.kind === 'not_found') return createLookupWithoutRecord(name, at, server, delegation);
   const record = domainObject.safeParse(answer.body).data;
-  if (record === undefined) return emptyLookup(name, at, { code: 'not_a_domain' });
+  if (record === undefined) return createEmptyLookup(name, at, { code: 'not_a_domain' });
   if (asciiName(record.ldhName ?? record.unicodeName ?? '') !== name)
-    return emptyLookup(name, at, { code: 'other_name' });
-  const facts = { ...readFacts(record), transport: seen([answer.secure ? 'https' : 'http']) };
-  const hasExactDates = each(event, record.events).every(
+    return createEmptyLookup(name, at, { code: 'other_name' });
+  const facts = { ...readFacts(record), transport: createFact([answer.secure ? 'https' : 'http']) };
+  const hasExactDates = parseMembers(event, record.events).every(
     ({ eventDate }) => readRecordDate(eventDate)?.isExact !== false,
   );
   return {
@@ -127,28 +127,28 @@ export function readRegistryAnswer(
 }
 
 /** A missing record doesn't prove availability: registries lose records of delegated names. */
-function lookupWithoutRecord(
+function createLookupWithoutRecord(
   name: string,
   at: Date,
   server: string,
-  delegation: Fact = unseen('stale'),
+  delegation: Fact = createUnseenFact('stale'),
 ): RegistryLookup {
   if (delegation.state === 'seen') {
-    const lookup = emptyLookup(name, at, { code: 'delegated_without_record' });
-    return { ...lookup, facts: everyFact(unseen('delegated_without_record')) };
+    const lookup = createEmptyLookup(name, at, { code: 'delegated_without_record' });
+    return { ...lookup, facts: fillFacts(createUnseenFact('delegated_without_record')) };
   }
-  const fact = delegation.state === 'absent' ? ABSENT : unseen('registry_unavailable');
-  return { name, at, facts: everyFact(fact), result: { kind: 'not_registered', server } };
+  const fact = delegation.state === 'absent' ? ABSENT : createUnseenFact('registry_unavailable');
+  return { name, at, facts: fillFacts(fact), result: { kind: 'not_registered', server } };
 }
 
 /** A lookup that shows nothing. */
-export function emptyLookup(
+export function createEmptyLookup(
   name: string,
   at: Date,
   problem: RecordProblem,
   retryAfterMs?: number,
 ): RegistryLookup {
-  const facts = everyFact(unseen('registry_unavailable'));
+  const facts = fillFacts(createUnseenFact('registry_unavailable'));
   return {
     name,
     at,
@@ -157,17 +157,17 @@ export function emptyLookup(
   };
 }
 
-function everyFact(fact: Fact): Facts {
+function fillFacts(fact: Fact): Facts {
   return Object.fromEntries(REGISTRY_FACTS.map((each) => [each, fact]));
 }
 
 function readFacts(record: z.output<typeof domainObject>) {
-  const events = each(event, record.events);
+  const events = parseMembers(event, record.events);
   return {
-    registration: seen(['registered']),
+    registration: createFact(['registered']),
     registrar: readRegistrar(record.entities),
-    statuses: listFact(record.status, (members) => members.map(toText).map(statusOf)),
-    registry_nameservers: listFact(record.nameservers, (members) => fitting(nameserver, members)),
+    statuses: readList(record.status, (members) => members.map(toText).map(statusOf)),
+    registry_nameservers: readList(record.nameservers, (members) => fitting(nameserver, members)),
     secure_dns: readSecureDns(record.secureDNS),
     owner: readOwner(record.entities, record.redacted),
     registered_at: readDate(events, 'registration'),
@@ -180,64 +180,65 @@ function readFacts(record: z.output<typeof domainObject>) {
 }
 
 function readRegistration(facts: Facts, hasExactDates: boolean, now: Date): Registration {
-  const textsOf = (fact: FactName) => factValue(facts[fact]) ?? [];
-  const momentOf = (fact: FactName) => textsOf(fact).map((text) => new Date(text))[0];
-  const statuses = factValue(facts.statuses);
+  const getTexts = (fact: FactName) => getFactValue(facts[fact]) ?? [];
+  const getDate = (fact: FactName) => getTexts(fact).map((text) => new Date(text))[0];
+  const statuses = getFactValue(facts.statuses);
   // A future date is the release.
-  const deletions = [momentOf('deleted_at'), momentOf('updated_at')].filter(
+  const deletions = [getDate('deleted_at'), getDate('updated_at')].filter(
     (at) => at !== undefined && at <= now,
   );
   return {
-    expiresAt: momentOf('expires_at'),
-    registeredAt: momentOf('registered_at'),
-    transferredAt: momentOf('transferred_at'),
+    expiresAt: getDate('expires_at'),
+    registeredAt: getDate('registered_at'),
+    transferredAt: getDate('transferred_at'),
     // Registries show a deletion as a status; it was the record's last change then.
     deletedAt: isDeleted(statuses) ? deletions[0] : undefined,
     hasExactDates,
-    registrar: registrarName(textsOf('registrar')),
-    nameServers: textsOf('registry_nameservers'),
+    registrar: getRegistrarName(getTexts('registrar')),
+    nameServers: getTexts('registry_nameservers'),
     statuses,
-    isSecure: textsOf('transport').includes('https'),
+    isSecure: getTexts('transport').includes('https'),
   };
 }
 
 /** An unreadable list isn't an empty one. */
-function listFact(
+function readList(
   members: readonly unknown[] | undefined,
   read: (members: readonly unknown[]) => readonly string[],
 ): Fact {
-  if (members === undefined) return unseen('not_told');
-  const texts = read(members.slice(0, MAX_ITEMS)).filter(isFilled);
-  return texts.length === 0 && members.length > 0 ? unreadable(toText(members)) : seen(texts);
+  if (members === undefined) return createUnseenFact('not_told');
+  const texts = read(members.slice(0, MAX_ITEMS)).filter(isNotEmpty);
+  return texts.length === 0 && members.length > 0 ? createUnreadableFact(toText(members)) : createFact(texts);
 }
 
 function readRegistrar(entities: readonly unknown[] | undefined): Fact {
-  const registrar = withRole(entities, 'registrar')[0];
-  if (registrar === undefined) return unseen('not_told');
-  const id = each(publicId, registrar.publicIds).find(({ type }) =>
+  const registrar = filterByRole(entities, 'registrar')[0];
+  if (registrar === undefined) return createUnseenFact('not_told');
+  const id = parseMembers(publicId, registrar.publicIds).find(({ type }) =>
     /^iana[\s_-]*registrar/i.test(type.trim()),
   );
   const name = ['fn', 'org']
-    .flatMap((field) => propertyValues(registrar.vcardArray, field))
+    .flatMap((field) => listPropertyValues(registrar.vcardArray, field))
     .flat()
-    .filter(isText)
-    .map(readLine)
-    .find((text) => text !== '' && !HIDDEN.test(text));
-  const handle = readLine(registrar.handle ?? '');
+    .filter(isString)
+    .map(toSingleLine)
+    .find((text) => text !== '' && !HIDDEN_VALUE.test(text));
+  const handle = toSingleLine(registrar.handle ?? '');
   const parts = [
-    ...(id === undefined ? [] : [`iana:${readLine(id.identifier)}`]),
+    ...(id === undefined ? [] : [`iana:${toSingleLine(id.identifier)}`]),
     ...(name === undefined ? [] : [`name:${name}`]),
     ...(name === undefined && handle !== '' ? [`handle:${handle}`] : []),
   ];
-  return parts.length === 0 ? unseen('not_told') : seen(parts);
+  return parts.length === 0 ? createUnseenFact('not_told') : createFact(parts);
 }
 
 function readSecureDns(member: unknown): Fact {
-  if (member === undefined || member === null) return unseen('not_told');
+  if (member === undefined || member === null) return createUnseenFact('not_told');
   const delegation = secureDns.safeParse(member).data;
-  if (delegation === undefined) return unreadable(toText(member));
-  if (delegation.delegationSigned === true || (delegation.dsData?.length ?? 0) > 0) return seen(['signed']);
-  return delegation.delegationSigned === false ? ABSENT : unseen('not_told');
+  if (delegation === undefined) return createUnreadableFact(toText(member));
+  if (delegation.delegationSigned === true || (delegation.dsData?.length ?? 0) > 0)
+    return createFact(['signed']);
+  return delegation.delegationSigned === false ? ABSENT : createUnseenFact('not_told');
 }
 
 type Event = z.output<typeof event>;
@@ -250,22 +251,22 @@ function readDate(events: readonly Event[], action: string, pick = Math.min): Fa
   if (dates.length > 0) {
     const ms = pick(...dates.map(({ at }) => at.getTime()));
     const isExact = dates.some((date) => date.at.getTime() === ms && date.isExact);
-    return seen([new Date(ms).toISOString(), ...(isExact ? [] : [EARLIEST_READING])]);
+    return createFact([new Date(ms).toISOString(), ...(isExact ? [] : [ASSUMED_EARLIEST])]);
   }
-  const text = matching.map(({ eventDate }) => toText(eventDate)).find(isFilled);
-  return text === undefined ? unseen('not_told') : unreadable(text);
+  const text = matching.map(({ eventDate }) => toText(eventDate)).find(isNotEmpty);
+  return text === undefined ? createUnseenFact('not_told') : createUnreadableFact(text);
 }
 
 /** As received, in one line. */
 function toText(member: unknown): string {
-  return readLine(isText(member) ? member : (JSON.stringify(member ?? '') ?? ''));
+  return toSingleLine(isString(member) ? member : (JSON.stringify(member ?? '') ?? ''));
 }
 
-function readLine(text: string): string {
+function toSingleLine(text: string): string {
   return cleanText(text).replace(/\s+/g, ' ');
 }
 
-const HIDDEN = /redacted|withheld|not disclosed|privacy|data protected|gdpr|masked|statutory/i;
+const HIDDEN_VALUE = /redacted|withheld|not disclosed|privacy|data protected|gdpr|masked|statutory/i;
 /** Contact fields, named as in RFC 9537. */
 const FIELD_WORDS: readonly (readonly [field: string, pattern: RegExp])[] = [
   ['fn', /name/i],
@@ -277,22 +278,22 @@ const FIELD_WORDS: readonly (readonly [field: string, pattern: RegExp])[] = [
 
 /** Fingerprints are enough to notice changes, so no personal data is stored. */
 function readOwner(entities: readonly unknown[] | undefined, redacted: readonly unknown[] | undefined): Fact {
-  const hidden = each(redaction, redacted)
+  const hidden = parseMembers(redaction, redacted)
     .map(({ name }) => name)
     .filter((name) => /registrant/i.test(name));
   const isHidden = (field: string) =>
     FIELD_WORDS.some(([word, pattern]) => word === field && hidden.some((name) => pattern.test(name)));
   const fields = new Map<string, string[]>();
   const add = (field: string, value: unknown) => {
-    const normal = [value].flat(2).filter(isText).map(normalText).filter(isFilled).join(' ');
-    if (normal === '' || HIDDEN.test(normal) || isHidden(field)) return;
+    const normal = [value].flat(2).filter(isString).map(normalizeText).filter(isNotEmpty).join(' ');
+    if (normal === '' || HIDDEN_VALUE.test(normal) || isHidden(field)) return;
     fields.set(field, [...(fields.get(field) ?? []), normal]);
   };
-  for (const registrant of withRole(entities, 'registrant')) {
+  for (const registrant of filterByRole(entities, 'registrant')) {
     for (const field of ['fn', 'org', 'email', 'tel']) {
-      for (const value of propertyValues(registrant.vcardArray, field)) add(field, value);
+      for (const value of listPropertyValues(registrant.vcardArray, field)) add(field, value);
     }
-    for (const value of propertyValues(registrant.vcardArray, 'adr')) {
+    for (const value of listPropertyValues(registrant.vcardArray, 'adr')) {
       if (!Array.isArray(value)) continue;
       // RFC 6350, 6.3.1: box, extension, street, locality, region, code, country.
       add('street', [...value.slice(0, 4), value[5]]);
@@ -300,40 +301,40 @@ function readOwner(entities: readonly unknown[] | undefined, redacted: readonly 
       add('country', value[6]);
     }
   }
-  if (fields.size === 0) return unseen('not_told');
-  return seen(
-    [...fields].map(([field, texts]) => `${field}:${digest([...new Set(texts)].sort().join('\n'))}`),
+  if (fields.size === 0) return createUnseenFact('not_told');
+  return createFact(
+    [...fields].map(([field, texts]) => `${field}:${hashText([...new Set(texts)].sort().join('\n'))}`),
   );
 }
 
-function digest(value: string): string {
+function hashText(value: string): string {
   return createHash('sha256').update(value).digest('hex').slice(0, 16);
 }
 
-function withRole(entities: readonly unknown[] | undefined, role: string): z.output<typeof entity>[] {
-  return each(entity, entities).filter(({ roles }) =>
-    each(z.string(), roles).some((each) => each.toLowerCase() === role),
+function filterByRole(entities: readonly unknown[] | undefined, role: string): z.output<typeof entity>[] {
+  return parseMembers(entity, entities).filter(({ roles }) =>
+    parseMembers(z.string(), roles).some((each) => each.toLowerCase() === role),
   );
 }
 
-function propertyValues(card: unknown, name: string): unknown[] {
-  const properties = each(property, jCard.safeParse(card).data?.[1]);
+function listPropertyValues(card: unknown, name: string): unknown[] {
+  const properties = parseMembers(property, jCard.safeParse(card).data?.[1]);
   return properties.flatMap(([called, , , ...values]) => (called.toLowerCase() === name ? values : []));
 }
 
 /** A limited number of members is read. */
-function each<T>(schema: z.ZodType<T>, values: readonly unknown[] | undefined): T[] {
+function parseMembers<T>(schema: z.ZodType<T>, values: readonly unknown[] | undefined): T[] {
   return fitting(schema, values?.slice(0, MAX_ITEMS));
 }
 
-function isText(value: unknown): value is string {
+function isString(value: unknown): value is string {
   return typeof value === 'string';
 }
 
-function isFilled(value: string): boolean {
+function isNotEmpty(value: string): boolean {
   return value !== '';
 }
 
-function normalText(value: string): string {
-  return readLine(value.normalize('NFKC')).toLowerCase();
+function normalizeText(value: string): string {
+  return toSingleLine(value.normalize('NFKC')).toLowerCase();
 }

@@ -1,14 +1,14 @@
 import { DAY_MS, SECOND_MS } from '../lib/duration.ts';
 import type { SignatureRecord } from '../registry/dns/records.ts';
 import { DAILY_MS } from './delegation-health.ts';
-import { type Fact, seen, unseen } from './facts.ts';
+import { createFact, createUnseenFact, type Fact } from './facts.ts';
 import type { KnownValue } from './history.ts';
 
 /** When the DNSSEC signatures of a name end. They aren't verified. Pure. */
 
 /** Marks a signature made daily or for each answer, so its end is always near. */
 const SHORT = 'short';
-const SHORT_MS = 7 * DAY_MS;
+const MAX_SHORT_LIFETIME_MS = 7 * DAY_MS;
 const WARNING_MS = 3 * DAY_MS;
 /** Ours or the signer's. */
 const CLOCK_ERROR_MS = DAY_MS;
@@ -23,26 +23,26 @@ interface Lifetime {
  * decides.
  * @param found by RRset
  */
-export function signaturesFact(found: readonly (readonly SignatureRecord[])[], at: Date): Fact {
-  const lasting: Lifetime[] = [];
+export function toSignaturesFact(found: readonly (readonly SignatureRecord[])[], at: Date): Fact {
+  const lifetimes: Lifetime[] = [];
   for (const signatures of found) {
     const [latest] = signatures
-      .map((signature) => lifetimeOf(signature, at.getTime()))
+      .map((signature) => toLifetime(signature, at.getTime()))
       .filter(({ begin, end }) => begin < end && begin <= at.getTime() + CLOCK_ERROR_MS)
       .sort((a, b) => b.end - a.end);
-    if (latest === undefined) return unseen('unsigned_answer');
-    lasting.push(latest);
+    if (latest === undefined) return createUnseenFact('unsigned_answer');
+    lifetimes.push(latest);
   }
-  const [first] = lasting.sort((a, b) => findWarning(a) - findWarning(b));
-  if (first === undefined) return unseen('unsigned_answer');
-  return seen([new Date(first.end).toISOString(), ...(isShort(first) ? [SHORT] : [])]);
+  const [first] = lifetimes.sort((a, b) => getWarningTime(a) - getWarningTime(b));
+  if (first === undefined) return createUnseenFact('unsigned_answer');
+  return createFact([new Date(first.end).toISOString(), ...(isShort(first) ? [SHORT] : [])]);
 }
 
 /**
  * In ms: from when to warn. A short signature is renewed unless it had ended, or the next daily lookup found it again.
  * @returns undefined if it is renewed
  */
-export function signatureWarning({ value, firstSeen, lastSeen }: KnownValue): number | undefined {
+export function getSignatureWarning({ value, firstSeen, lastSeen }: KnownValue): number | undefined {
   const [end = '', kind] = value;
   const endsAt = Date.parse(end);
   if (Number.isNaN(endsAt)) return undefined;
@@ -52,16 +52,16 @@ export function signatureWarning({ value, firstSeen, lastSeen }: KnownValue): nu
 }
 
 /** Moments are serial numbers of 32 bits (RFC 4034, 3.1.5; RFC 1982): the nearest one is meant. */
-function lifetimeOf({ inception, expiration }: SignatureRecord, at: number): Lifetime {
+function toLifetime({ inception, expiration }: SignatureRecord, at: number): Lifetime {
   const now = Math.floor(at / SECOND_MS);
   const nearest = (serial: number) => (now + ((serial - now) | 0)) * SECOND_MS;
   return { begin: nearest(inception), end: nearest(expiration) };
 }
 
 function isShort({ begin, end }: Lifetime): boolean {
-  return end - begin < SHORT_MS;
+  return end - begin < MAX_SHORT_LIFETIME_MS;
 }
 
-function findWarning(lifetime: Lifetime): number {
+function getWarningTime(lifetime: Lifetime): number {
   return isShort(lifetime) ? lifetime.end : lifetime.end - WARNING_MS;
 }

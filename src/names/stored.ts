@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DateDoubt, WhoisSighting } from './dates.ts';
+import type { DateDoubt, LastWhoisAnswer } from './dates.ts';
 import { FACT_NAMES, UNSEEN_REASONS } from './facts.ts';
 import type { KnownFact, NameHistory, SeenValues } from './history.ts';
 import { IMPACT_TASKS, type Impact, impactItem } from './impact.ts';
@@ -10,9 +10,9 @@ import { INCIDENT_KINDS, type KnownChange } from './unexplained-changes.ts';
 
 /** A name's stored JSON; dates are texts. */
 
-const moment = z.iso.datetime().transform((text) => new Date(text));
+const date = z.iso.datetime().transform((text) => new Date(text));
 const value = z.array(z.string());
-const knownValue = z.object({ value, firstSeen: moment, lastSeen: moment });
+const knownValue = z.object({ value, firstSeen: date, lastSeen: date });
 const factName = z.enum(FACT_NAMES);
 const knownFact = z
   .object({
@@ -21,8 +21,8 @@ const knownFact = z
     past: z.array(knownValue),
     unseen: z
       .union([
-        z.object({ reason: z.literal('unreadable'), text: z.string(), since: moment }),
-        z.object({ reason: z.enum(UNSEEN_REASONS).exclude(['unreadable']), since: moment }),
+        z.object({ reason: z.literal('unreadable'), text: z.string(), since: date }),
+        z.object({ reason: z.enum(UNSEEN_REASONS).exclude(['unreadable']), since: date }),
       ])
       .optional(),
   })
@@ -36,7 +36,7 @@ export const storedKnownChanges: z.ZodType<KnownChange[]> = z.array(
       kind: z.enum(INCIDENT_KINDS),
       after: value,
       facts: z.array(factName),
-      firstSeen: moment,
+      firstSeen: date,
       orderId: z.string().optional(),
     })
     .transform(({ orderId, ...entry }) => ({ ...entry, orderId })),
@@ -45,11 +45,11 @@ export const storedKnownChanges: z.ZodType<KnownChange[]> = z.array(
 export const storedValues: z.ZodType<SeenValues> = z.partialRecord(factName, value);
 
 export const storedTrust: z.ZodType<TrustedRecord> = z
-  .object({ registrar: z.string().optional(), at: moment, transferKnownAt: moment.optional() })
+  .object({ registrar: z.string().optional(), at: date, transferKnownAt: date.optional() })
   .transform(({ registrar, at, transferKnownAt }) => ({ registrar, at, transferKnownAt }));
 
-export const storedWhois: z.ZodType<WhoisSighting> = z
-  .object({ at: moment, registeredAt: moment.optional(), registrar: z.string().optional() })
+export const storedWhois: z.ZodType<LastWhoisAnswer> = z
+  .object({ at: date, registeredAt: date.optional(), registrar: z.string().optional() })
   .transform(({ at, registeredAt, registrar }) => ({ at, registeredAt, registrar }));
 
 export const storedDoubt: z.ZodType<DateDoubt> = z.discriminatedUnion('code', [
@@ -63,11 +63,11 @@ export const storedDoubt: z.ZodType<DateDoubt> = z.discriminatedUnion('code', [
     distrust: z.discriminatedUnion('code', [
       z.object({ code: z.literal('another_registrar'), before: z.string(), now: z.string() }),
       z.object({ code: z.literal('registrar_unseen'), before: z.string() }),
-      z.object({ code: z.literal('transferred'), at: moment }),
+      z.object({ code: z.literal('transferred'), at: date }),
     ]),
-    movedTo: moment,
+    movedTo: date,
   }),
-  z.object({ code: z.literal('renewal_not_shown'), shown: moment }),
+  z.object({ code: z.literal('renewal_not_shown'), shown: date }),
 ]);
 
 const finding = z.object({
@@ -88,7 +88,7 @@ const certainty = z.enum(['yes', 'no', 'unknown']);
 export const storedImpact: z.ZodType<Impact> = z
   .object({
     task: z.enum(IMPACT_TASKS),
-    seenAt: moment,
+    seenAt: date,
     items: z.array(impactItem),
     isInUse: certainty,
     areNewNameserversReady: certainty.optional(),

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../lib/duration.ts';
 import { DS_FACTS, FACT_NAMES, type FactName, isSameValue, NAMESERVER_FACTS } from './facts.ts';
-import { type FactChange, type NameHistory, valuesOf } from './history.ts';
+import { type FactChange, listValues, type NameHistory } from './history.ts';
 import type { KnownChange } from './unexplained-changes.ts';
 
 export interface PastChange extends FactChange {
@@ -20,24 +20,24 @@ export const UNLISTED_FACTS: ReadonlySet<FactName> = new Set([
   'certificate',
   'www_certificate',
 ]);
-const JOIN_MS = 14 * DAY_MS;
+const SAME_CHANGE_MS = 14 * DAY_MS;
 
 /** Latest first. Each change once, however many records show it. */
-export function pastChanges(history: NameHistory, knownChanges: readonly KnownChange[]): PastChange[] {
+export function listPastChanges(history: NameHistory, knownChanges: readonly KnownChange[]): PastChange[] {
   const all = FACT_NAMES.filter((fact) => !UNLISTED_FACTS.has(fact)).flatMap((fact) =>
-    changesOfFact(fact, history, knownChanges),
+    listFactChanges(fact, history, knownChanges),
   );
   return all
-    .filter((change) => !isRepeatedByAnother(change, all))
+    .filter((change) => !isRepeated(change, all))
     .sort((a, b) => b.firstSeenAfter.getTime() - a.firstSeenAfter.getTime());
 }
 
-function changesOfFact(
+function listFactChanges(
   fact: FactName,
   history: NameHistory,
   knownChanges: readonly KnownChange[],
 ): PastChange[] {
-  const values = valuesOf(history, fact);
+  const values = listValues(history, fact);
   return values.slice(0, -1).flatMap((value, index): PastChange[] => {
     const before = values[index + 1];
     if (before === undefined) return [];
@@ -61,7 +61,8 @@ function findCause(
 ): PastChange['cause'] {
   const fitting = knownChanges.filter(
     (known) =>
-      known.facts.includes(fact) && Math.abs(known.firstSeen.getTime() - firstSeen.getTime()) <= JOIN_MS,
+      known.facts.includes(fact) &&
+      Math.abs(known.firstSeen.getTime() - firstSeen.getTime()) <= SAME_CHANGE_MS,
   );
   const exact = fitting.find((known) => known.firstSeen.getTime() === firstSeen.getTime());
   const known = exact ?? fitting[0];
@@ -69,13 +70,13 @@ function findCause(
   return known.orderId === undefined ? 'none' : { orderId: known.orderId };
 }
 
-function isRepeatedByAnother(change: PastChange, all: readonly PastChange[]): boolean {
+function isRepeated(change: PastChange, all: readonly PastChange[]): boolean {
   const group = [NAMESERVER_FACTS, DS_FACTS].find((facts) => facts.includes(change.fact)) ?? [];
   const leading = group.slice(0, group.indexOf(change.fact));
   return all.some(
     (other) =>
       leading.includes(other.fact) &&
-      Math.abs(other.firstSeenAfter.getTime() - change.firstSeenAfter.getTime()) <= JOIN_MS &&
+      Math.abs(other.firstSeenAfter.getTime() - change.firstSeenAfter.getTime()) <= SAME_CHANGE_MS &&
       (group === DS_FACTS
         ? (other.after.length === 0) === (change.after.length === 0)
         : isSameValue(change.fact, other.after, change.after)),

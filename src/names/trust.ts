@@ -1,6 +1,6 @@
 import { DAY_MS } from '../lib/duration.ts';
 import { isSameRegistrarName, mayBeSameRegistrar } from '../registry/rdap/registrar-name.ts';
-import { registrarName } from './facts.ts';
+import { getRegistrarName } from './facts.ts';
 import type { NameHistory } from './history.ts';
 import type { Registration } from './registry-record.ts';
 
@@ -25,14 +25,14 @@ export type Distrust =
   | { readonly code: 'transferred'; readonly at: Date };
 
 /** A transfer completes or fails within this time. */
-const TRANSFER_MS = 60 * DAY_MS;
+const MAX_TRANSFER_MS = 60 * DAY_MS;
 
-type Seen = Pick<Registration, 'registrar' | 'transferredAt'>;
+type RegistrarSighting = Pick<Registration, 'registrar' | 'transferredAt'>;
 
 /** The record may show a transfer unknown to the team. */
 export function findDistrust(
   trusted: TrustedRecord | undefined,
-  record: Seen,
+  record: RegistrarSighting,
   now: Date,
 ): Distrust | undefined {
   if (trusted === undefined) return undefined;
@@ -49,30 +49,38 @@ export function findDistrust(
 }
 
 /** Whether a name is at a registrar that the domain service doesn't use. @param own its registrars; empty: unknown */
-export function isAtOtherRegistrar(own: readonly string[], registrar: string | undefined): boolean {
+export function isAtForeignRegistrar(own: readonly string[], registrar: string | undefined): boolean {
   return own.length > 0 && own.every((each) => !mayBeSameRegistrar(each, registrar));
 }
 
 /** Last seen at another registrar after an unknown transfer. */
-export function isAtAnotherRegistrar(
+export function hasUnknownTransfer(
   { trusted, history }: { readonly trusted: TrustedRecord | undefined; readonly history: NameHistory },
   now: Date,
 ): boolean {
-  const shown = registrarName(history.registrar?.current?.value ?? []);
+  const shown = getRegistrarName(history.registrar?.current?.value ?? []);
   if (trusted === undefined || isTransferKnown(trusted, now)) return false;
   return !mayBeSameRegistrar(trusted.registrar, shown);
 }
 
-export function updateTrust(trusted: TrustedRecord | undefined, record: Seen, now: Date): TrustedRecord {
+export function updateTrust(
+  trusted: TrustedRecord | undefined,
+  record: RegistrarSighting,
+  now: Date,
+): TrustedRecord {
   const { registrar = trusted?.registrar } = record;
   const known = trusted?.transferKnownAt;
   const isSame = mayBeSameRegistrar(trusted?.registrar, registrar);
-  const hasCome =
+  const hasTransferCompleted =
     !isSame || (known !== undefined && (record.transferredAt?.getTime() ?? 0) >= known.getTime());
-  const isOver = known !== undefined && now.getTime() - known.getTime() > TRANSFER_MS;
-  return { registrar, at: now, transferKnownAt: hasCome || isOver ? undefined : known };
+  const hasTransferExpired = known !== undefined && now.getTime() - known.getTime() > MAX_TRANSFER_MS;
+  return {
+    registrar,
+    at: now,
+    transferKnownAt: hasTransferCompleted || hasTransferExpired ? undefined : known,
+  };
 }
 
 function isTransferKnown({ transferKnownAt }: TrustedRecord, now: Date): boolean {
-  return transferKnownAt !== undefined && now.getTime() - transferKnownAt.getTime() <= TRANSFER_MS;
+  return transferKnownAt !== undefined && now.getTime() - transferKnownAt.getTime() <= MAX_TRANSFER_MS;
 }

@@ -1,7 +1,7 @@
 import { DAY_MS, MINUTE_MS } from '../lib/duration.ts';
 import { isDeleted, isHold, isLock, isStillLocked, isTransferLock } from '../registry/rdap/status.ts';
 import { type FactName, type FactValue, INCIDENT_FACTS, isSameSet, NO_DS, REGISTRY_FACTS } from './facts.ts';
-import { type FactChange, type NameHistory, valuesOf } from './history.ts';
+import { type FactChange, listValues, type NameHistory } from './history.ts';
 
 /** Finds unexpected changes. A change visible in several facts is one: registry and DNS show it at different times. */
 
@@ -54,7 +54,7 @@ export interface NameOrder {
   /** In ASCII and lower case. */
   readonly nameServers?: readonly string[];
   /** Earlier changes that it explains; it explains no more of the same kind. */
-  readonly made?: readonly { readonly kind: IncidentKind; readonly after: FactValue }[];
+  readonly explainedChanges?: readonly { readonly kind: IncidentKind; readonly after: FactValue }[];
 }
 
 const INCIDENT_PREFIX = 'incident:';
@@ -105,10 +105,10 @@ export const RULED_OUT_REASONS = [
 export interface RuledOutOrder {
   readonly id: string;
   readonly task: NameTask;
-  readonly why: (typeof RULED_OUT_REASONS)[number];
+  readonly reason: (typeof RULED_OUT_REASONS)[number];
 }
 
-export interface ChangedName {
+export interface ChangesToExplain {
   /** The changes confirmed by one lookup. */
   readonly changes: readonly FactChange[];
   readonly history: NameHistory;
@@ -117,19 +117,19 @@ export interface ChangedName {
 }
 
 /** Clocks of the bot, the service and the registry may differ by this much. */
-const SKEW_MS = 5 * MINUTE_MS;
+const CLOCK_SKEW_MS = 5 * MINUTE_MS;
 const DEFAULT_TRANSFER_DAYS = 5;
 /** A change in one fact appears in the others within this time. */
-const SHOWN_BY_ALL_MS = 14 * DAY_MS;
+const PROPAGATION_MS = 14 * DAY_MS;
 /** The time from a deletion until the name is free, including grace and redemption. */
 const DELETION_MS = 100 * DAY_MS;
-const CHANGES_KEPT_MS = 150 * DAY_MS;
+const CHANGE_RETENTION_MS = 150 * DAY_MS;
 /** Registries lock new and transferred names against transfers for 60 days, and unlock them automatically. */
 const REGISTRY_LOCK_MS = 65 * DAY_MS;
 const REGISTRY_LOCK = 'server transfer prohibited';
 
 /** How long after its request an order can explain a change of a kind; never a kind that is missing here. */
-const EXPLAINS_FOR_MS: Readonly<Record<NameTask, Readonly<Partial<Record<IncidentKind, number>>>>> = {
+const EXPLANATION_WINDOWS_MS: Readonly<Record<NameTask, Readonly<Partial<Record<IncidentKind, number>>>>> = {
   create: { registrar: 2 * DAY_MS, nameservers: 2 * DAY_MS, owner: 2 * DAY_MS, ds: 2 * DAY_MS },
   transfer: {
     registrar: 21 * DAY_MS,
@@ -165,16 +165,16 @@ const EXPLAINS_FOR_MS: Readonly<Record<NameTask, Readonly<Partial<Record<Inciden
 
 /** A change of nameservers appears first at the registry, then in the parent zone, last in the name's own zone. */
 const FACT_ORDER: readonly FactName[] = INCIDENT_FACTS;
-const OF_REGISTRY: ReadonlySet<FactName> = new Set(REGISTRY_FACTS);
+const REGISTRY_FACT_SET: ReadonlySet<FactName> = new Set(REGISTRY_FACTS);
 
 /** New changes without an explaining order, and all known changes. */
-export function explainChanges({ changes, history, orders, knownChanges }: ChangedName): {
+export function explainChanges({ changes, history, orders, knownChanges }: ChangesToExplain): {
   readonly unexplained: readonly UnexplainedChange[];
   readonly knownChanges: readonly KnownChange[];
 } {
   const unexplained: UnexplainedChange[] = [];
   let known = [...knownChanges];
-  for (const change of notableChanges(changes, history)) {
+  for (const change of listNotableChanges(changes, history)) {
     const same = known.find((former) => isSameChange(change, former, orders, history));
     if (same !== undefined) {
       known = known.map((former) =>
@@ -187,9 +187,9 @@ export function explainChanges({ changes, history, orders, knownChanges }: Chang
       (isRequestedByZone(change, history, known) ? REQUESTED_BY_ZONE : undefined);
     const { kind, after, fact, firstSeenAfter: firstSeen } = change;
     known.push({ kind, after, facts: [fact], firstSeen, orderId });
-    if (orderId === undefined) unexplained.push({ change, orders: ruledOutOrders(change, orders) });
+    if (orderId === undefined) unexplained.push({ change, orders: listRuledOutOrders(change, orders) });
   }
-  return { unexplained, knownChanges: withoutOld(known, changes) };
+  return { unexplained, knownChanges: dropOldChanges(known, changes) };
 }
 
 /** When a transfer completes unless someone objects. */
@@ -203,7 +203,7 @@ export interface TransferCountdown {
  * possible time.
  * @param transferDays by the zone's rules
  */
-export function transferCountdown(
+export function computeTransferCountdown(
   { lastSeenBefore }: { readonly lastSeenBefore: Date },
   now: Date,
   transferDays: number = DEFAULT_TRANSFER_DAYS,
@@ -213,75 +213,77 @@ export function transferCountdown(
 }
 
 /** Changes to notify people about. */
-function notableChanges(changes: readonly FactChange[], history: NameHistory): NameChange[] {
+function listNotableChanges(changes: readonly FactChange[], history: NameHistory): NameChange[] {
   const isRegistrationChanged = changes.some(({ fact }) => fact === 'registration');
   const sorted = changes
     // When the registration appears or disappears, all other facts of the registry do too.
-    .filter(({ fact }) => !isRegistrationChanged || fact === 'registration' || !OF_REGISTRY.has(fact))
+    .filter(({ fact }) => !isRegistrationChanged || fact === 'registration' || !REGISTRY_FACT_SET.has(fact))
     .toSorted((a, b) => FACT_ORDER.indexOf(a.fact) - FACT_ORDER.indexOf(b.fact));
   return sorted.flatMap((change) => {
     switch (change.fact) {
       case 'registration':
-        return change.after.length === 0 ? ofKind('unregistered', change) : [];
+        return change.after.length === 0 ? toNameChange('unregistered', change) : [];
       case 'registrar':
-        return changedBetweenValues(change) ? [{ ...ofKind('registrar', change), ...dateOf(changes) }] : [];
+        return isReplacement(change)
+          ? [{ ...toNameChange('registrar', change), ...findExpiryChange(changes) }]
+          : [];
       case 'owner':
-        return changedBetweenValues(change) ? ofKind('owner', change) : [];
+        return isReplacement(change) ? toNameChange('owner', change) : [];
       case 'registry_nameservers':
       case 'parent_nameservers':
       case 'nameservers':
-        return ofKind(change.after.length === 0 ? 'delegation_gone' : 'nameservers', change);
+        return toNameChange(change.after.length === 0 ? 'delegation_gone' : 'nameservers', change);
       case 'secure_dns':
       case 'ds':
-        return ofKind('ds', change);
+        return toNameChange('ds', change);
       case 'statuses':
-        return statusChanges(change, history);
+        return listStatusChanges(change, history);
       default:
         return [];
     }
   });
 }
 
-function ofKind(kind: IncidentKind, change: FactChange, after = change.after): NameChange {
+function toNameChange(kind: IncidentKind, change: FactChange, after = change.after): NameChange {
   return { ...change, kind, after };
 }
 
 /** Whether a value was replaced by another. A value that appears or disappears is a change of the registration. */
-function changedBetweenValues({ before, after }: FactChange): boolean {
+function isReplacement({ before, after }: FactChange): boolean {
   return before.length > 0 && after.length > 0;
 }
 
-function dateOf(changes: readonly FactChange[]) {
+function findExpiryChange(changes: readonly FactChange[]) {
   const date = changes.find(({ fact }) => fact === 'expires_at');
   const [before, after] = [date?.before[0], date?.after[0]];
   return before === undefined || after === undefined ? {} : { expiry: { before, after } };
 }
 
-function statusChanges(change: FactChange, history: NameHistory): NameChange[] {
+function listStatusChanges(change: FactChange, history: NameHistory): NameChange[] {
   const { before, after } = change;
   const gone = before
     .filter((status) => isLock(status) && !isStillLocked(status, after))
-    .filter((lock) => !endsByItself(lock, change, history))
+    .filter((lock) => !endsAutomatically(lock, change, history))
     .sort((a, b) => Number(isTransferLock(b)) - Number(isTransferLock(a)));
   const holds = after.filter((status) => isHold(status) && !before.includes(status));
   const isAdded = (status: string) => after.includes(status) && !before.includes(status);
   return [
-    ...gone.map((lock) => ofKind('lock', change, [lock])),
-    ...(isAdded('pending transfer') ? [ofKind('pending_transfer', change, ['pending transfer'])] : []),
+    ...gone.map((lock) => toNameChange('lock', change, [lock])),
+    ...(isAdded('pending transfer') ? [toNameChange('pending_transfer', change, ['pending transfer'])] : []),
     ...(isDeleted(after) && !isDeleted(before)
       ? [
-          ofKind(
+          toNameChange(
             'pending_delete',
             change,
             after.filter((status) => isDeleted([status])),
           ),
         ]
       : []),
-    ...(holds.length > 0 ? [ofKind('hold', change, holds)] : []),
+    ...(holds.length > 0 ? [toNameChange('hold', change, holds)] : []),
   ];
 }
 
-function endsByItself(lock: string, { firstSeenAfter }: FactChange, history: NameHistory): boolean {
+function endsAutomatically(lock: string, { firstSeenAfter }: FactChange, history: NameHistory): boolean {
   if (lock !== REGISTRY_LOCK) return false;
   return (['registered_at', 'transferred_at'] as const).some((fact) => {
     const since = Date.parse(history[fact]?.current?.value[0] ?? '');
@@ -302,8 +304,8 @@ function isSameChange(
   // without a delegation has no DS.
   const isDeletion = former.kind === 'pending_delete' || former.kind === 'unregistered';
   if (isDeletion && change.kind === 'unregistered') return apartMs < DELETION_MS;
-  if (isDelegationGone(change) && removesDelegation(former, history)) return apartMs < SHOWN_BY_ALL_MS;
-  if (former.kind !== change.kind || apartMs > SHOWN_BY_ALL_MS) return false;
+  if (isDelegationGone(change) && removesDelegation(former, history)) return apartMs < PROPAGATION_MS;
+  if (former.kind !== change.kind || apartMs > PROPAGATION_MS) return false;
   const order = orders.find(({ id }) => id === former.orderId);
   switch (change.kind) {
     case 'nameservers':
@@ -311,10 +313,10 @@ function isSameChange(
       if (order !== undefined) return canExplain(order, change);
       // The name's own zone may list fewer or more servers than the delegation.
       return change.fact === 'nameservers'
-        ? isOverlapping(change.after, former.after)
+        ? overlaps(change.after, former.after)
         : isSameSet(change.after, former.after);
     case 'ds':
-      if (former.orderId === REQUESTED_BY_ZONE && !fitsRequest(change, history)) return false;
+      if (former.orderId === REQUESTED_BY_ZONE && !matchesZoneRequest(change, history)) return false;
       // A registry's record shows only whether there is one.
       return (change.after.length === 0) === (former.after.length === 0);
     default:
@@ -348,15 +350,15 @@ function isRequestedByZone(
   const isTakeover = ({ kind, orderId, firstSeen }: KnownChange) =>
     (kind === 'registrar' || kind === 'nameservers') &&
     orderId === undefined &&
-    change.firstSeenAfter.getTime() - firstSeen.getTime() < SHOWN_BY_ALL_MS;
-  return change.kind === 'ds' && fitsRequest(change, history) && !knownChanges.some(isTakeover);
+    change.firstSeenAfter.getTime() - firstSeen.getTime() < PROPAGATION_MS;
+  return change.kind === 'ds' && matchesZoneRequest(change, history) && !knownChanges.some(isTakeover);
 }
 
-function fitsRequest({ fact, after, lastSeenBefore }: NameChange, history: NameHistory): boolean {
+function matchesZoneRequest({ fact, after, lastSeenBefore }: NameChange, history: NameHistory): boolean {
   const { candidate } = history.requested_ds ?? {};
-  const requested = [...(candidate === undefined ? [] : [candidate]), ...valuesOf(history, 'requested_ds')]
+  const requested = [...(candidate === undefined ? [] : [candidate]), ...listValues(history, 'requested_ds')]
     // A zone may end its request once it is met.
-    .filter(({ lastSeen }) => lastSeenBefore.getTime() - lastSeen.getTime() < SHOWN_BY_ALL_MS)
+    .filter(({ lastSeen }) => lastSeenBefore.getTime() - lastSeen.getTime() < PROPAGATION_MS)
     .flatMap(({ value }) => value);
   if (after.length === 0) return requested.includes(NO_DS);
   if (fact === 'secure_dns') return requested.some((ds) => ds !== NO_DS);
@@ -369,14 +371,14 @@ function findExplainingOrder(
   orders: readonly NameOrder[],
   knownChanges: readonly KnownChange[],
 ): NameOrder | undefined {
-  const isUsed = ({ id, made = [] }: NameOrder) =>
-    [...made, ...knownChanges.filter(({ orderId }) => orderId === id)].some(
+  const isUsed = ({ id, explainedChanges = [] }: NameOrder) =>
+    [...explainedChanges, ...knownChanges.filter(({ orderId }) => orderId === id)].some(
       ({ kind, after }) =>
         kind === change.kind &&
         // One order may change several locks.
         (kind !== 'lock' || isSameSet(after, change.after)),
     );
-  return latestFirst(orders).find((order) => canExplain(order, change) && !isUsed(order));
+  return sortLatestFirst(orders).find((order) => canExplain(order, change) && !isUsed(order));
 }
 
 function canExplain(order: NameOrder, change: NameChange): boolean {
@@ -384,22 +386,22 @@ function canExplain(order: NameOrder, change: NameChange): boolean {
 }
 
 /** Why an order can't have caused a change; undefined if it can. */
-function findRuledOutReason(order: NameOrder, change: NameChange): RuledOutOrder['why'] | undefined {
-  const windowMs = EXPLAINS_FOR_MS[order.task][change.kind];
+function findRuledOutReason(order: NameOrder, change: NameChange): RuledOutOrder['reason'] | undefined {
+  const windowMs = EXPLANATION_WINDOWS_MS[order.task][change.kind];
   if (windowMs === undefined) return 'other_task';
   if (order.state === 'refused') return 'refused';
   const sentAt = order.sentAt.getTime();
-  if (sentAt > change.firstSeenAfter.getTime() + SKEW_MS) return 'sent_later';
+  if (sentAt > change.firstSeenAfter.getTime() + CLOCK_SKEW_MS) return 'sent_later';
   if (sentAt + windowMs < change.lastSeenBefore.getTime()) return 'too_old';
   return matchesOrder(order, change) ? undefined : 'other_content';
 }
 
 /** Why each order doesn't explain a change. One that otherwise fits already explains another change. */
-function ruledOutOrders(change: NameChange, orders: readonly NameOrder[]): RuledOutOrder[] {
-  return latestFirst(orders).map((order) => ({
+function listRuledOutOrders(change: NameChange, orders: readonly NameOrder[]): RuledOutOrder[] {
+  return sortLatestFirst(orders).map((order) => ({
     id: order.id,
     task: order.task,
-    why: findRuledOutReason(order, change) ?? 'used',
+    reason: findRuledOutReason(order, change) ?? 'used',
   }));
 }
 
@@ -407,7 +409,7 @@ function matchesOrder({ task, nameServers }: NameOrder, { kind, fact, after }: N
   switch (kind) {
     case 'nameservers': {
       if (nameServers === undefined) return task === 'restore' || after.length === 0;
-      return fact === 'nameservers' ? isOverlapping(after, nameServers) : isSameSet(after, nameServers);
+      return fact === 'nameservers' ? overlaps(after, nameServers) : isSameSet(after, nameServers);
     }
     case 'ds':
       // Such an order can remove the DS, but not set a new one.
@@ -419,17 +421,17 @@ function matchesOrder({ task, nameServers }: NameOrder, { kind, fact, after }: N
   }
 }
 
-function latestFirst(orders: readonly NameOrder[]): NameOrder[] {
+function sortLatestFirst(orders: readonly NameOrder[]): NameOrder[] {
   return orders.toSorted(
     (a, b) => b.sentAt.getTime() - a.sentAt.getTime() || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0),
   );
 }
 
-function withoutOld(known: readonly KnownChange[], changes: readonly FactChange[]): KnownChange[] {
+function dropOldChanges(known: readonly KnownChange[], changes: readonly FactChange[]): KnownChange[] {
   const now = Math.max(0, ...changes.map(({ firstSeenAfter }) => firstSeenAfter.getTime()));
-  return known.filter(({ firstSeen }) => now - firstSeen.getTime() < CHANGES_KEPT_MS);
+  return known.filter(({ firstSeen }) => now - firstSeen.getTime() < CHANGE_RETENTION_MS);
 }
 
-function isOverlapping(one: readonly string[], other: readonly string[]): boolean {
+function overlaps(one: readonly string[], other: readonly string[]): boolean {
   return (one.length === 0 && other.length === 0) || one.some((text) => other.includes(text));
 }

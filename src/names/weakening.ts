@@ -26,7 +26,7 @@ import {
   silentIds,
 } from '../policy/policy.ts';
 import { subjectOf } from '../policy/subject.ts';
-import { type ChangedName, GUARDED } from './portfolio.ts';
+import { type ChangedName, GUARDED_TAG } from './portfolio.ts';
 
 /* Changes that weaken a name's protection, and who must confirm them. Pure. */
 
@@ -37,9 +37,9 @@ export interface Protection {
   readonly budgetTags: ReadonlySet<string>;
   readonly mandates: readonly ActiveMandate[];
   /** The tags of the names' parent domains, which rules also match. */
-  readonly tagsOf: ReadonlyMap<string, readonly string[]>;
+  readonly parentTags: ReadonlyMap<string, readonly string[]>;
   /** Names with an open incident or an open order. */
-  readonly busy: ReadonlySet<string>;
+  readonly busyNames: ReadonlySet<string>;
 }
 
 /** Changes that may be written. Only the gate creates this. */
@@ -61,27 +61,28 @@ export async function separateChanges(
   by: string,
   protection: Protection,
 ): Promise<{ readonly allowed: Allowed; readonly waiting: readonly ChangedName[] }> {
-  const requirementsOf = classifyChanges(protection);
-  const [atOnce, waiting]: [ChangedName[], ChangedName[]] = [[], []];
+  const findRequirements = createChangeClassifier(protection);
+  const [immediate, waiting]: [ChangedName[], ChangedName[]] = [[], []];
   for await (const slice of iterateSlices(changes))
-    for (const change of slice) (requirementsOf(change, by) === undefined ? atOnce : waiting).push(change);
-  return { allowed: new Allowed(atOnce), waiting };
+    for (const change of slice)
+      (findRequirements(change, by) === undefined ? immediate : waiting).push(change);
+  return { allowed: new Allowed(immediate), waiting };
 }
 
 /** Requirements of several changes together. */
-export async function requirementsOfAll(
+export async function mergeAllRequirements(
   changes: readonly ChangedName[],
   by: string,
   protection: Protection,
 ): Promise<readonly Requirement[]> {
-  const requirementsOf = classifyChanges(protection);
+  const findRequirements = createChangeClassifier(protection);
   const all: Requirement[] = [];
   for await (const slice of iterateSlices(changes)) {
-    const requested = slice.flatMap((change) => requirementsOf(change, by) ?? []);
+    const requested = slice.flatMap((change) => findRequirements(change, by) ?? []);
     all.splice(0, all.length, ...mergeRequirements([...all, ...requested]));
   }
   // A change that weakened something at the request still needs another person.
-  return withEnvironment(
+  return addEnvironmentRequirement(
     all,
     protection,
     changes.map(({ name }) => name),
@@ -89,13 +90,13 @@ export async function requirementsOfAll(
 }
 
 /** @returns what a change needs; undefined when it doesn't weaken anything */
-export type RequirementsOf = (change: ChangedName, by: string) => readonly Requirement[] | undefined;
+export type FindRequirements = (change: ChangedName, by: string) => readonly Requirement[] | undefined;
 
-/** Prepares {@link RequirementsOf} for many changes under the same protection. */
-export function classifyChanges(protection: Protection): RequirementsOf {
+/** Prepares {@link FindRequirements} for many changes under the same protection. */
+export function createChangeClassifier(protection: Protection): FindRequirements {
   const { policy, budgetTags, mandates } = protection;
   const ruleTags = new Set(policy.tags);
-  const evaluateEffect = createEffects(protection, ruleTags);
+  const evaluateEffect = createEffectEvaluator(protection, ruleTags);
 
   return (requested, by) => {
     // A lapsing name has no reminders, like an unwatched one.
@@ -110,30 +111,30 @@ export function classifyChanges(protection: Protection): RequirementsOf {
       after === undefined || changed.some((tag) => ruleTags.has(tag))
         ? evaluateEffect(change)
         : { isWeaker: false, isCovered: false, requirements: [] };
-    const touched = touchedBefore(change, protection);
+    const tagsBefore = listTagsBefore(change, protection);
     const affected = mandates.filter(
       ({ mandate }) =>
         changed.some((tag) => mandate.patterns.tags.includes(tag)) ||
-        (after === undefined && covers(mandate, name, touched)),
+        (after === undefined && covers(mandate, name, tagsBefore)),
     );
     const weakens =
       affected.length > 0 ||
       (!isLapse && changed.some((tag) => budgetTags.has(tag))) ||
-      removed.some((tag) => tag === GUARDED || ruleTags.has(tag)) ||
+      removed.some((tag) => tag === GUARDED_TAG || ruleTags.has(tag)) ||
       (added.length > 0 && effect.isWeaker) ||
-      (after === undefined && (effect.isCovered || protection.busy.has(name))) ||
+      (after === undefined && (effect.isCovered || protection.busyNames.has(name))) ||
       isLaterDate(date, by);
     if (!weakens) return undefined;
     const needed = mergeRequirements([
       ...effect.requirements,
       ...affected.map((each) => mandateRequirement(each, protection, name)),
     ]);
-    return withEnvironment(needed, protection, [name]);
+    return addEnvironmentRequirement(needed, protection, [name]);
   };
 }
 
 /** At least one approver; while no charter is valid, also a signature, as for an order. */
-function withEnvironment(
+function addEnvironmentRequirement(
   requirements: readonly Requirement[],
   protection: Protection,
   names: readonly string[],
@@ -168,9 +169,9 @@ function isLaterDate(date: ChangedName['date'], by: string): boolean {
   return date.after > date.before.at && date.before.by !== by;
 }
 
-function touchedBefore({ name, before }: ChangedName, { tagsOf }: Protection): readonly string[] {
+function listTagsBefore({ name, before }: ChangedName, { parentTags }: Protection): readonly string[] {
   const parents = subjectOf(name, 'host').hosts.filter((host) => host !== name);
-  return [...new Set([...before.tags, ...parents.flatMap((host) => tagsOf.get(host) ?? [])])];
+  return [...new Set([...before.tags, ...parents.flatMap((host) => parentTags.get(host) ?? [])])];
 }
 
 /** The effect of changed tags, or of an unwatch, on a name's rules. */
@@ -183,7 +184,7 @@ interface Effect {
 }
 
 /** Names with the same relevant tags and the same matching rules share an effect. */
-function createEffects(
+function createEffectEvaluator(
   protection: Protection,
   ruleTags: ReadonlySet<string>,
 ): (change: ChangedName) => Effect {
@@ -192,54 +193,61 @@ function createEffects(
   const patterns = rules.map(({ names }) => sortPatterns(names));
   return (change) => {
     const { name, before, after } = change;
-    const touched = touchedBefore(change, protection);
-    const inherited = touched.filter((tag) => !before.tags.includes(tag));
-    const relevant = (tags: readonly string[]) => tags.filter((tag) => ruleTags.has(tag)).toSorted();
-    const was = relevant(touched);
-    const is = relevant([...inherited, ...(after?.tags ?? [])]);
+    const tagsBefore = listTagsBefore(change, protection);
+    const inherited = tagsBefore.filter((tag) => !before.tags.includes(tag));
+    const dropIrrelevant = (tags: readonly string[]) => tags.filter((tag) => ruleTags.has(tag)).toSorted();
+    const relevantBefore = dropIrrelevant(tagsBefore);
+    const relevantAfter = dropIrrelevant([...inherited, ...(after?.tags ?? [])]);
     const subject = subjectOf(name, 'host');
-    const fits = (tags: readonly string[]) =>
+    const matchRules = (tags: readonly string[]) =>
       patterns.map((each) => matchesPatterns(each, subject, tags) === 'yes');
-    const [fitted, fitting] = [fits(was), fits(is)];
-    const key = JSON.stringify([fitted, fitting, after === undefined]);
+    const [matchedBefore, matchedAfter] = [matchRules(relevantBefore), matchRules(relevantAfter)];
+    const key = JSON.stringify([matchedBefore, matchedAfter, after === undefined]);
     const effect =
       known.get(key) ??
-      evaluateEffect(protection, { name, was, is, fitted, fitting, isUnwatched: after === undefined });
+      evaluateEffect(protection, {
+        name,
+        tagsBefore: relevantBefore,
+        tagsAfter: relevantAfter,
+        matchedBefore,
+        matchedAfter,
+        isUnwatched: after === undefined,
+      });
     known.set(key, effect);
     return { ...effect, requirements: effect.requirements.map((each) => ({ ...each, names: [name] })) };
   };
 }
 
-interface RuleView {
+interface EffectInput {
   readonly name: string;
-  readonly was: readonly string[];
-  readonly is: readonly string[];
-  readonly fitted: readonly boolean[];
-  readonly fitting: readonly boolean[];
+  readonly tagsBefore: readonly string[];
+  readonly tagsAfter: readonly string[];
+  readonly matchedBefore: readonly boolean[];
+  readonly matchedAfter: readonly boolean[];
   readonly isUnwatched: boolean;
 }
 
-function evaluateEffect(protection: Protection, view: RuleView): Effect {
+function evaluateEffect(protection: Protection, input: EffectInput): Effect {
   const { rules } = protection.policy;
-  const affected = rules.filter((_, index) => view.fitted[index] || view.fitting[index]);
-  const isCovered = rules.some(({ decision }, index) => view.fitted[index] && decision !== 'free');
+  const affected = rules.filter((_, index) => input.matchedBefore[index] || input.matchedAfter[index]);
+  const isCovered = rules.some(({ decision }, index) => input.matchedBefore[index] && decision !== 'free');
   const requirements: Requirement[] = [];
   let isWeaker = false;
   for (const scenario of listScenarios(affected)) {
-    const before = scenarioRequirements(protection, view.name, view.was, scenario);
-    const after = scenarioRequirements(protection, view.name, view.is, scenario);
-    const isSame = demandKey(before) === demandKey(after);
+    const before = evaluateScenario(protection, input.name, input.tagsBefore, scenario);
+    const after = evaluateScenario(protection, input.name, input.tagsAfter, scenario);
+    const isSame = getRequirementsKey(before) === getRequirementsKey(after);
     if (!isSame) requirements.push(...before.requirements, ...after.requirements);
-    else if (view.isUnwatched)
+    else if (input.isUnwatched)
       requirements.push(...before.requirements.filter(({ rule }) => rule.kind === 'rule'));
     isWeaker ||= needsLess(before, after);
   }
   // The settings apply when no rule does.
-  const ofRules = requirements.filter(({ rule }) => rule.kind === 'rule');
+  const ruleRequirements = requirements.filter(({ rule }) => rule.kind === 'rule');
   return {
     isWeaker,
     isCovered,
-    requirements: mergeRequirements(ofRules.length > 0 ? ofRules : requirements),
+    requirements: mergeRequirements(ruleRequirements.length > 0 ? ruleRequirements : requirements),
   };
 }
 
@@ -255,14 +263,14 @@ interface Scenario {
  */
 function listScenarios(rules: readonly PolicyRule[]): readonly Scenario[] {
   const requesters = [...new Set(['', ...rules.flatMap(({ by }) => by)])];
-  const overs = rules.flatMap(({ over }) => over ?? []);
-  const prices = [undefined, ...overs.flatMap((over) => [over, { ...over, minor: over.minor + 1 }])];
+  const thresholds = rules.flatMap(({ over }) => over ?? []);
+  const prices = [undefined, ...thresholds.flatMap((over) => [over, { ...over, minor: over.minor + 1 }])];
   return ORDER_TASK_NAMES.flatMap((task) =>
     requesters.flatMap((requester) => prices.map((price) => ({ task, requester, price }))),
   );
 }
 
-function scenarioRequirements(
+function evaluateScenario(
   { settings, policy }: Protection,
   name: string,
   tags: readonly string[],
@@ -281,7 +289,7 @@ function scenarioRequirements(
   return evaluate(policy, policySettings(settings, policy), requested, facts).demand;
 }
 
-function demandKey({ outcome, requirements }: Requirements): string {
+function getRequirementsKey({ outcome, requirements }: Requirements): string {
   return JSON.stringify([outcome, requirements.map(requirementKey).toSorted()]);
 }
 

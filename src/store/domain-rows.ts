@@ -34,7 +34,7 @@ const datesShape = {
   deletedAt: optionalMoment,
   deletionPhase,
   doubt: jsonColumn(storedDoubt),
-  lookedAt: optionalMoment,
+  lastLookupAt: optionalMoment,
   whois: jsonColumn(storedWhois),
 };
 
@@ -97,7 +97,7 @@ export function datesFromRow(row: z.output<z.ZodObject<typeof datesShape>>): Nam
     deletedAt,
     deletionPhase: phase,
     doubt,
-    lookedAt,
+    lastLookupAt,
     whois,
   } = row;
   return {
@@ -106,13 +106,13 @@ export function datesFromRow(row: z.output<z.ZodObject<typeof datesShape>>): Nam
       source: expirySource.parse(source),
       ...(by !== undefined && { by }),
     },
-    moved: movedFrom && movedAt && { from: movedFrom, at: movedAt },
+    changed: movedFrom && movedAt && { from: movedFrom, at: movedAt },
     renewed: renewedUntil && renewedAt && { until: renewedUntil, at: renewedAt },
     trusted,
     deletedAt,
     deletionPhase: phase,
     doubt,
-    lookedAt,
+    lastLookupAt,
     whois,
   };
 }
@@ -147,17 +147,17 @@ export function readDomains(rows: unknown): WatchedDomain[] {
   return domainRow.read(rows).map(domainFromRow);
 }
 
-export function dateColumns({ expiry, moved, renewed, ...dates }: NameDates) {
-  const { trusted, deletedAt, deletionPhase, doubt, lookedAt, whois } = dates;
+export function dateColumns({ expiry, changed, renewed, ...dates }: NameDates) {
+  const { trusted, deletedAt, deletionPhase, doubt, lastLookupAt, whois } = dates;
   return {
     expiresAt: expiry?.at,
     expirySource: expiry?.source,
     expiryGivenBy: expiry?.by,
-    movedFrom: moved?.from,
-    movedAt: moved?.at,
+    movedFrom: changed?.from,
+    movedAt: changed?.at,
     renewedUntil: renewed?.until,
     renewedAt: renewed?.at,
-    ...{ trusted, deletedAt, deletionPhase, doubt, lookedAt, whois },
+    ...{ trusted, deletedAt, deletionPhase, doubt, lastLookupAt, whois },
   } satisfies Record<keyof typeof datesShape, unknown>;
 }
 

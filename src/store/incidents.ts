@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { TeamEvent } from '../ledger/events.ts';
 import { FACT_NAMES } from '../names/facts.ts';
-import { INCIDENT_STATES, type Incident, type IncidentUpdate, incidentKinds } from '../names/incident.ts';
+import { INCIDENT_STATES, type Incident, type IncidentUpdate, listIncidentKinds } from '../names/incident.ts';
 import type { IncidentStore } from '../names/ports.ts';
 import { INCIDENT_KINDS, NAME_TASKS, RULED_OUT_REASONS } from '../names/unexplained-changes.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
@@ -24,7 +24,9 @@ const change = z
     lastSeenBefore: moment,
     firstSeenAfter: moment,
     noticedAt: moment,
-    orders: z.array(z.object({ id: z.string(), task: z.enum(NAME_TASKS), why: z.enum(RULED_OUT_REASONS) })),
+    orders: z.array(
+      z.object({ id: z.string(), task: z.enum(NAME_TASKS), reason: z.enum(RULED_OUT_REASONS) }),
+    ),
   })
   .transform(({ expiry, ...kept }) => ({ ...kept, expiry }));
 const incidentRow = row(
@@ -109,7 +111,7 @@ function eventsOf({ before, after, added, at }: IncidentUpdate): TeamEvent[] {
       ...{ incident, fact, before: was, after: is },
     }),
   );
-  const over: TeamEvent = { ...about, kind: 'incident_over', incidents: [...incidentKinds(after)] };
+  const over: TeamEvent = { ...about, kind: 'incident_over', incidents: [...listIncidentKinds(after)] };
   return after.state === 'over' ? [...noticed, over] : noticed;
 }
 
@@ -167,32 +169,33 @@ export function createIncidentStore({ run, transaction }: Database, teamId: stri
   return storeOf('incidents', {
     find: async (id) => (await incidents(Prisma.sql`id = ${id}`))[0],
 
-    ofName: (name, limit) => incidents(Prisma.sql`name = ${name} ORDER BY opened_at DESC LIMIT ${limit}`),
+    listForName: (name, limit) =>
+      incidents(Prisma.sql`name = ${name} ORDER BY opened_at DESC LIMIT ${limit}`),
 
-    openOf: (names) =>
+    listOpen: (names) =>
       incidents(Prisma.sql`name = ANY(${[...names]}) AND ${IS_OPEN} ORDER BY name, opened_at DESC`),
 
-    allOpen: (limit) => incidents(Prisma.sql`${IS_OPEN} ORDER BY opened_at DESC LIMIT ${limit}`),
+    listAllOpen: (limit) => incidents(Prisma.sql`${IS_OPEN} ORDER BY opened_at DESC LIMIT ${limit}`),
 
     change: (before, after, decision, now) =>
       transaction(async (runInside) => {
         if (!(await swapIncident(runInside, teamId, before, after))) return false;
         await runInside(markPlan(teamId, { kind: 'incident', id: before.id }, now));
         const subject = { kind: 'name', id: before.name } as const;
-        const event = { ...decision, subject, at: now, incidents: [...incidentKinds(before)] };
+        const event = { ...decision, subject, at: now, incidents: [...listIncidentKinds(before)] };
         await insertEvents(runInside, [event], teamId);
         await queueWebhooks(runInside, webhooksOfDecision(after, decision.kind, now), teamId);
         return true;
       }),
 
-    warningsOf: async (orderId) =>
+    listWarnings: async (orderId) =>
       warningRow.read(
         await run(
           Prisma.sql`SELECT ${warningRow.columns} FROM incident_warnings WHERE order_id = ${orderId}`,
         ),
       ),
 
-    warn: async (orderId, userId, shown, at) => {
+    recordWarnings: async (orderId, userId, shown, at) => {
       await run(Prisma.sql`
         INSERT INTO incident_warnings (order_id, incident_id, user_id, changes, at)
         SELECT ${orderId}, id, ${userId}, changes, ${at}

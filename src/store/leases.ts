@@ -17,7 +17,7 @@ const holders = z.array(z.object({ holder: z.string() }));
 /** @throws {StoreError} when the database fails */
 export function createLeaseStore({ run }: Database): LeaseStore {
   return storeOf('leases', {
-    take: async (work, holder, leaseMs) => {
+    acquire: async (work, holder, leaseMs) => {
       const taken = await run(Prisma.sql`
         INSERT INTO leases AS l (work, holder, until) VALUES (${work}, ${holder}, ${leaseOf(leaseMs)})
         ON CONFLICT (work) DO UPDATE SET holder = excluded.holder, until = excluded.until

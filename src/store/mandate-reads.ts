@@ -21,7 +21,7 @@ export const nameRow = row(
     name: z.string(),
     expiresAt: z.date(),
     isDateCertain: z.boolean(),
-    lookedAt: optional(z.date()),
+    lastLookupAt: optional(z.date()),
     owner: optionalText,
     isLapsing: z.boolean(),
     deletedAt: optional(z.date()),

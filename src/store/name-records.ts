@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { DEMO_CONTEXT } from '../accounts/account.ts';
 import { hasNewExpiry } from '../names/dates.ts';
-import { type DependentName, isSubdomain, targetHost } from '../names/dependents.ts';
-import { registrarName, type UnseenReason } from '../names/facts.ts';
-import { findingsOf, type Impact } from '../names/impact.ts';
+import { type DependentName, isSubdomain, parseTargetHost } from '../names/dependents.ts';
+import { getRegistrarName, type UnseenReason } from '../names/facts.ts';
+import { type Impact, listFindingKeys } from '../names/impact.ts';
 import { isInUse } from '../names/in-use.ts';
-import { GUARDED } from '../names/portfolio.ts';
+import { GUARDED_TAG } from '../names/portfolio.ts';
 import type { ImpactStore, NameObservation, NameRecord, NameRecordStore } from '../names/ports.ts';
 import { DANGERS, DELEGATION_FINDINGS, FINDING_CODES, type FindingCode } from '../names/posture.ts';
 import { storedHistory, storedImpact, storedValues } from '../names/stored.ts';
@@ -75,7 +75,7 @@ export function createNameRecordStore(
 
     findMany,
 
-    seenAtRegistry: async (name) => {
+    listRegistrySightings: async (name) => {
       const found = await prisma.observation.findMany({
         where: { name, origin: 'registry' },
         orderBy: { seq: 'desc' },
@@ -89,15 +89,15 @@ export function createNameRecordStore(
       await prisma.domain.updateMany({ where: { name }, data: { version: { increment: 1 }, ...due } });
     },
 
-    guarded: async () =>
+    listGuarded: async () =>
       guardedRows.parse(
         await run(Prisma.sql`
           SELECT name, jsonb_strip_nulls(jsonb_build_object(
             'parent_nameservers', history -> 'parent_nameservers', 'ds', history -> 'ds')) AS history
-          FROM domains WHERE tags @> ARRAY[${GUARDED}] ORDER BY name`),
+          FROM domains WHERE tags @> ARRAY[${GUARDED_TAG}] ORDER BY name`),
       ),
 
-    newlyFaulty: async (from, to) =>
+    listNewlyFaulty: async (from, to) =>
       faultyRows.parse(
         await run(Prisma.sql`
           SELECT d.name, array_agg(f.code ORDER BY array_position(${[...FINDING_CODES]}::text[], f.code)) AS faults
@@ -107,7 +107,7 @@ export function createNameRecordStore(
           GROUP BY d.name ORDER BY d.name LIMIT ${MAX_FAULTY}`),
       ),
 
-    certificatesEnding: async (now) =>
+    listEndingCertificates: async (now) =>
       endingRows.parse(
         await run(Prisma.sql`
           SELECT f.about ->> 0 AS host, to_timestamp(f.until / 1000) AS "endsAt", to_timestamp(f."seenAt" / 1000) AS "seenAt"
@@ -117,7 +117,7 @@ export function createNameRecordStore(
           ORDER BY f.until, 1`),
       ),
 
-    renewedElsewhere: async (from, to) =>
+    listRenewedElsewhere: async (from, to) =>
       renewedRows.parse(
         await run(Prisma.sql`
           SELECT d.name, d.expires_at AS "expiresAt" FROM domains d
@@ -129,7 +129,7 @@ export function createNameRecordStore(
           ORDER BY d.name LIMIT ${MAX_FAULTY}`),
       ),
 
-    newlyUnrecorded: async (from, to) =>
+    listNewlyUnrecorded: async (from, to) =>
       unrecordedRows.parse(
         await run(Prisma.sql`
           SELECT substring(name from '[^.]+$') AS zone, count(*)::int AS count,
@@ -180,7 +180,7 @@ export function createNameRecordStore(
       return z.tuple([z.object({ n: z.int() })]).parse(deleted)[0].n;
     },
 
-    mentioning: async (name) => {
+    findMentions: async (name) => {
       const [found, redirected] = await Promise.all([
         run(Prisma.sql`
           SELECT ${recordRow.columns} FROM domains
@@ -221,7 +221,7 @@ function swapRecord(before: NameRecord, after: NameRecord): Statement {
   const fields = {
     ...dateColumns(after),
     ...decided,
-    registrar: registrarName(after.history.registrar?.current?.value ?? []) ?? after.whois?.registrar,
+    registrar: getRegistrarName(after.history.registrar?.current?.value ?? []) ?? after.whois?.registrar,
     inUse: isInUse(after.history),
     posture: after.posture,
     findings: Prisma.sql`${after.findings}::text[]`,
@@ -265,7 +265,7 @@ function redirectedName({
   isPrivate,
 }: z.infer<typeof redirectRows>[number]): DependentName {
   const redirectTargets = backup === null ? [target] : [target, backup];
-  return { name: targetHost(source), nameServers: [], mailServers: [], redirectTargets, isPrivate };
+  return { name: parseTargetHost(source), nameServers: [], mailServers: [], redirectTargets, isPrivate };
 }
 
 /**
@@ -289,11 +289,11 @@ function dependentName({ name, history }: NameRecord): DependentName {
 
 const impactRow = row(
   z.object({
-    asked: storedImpact,
+    atRequest: storedImpact,
     latest: storedImpact,
-    warned: optional(storedImpact),
-    warnedToldAt: optional(z.date()),
-    warnedOf: z.array(z.string()),
+    lastWarning: optional(storedImpact),
+    warningNotifiedAt: optional(z.date()),
+    warnedFindings: z.array(z.string()),
     isThorough: z.boolean(),
   }),
   '',
@@ -311,13 +311,13 @@ export function createImpactStore({ run, prisma }: Database, teamId: string): Im
     const json = JSON.stringify(impact);
     return Prisma.sql`
       WITH kept AS (
-        INSERT INTO order_impacts (order_id, team_id, asked, latest, warned, warned_of, thorough)
+        INSERT INTO order_impacts (order_id, team_id, at_request, latest, last_warning, warned_findings, thorough)
         SELECT id, ${teamId}, ${json}::jsonb, ${json}::jsonb, ${warning === undefined ? null : json}::jsonb,
           ${warning ?? []}::text[], ${isShown} FROM orders WHERE id = ${orderId}
         ON CONFLICT (order_id) DO UPDATE SET latest = excluded.latest, thorough = excluded.thorough,
-          warned = COALESCE(excluded.warned, order_impacts.warned),
-          warned_of = order_impacts.warned_of || excluded.warned_of,
-          warned_told_at = CASE WHEN excluded.warned IS NULL THEN order_impacts.warned_told_at END
+          last_warning = COALESCE(excluded.last_warning, order_impacts.last_warning),
+          warned_findings = order_impacts.warned_findings || excluded.warned_findings,
+          warning_notified_at = CASE WHEN excluded.last_warning IS NULL THEN order_impacts.warning_notified_at END
         RETURNING order_id
       )
       UPDATE notifications n SET version = n.version + 1, due_at = LEAST(n.due_at, ${impact.seenAt}::timestamptz)
@@ -326,7 +326,7 @@ export function createImpactStore({ run, prisma }: Database, teamId: string): Im
         AND ${isShown}`;
   };
   return storeOf('impacts', {
-    assessImpact: async (orderId) => {
+    findImpact: async (orderId) => {
       const found = await run(
         Prisma.sql`SELECT ${impactRow.columns} FROM order_impacts WHERE order_id = ${orderId}`,
       );
@@ -340,7 +340,7 @@ export function createImpactStore({ run, prisma }: Database, teamId: string): Im
       });
     },
 
-    nameServersOf: async (orderId) => {
+    findNameServers: async (orderId) => {
       const found = await prisma.orderImpact.findUnique({
         where: { orderId },
         select: { nameServers: true },
@@ -350,8 +350,8 @@ export function createImpactStore({ run, prisma }: Database, teamId: string): Im
 
     recordWarningNotified: async (orderId, at) => {
       await prisma.orderImpact.updateMany({
-        where: { orderId, warnedToldAt: null },
-        data: { warnedToldAt: at },
+        where: { orderId, warningNotifiedAt: null },
+        data: { warningNotifiedAt: at },
       });
     },
 
@@ -360,7 +360,7 @@ export function createImpactStore({ run, prisma }: Database, teamId: string): Im
     },
 
     saveWarning: async (orderId, impact) => {
-      await run(keptAs(orderId, impact, { warning: findingsOf(impact), isShown: true }));
+      await run(keptAs(orderId, impact, { warning: listFindingKeys(impact), isShown: true }));
     },
   });
 }

@@ -45,7 +45,7 @@ export const foundRow = row(
 );
 
 /** Rows of {@link zonesOfNames}. */
-export const zoneRows = z.array(z.object({ zone: z.string(), count: z.number(), deleted: z.number() }));
+export const zoneRows = z.array(z.object({ zone: z.string(), count: z.number(), deletedCount: z.number() }));
 
 type Conditions = Pick<NameQuery, 'filter' | 'owners' | 'needsOwner' | 'names' | 'now'>;
 
@@ -84,12 +84,13 @@ function conditionsOf(query: Conditions): Prisma.Sql[] {
         (part) => Prisma.sql`(d.name LIKE ${`%${like(part)}%`} OR d.note ILIKE ${`%${like(part)}%`})`,
       ),
     ),
-    filter.expiresWithin !== undefined &&
-      Prisma.sql`d.expires_at < ${day(filter.expiresWithin)}::timestamptz`,
-    filter.expiresAfter !== undefined && Prisma.sql`d.expires_at > ${day(filter.expiresAfter)}::timestamptz`,
+    filter.expiresWithinDays !== undefined &&
+      Prisma.sql`d.expires_at < ${day(filter.expiresWithinDays)}::timestamptz`,
+    filter.expiresAfterDays !== undefined &&
+      Prisma.sql`d.expires_at > ${day(filter.expiresAfterDays)}::timestamptz`,
     // Narrows what is judged.
-    filter.words.includes('undated') && Prisma.sql`d.expires_at IS NULL`,
-    filter.unused && Prisma.sql`d.in_use = false`,
+    filter.findingWords.includes('undated') && Prisma.sql`d.expires_at IS NULL`,
+    filter.isUnused && Prisma.sql`d.in_use = false`,
     names !== undefined && Prisma.sql`d.name = ANY (${[...names]}::text[])`,
   ]);
 }
@@ -185,7 +186,7 @@ export function zonesOfNames(query: NameQuery): Prisma.Sql {
   // `OFFSET 0`: the filter's own index would lead to every name that it finds.
   const deleted = Prisma.sql`(SELECT * FROM domains WHERE deleted_at IS NOT NULL OFFSET 0)`;
   return Prisma.sql`
-    SELECT zone, found.count, COALESCE(gone.count, 0) AS deleted
+    SELECT zone, found.count, COALESCE(gone.count, 0) AS "deletedCount"
     FROM (${countsByZone(Prisma.sql`domains`, conditions)}) found
     LEFT JOIN (${countsByZone(deleted, conditions)}) gone USING (zone)
     ORDER BY zone`;

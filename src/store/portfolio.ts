@@ -11,16 +11,16 @@ import {
   type ChangedName,
   type DetailsChange,
   type EditedName,
-  editedNames,
-  GUARDED,
+  GUARDED_TAG,
   isSameDetails,
+  listEditedNames,
   MAX_GUARDED,
   MAX_WATCHED,
   type NameDetails,
   type ReminderDecision,
-  rebased,
+  rebaseChange,
 } from '../names/portfolio.ts';
-import type { ImportPlan, PortfolioStore, Progress } from '../names/ports.ts';
+import type { ImportPlan, PortfolioStore, ReportProgress } from '../names/ports.ts';
 import { messagePlace } from '../outbox/notifications.ts';
 import { assignColumns, insertRows, optional, optionalText } from './columns.ts';
 import { type Database, Prisma, type RunStatement, storeOf } from './database.ts';
@@ -52,7 +52,7 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
     findMany,
     find: async (name) => (await findMany([name])).get(name),
 
-    async tagsOf(names) {
+    async findTags(names) {
       const found = await findMany(names);
       return new Map(names.map((name) => [name, found.get(name)?.tags ?? []]));
     },
@@ -75,7 +75,7 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
     planImport: (rows, by, at, progress) =>
       database.transaction(async (tx) => keepPlan(tx, teamId, rows, by, at, progress)),
 
-    readImport: (hash, by, at, progress) =>
+    findImportPlan: (hash, by, at, progress) =>
       database.transaction(async (tx) => {
         const rows = await readRows(tx, teamId, hash);
         if (rows === undefined) return 'gone';
@@ -85,17 +85,17 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
         return { stale: await keepPlan(tx, teamId, rows, by, at, progress) };
       }),
 
-    page: async (query) => foundRow.read(await run(namesPage(query))),
+    listPage: async (query) => foundRow.read(await run(namesPage(query))),
 
-    zones: async (query) => zoneRows.parse(await run(zonesOfNames(query))),
+    listZones: async (query) => zoneRows.parse(await run(zonesOfNames(query))),
 
-    judged: async (query) => judgedRow.read(await run(judgedNames(query, teamId))),
+    listJudgedNames: async (query) => judgedRow.read(await run(judgedNames(query, teamId))),
 
-    findingsChanges: async (from, to) => changedFindingRows.parse(await run(changedFindings(from, to))),
+    listFindingsChanges: async (from, to) => changedFindingRows.parse(await run(changedFindings(from, to))),
 
-    owners: async () => ownerRows.parse(await run(OWNERS)),
+    listOwners: async () => ownerRows.parse(await run(OWNERS)),
 
-    ownerLeft: (userId, at) =>
+    recordOwnerLeft: (userId, at) =>
       database.transaction(async (tx) => {
         if (nameRows.parse(await tx(markOwnerLeft(userId, at))).length === 0) return;
         const subject = { subjectKind: 'owner_left', subjectId: `${userId} ${at.toISOString()}` } as const;
@@ -103,14 +103,14 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
         await insertRows(tx, 'notifications', [plan], Prisma.sql`ON CONFLICT DO NOTHING`);
       }),
 
-    ownerReturned: async (userId) => {
+    recordOwnerReturned: async (userId) => {
       await prisma.domain.updateMany({
         where: { ownerId: userId, ownerLeftAt: { not: null } },
         data: { ownerLeftAt: null },
       });
     },
 
-    ownRegistrars: async () =>
+    listOwnRegistrars: async () =>
       registrarRows.parse(await run(OWN_REGISTRARS)).map(({ registrar }) => registrar),
   });
 }
@@ -217,7 +217,7 @@ export async function rebasedFacts(
   );
   const left: ChangedName[] = [];
   for (const each of names) {
-    const next = rebased(each, found.get(each.name));
+    const next = rebaseChange(each, found.get(each.name));
     const isOver =
       next?.decision !== undefined && (await countNames(tx, canDecide(next.name, next.decision))) === 0;
     if (next !== undefined && !isOver) left.push(next);
@@ -260,14 +260,18 @@ async function usePlan(tx: RunStatement, teamId: string, hash: string): Promise<
 }
 
 /** Locks the names and plans the changes to them. */
-async function planOf(tx: RunStatement, rows: readonly ImportRow[], progress: Progress): Promise<ImportPlan> {
+async function planOf(
+  tx: RunStatement,
+  rows: readonly ImportRow[],
+  progress: ReportProgress,
+): Promise<ImportPlan> {
   const changes = new Map(rows.map(({ name, change }) => [name, change]));
   const names = await lockNames(tx, [...changes.keys()]);
   const hash = createHash('sha256');
   const changed: EditedName[] = [];
   let done = 0;
   for await (const slice of iterateSlices(names)) {
-    const some = editedNames(await detailsOf(tx, slice), changes);
+    const some = listEditedNames(await detailsOf(tx, slice), changes);
     for (const { name, before, after } of some)
       hash.update(JSON.stringify([name, loggable(before), loggable(after)]));
     changed.push(...some);
@@ -278,7 +282,7 @@ async function planOf(tx: RunStatement, rows: readonly ImportRow[], progress: Pr
   return {
     hash: hash.digest('hex'),
     changed,
-    same: names.length - changed.length,
+    unchangedCount: names.length - changed.length,
     unwatched: [...changes.keys()].filter((name) => !found.has(name)),
   };
 }
@@ -289,7 +293,7 @@ async function keepPlan(
   rows: readonly ImportRow[],
   by: string,
   at: Date,
-  progress: Progress,
+  progress: ReportProgress,
 ): Promise<ImportPlan> {
   const plan = await planOf(tx, rows, progress);
   await tx(
@@ -332,7 +336,7 @@ async function writeChanges(
   teamId: string,
   changes: readonly ChangedName[],
   changer: Changer,
-  progress: Progress = () => undefined,
+  progress: ReportProgress = () => undefined,
 ): Promise<'written' | NotWritten> {
   const guarding = changes.filter(({ before, after }) => isGuarded(after) && !isGuarded(before)).length;
   const adding = changes.filter(({ isNew }) => isNew).length;
@@ -374,12 +378,12 @@ async function writeChanges(
 }
 
 function isGuarded(details: NameDetails | undefined): boolean {
-  return details?.tags.includes(GUARDED) === true;
+  return details?.tags.includes(GUARDED_TAG) === true;
 }
 
 const counts = z.array(z.object({ count: z.number() }));
 
-const IS_GUARDED = Prisma.sql`tags @> ARRAY[${GUARDED}]`;
+const IS_GUARDED = Prisma.sql`tags @> ARRAY[${GUARDED_TAG}]`;
 
 async function countNames(tx: RunStatement, where: Prisma.Sql): Promise<number> {
   const found = await tx(Prisma.sql`SELECT count(*)::int AS count FROM domains WHERE ${where}`);
@@ -492,7 +496,7 @@ export async function setDetails(
   changer: Changer,
   isNew: boolean,
 ): Promise<void> {
-  const edited = editedNames(await detailsOf(tx, [name]), new Map([[name, change]]));
+  const edited = listEditedNames(await detailsOf(tx, [name]), new Map([[name, change]]));
   await writeDetails(tx, undefined, edited, changer);
   const notice = isNew ? undefined : noticeOf(edited, changer);
   if (notice !== undefined) await announceEvents(tx, [notice]);

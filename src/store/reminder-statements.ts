@@ -45,7 +45,7 @@ const candidate = z.object({
   addedBy: z.string(),
   registeredBy: optionalText,
   doubt: jsonColumn(storedDoubt),
-  lookedAt: optionalDate,
+  lastLookupAt: optionalDate,
   lapseReason: optionalText,
   lapseRequestedBy: optionalText,
   ownerId: optionalText,

@@ -3,7 +3,7 @@ import type { LoggedCharter } from '../approvals/charter.ts';
 import {
   charterAssertion,
   fingerprint,
-  hashOf,
+  hashJson,
   revokeAssertion,
   vouchAssertion,
 } from '../approvals/signing/assertion.ts';
@@ -76,7 +76,7 @@ const rows = z.tuple([
 ]);
 
 /** The hash that the first event names as its predecessor. */
-const NOTHING = hashOf('');
+const NOTHING = hashJson('');
 
 const linked = z.object({
   previous: z.json(),
@@ -88,7 +88,7 @@ const linked = z.object({
 function linkOf({ kind, key, data }: LoggedEvent): string {
   const { previous, publicKey, signature } = linked.parse(data);
   const proof = z.object({ signature: z.string() }).safeParse(signature).data?.signature;
-  return hashOf({ kind, key, previous, proof: publicKey ?? proof ?? null });
+  return hashJson({ kind, key, previous, proof: publicKey ?? proof ?? null });
 }
 
 /** The hash that the next key or charter event names as its predecessor. */
@@ -188,7 +188,7 @@ function loggedCharter(n: number, data: LoggedEvent['data']): readonly LoggedCha
   const { charter: content, signature, witness } = read.data;
   const { data: rules } = charterContent.safeParse(content);
   return [
-    { n, signature, witness, rules, hash: hashOf(content), publisher: rules?.published_by ?? undefined },
+    { n, signature, witness, rules, hash: hashJson(content), publisher: rules?.published_by ?? undefined },
   ];
 }
 

@@ -24,7 +24,7 @@ import {
   type Challenge,
   challengeText,
   createVerifier,
-  hashOf,
+  hashJson,
   type RelyingParty,
 } from '../approvals/signing/assertion.ts';
 import {
@@ -389,7 +389,7 @@ async function charterTask(
   const shown = makeCharter(coming.rules, coming.publisher);
   // Undefined members aren't stored.
   const charter = z.json().parse(JSON.parse(JSON.stringify(shown)));
-  const hash = hashOf(charter);
+  const hash = hashJson(charter);
   const challenge = {
     by: userId,
     charter: hash,

@@ -2,7 +2,7 @@ import { approveOrder, approveSigned } from '../../src/approvals/approve.ts';
 import { hashCharter, makeCharter, witnessText } from '../../src/approvals/charter.ts';
 import { buildSignedSubject, createOrderSigning } from '../../src/approvals/order-signing.ts';
 import { buildChallenge, type LoggedSignature } from '../../src/approvals/signing/approval.ts';
-import { createVerifier, hashOf, type Verifier } from '../../src/approvals/signing/assertion.ts';
+import { createVerifier, hashJson, type Verifier } from '../../src/approvals/signing/assertion.ts';
 import { readConfig } from '../../src/config/environment.ts';
 import { applySavedSettings } from '../../src/config/settings.ts';
 import { createLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
@@ -127,7 +127,7 @@ export async function startSigningRig() {
       const { log } = await keys.readRows();
       const challenge = {
         by: signer.owner,
-        charter: hashOf(charter),
+        charter: hashJson(charter),
         decision: 'publish',
         nonce: newNonce(),
         ...hashCharter(log.charters.at(-1)),

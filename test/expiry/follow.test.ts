@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { applySuccess, followOrder } from '../../src/expiry/follow.ts';
 import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
-import { addYears, datesAfterLookup } from '../../src/names/dates.ts';
+import { addYears, updateDatesAfterLookup } from '../../src/names/dates.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
 import { Prisma } from '../../src/store/database.ts';
 import { importNames } from '../../src/store/domain-statements.ts';
@@ -73,7 +73,7 @@ describe('the watch list after a success', () => {
     const sentAt = new Date('2027-06-14T11:59:50Z');
     const shown = (until: string, at: Date, before = known): WatchedDomain => ({
       ...before,
-      ...datesAfterLookup(before, lookThatShows('cafe.rest', at, registrationUntil(new Date(until)))),
+      ...updateDatesAfterLookup(before, lookThatShows('cafe.rest', at, registrationUntil(new Date(until)))),
     });
     const followed = (before: WatchedDomain, years = 2) => {
       const order = newOrder(['cafe.rest'], {
@@ -192,7 +192,9 @@ describe('on the real store', () => {
     const deps = follower();
     const at = new Date('2027-09-01T12:00:00Z');
     const { following } = await rig.database.transaction(async (run) => {
-      await run(Prisma.sql`UPDATE domains SET version = version + 1, expires_at = ${at}, looked_at = ${at}`);
+      await run(
+        Prisma.sql`UPDATE domains SET version = version + 1, expires_at = ${at}, last_lookup_at = ${at}`,
+      );
       const begun = [1, 2].map(() => followOrder(deps, order, 1));
       await expect.poll(waiting, { message: 'those that wait for a lock' }).toBe(2);
       // Not awaited here: they continue after the commit.
@@ -201,7 +203,7 @@ describe('on the real store', () => {
     expect((await Promise.all(following)).filter(Boolean)).toHaveLength(1);
     expect(await rig.store.find('cafe.rest')).toMatchObject({
       expiry: { at: new Date('2028-09-01T12:00:00Z'), source: 'order' },
-      lookedAt: at,
+      lastLookupAt: at,
       version: 2,
     });
   });
@@ -221,7 +223,7 @@ describe('on the real store', () => {
     const record = await records.find('cafe.rest');
     if (record === undefined) throw new Error('the name is gone');
     const renewed = registrationUntil(new Date('2028-06-20T12:00:00Z'));
-    const after = { ...record, ...datesAfterLookup(record, lookThatShows('cafe.rest', NOW, renewed)) };
+    const after = { ...record, ...updateDatesAfterLookup(record, lookThatShows('cafe.rest', NOW, renewed)) };
     expect(await records.save(record, { after, observations: [], incident: undefined })).toBe(true);
     await followOrder(follower(), order, 1);
     expect(await rig.store.find('cafe.rest')).toMatchObject({

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import { isUnanswered, needsOwnerQuestion, refuseAnswer } from '../../src/expiry/owner-question.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
-import { endOf, ownerAnswer } from '../../src/names/portfolio.ts';
+import { getExpiry, getOwnerAnswer } from '../../src/names/portfolio.ts';
 
 const NOW = new Date('2027-06-14T09:00:00Z');
 const DAY_MS = 86_400_000;
@@ -50,7 +50,7 @@ test.each<[name: WatchedDomain, code: string | undefined]>([
   [owned(20, { question, lapse }), 'lapse'],
   [owned(385, { question: kept }), 'unasked'],
 ])('the answer of %j is %s', (name, code) => {
-  expect(ownerAnswer(name, endOf(name))?.code).toBe(code);
+  expect(getOwnerAnswer(name, getExpiry(name))?.code).toBe(code);
 });
 
 test.each([

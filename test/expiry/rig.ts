@@ -241,13 +241,13 @@ export class Rig {
     });
     const context = slackContextWith({
       hasService: true,
-      portfolio: { ownRegistrars: async () => [] },
+      portfolio: { listOwnRegistrars: async () => [] },
       certificateDays: [14],
       nameRecords: {
-        newlyFaulty: async () => [],
-        newlyUnrecorded: async () => [],
-        certificatesEnding: async () => [],
-        renewedElsewhere: async () => [],
+        listNewlyFaulty: async () => [],
+        listNewlyUnrecorded: async () => [],
+        listEndingCertificates: async () => [],
+        listRenewedElsewhere: async () => [],
       },
       orders: {
         store: { list: async () => [], findOpenOrders: async () => new Map() },

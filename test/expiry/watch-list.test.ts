@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { datesAfterLookup } from '../../src/names/dates.ts';
+import { updateDatesAfterLookup } from '../../src/names/dates.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { lookThatShows, registrationUntil } from '../support/registry-lookup.ts';
 import { confirmLapse, importNames, requestLapse, snoozeName, watchName } from '../support/unprotected.ts';
@@ -32,7 +32,7 @@ async function look(name: string): Promise<void> {
   if (end === undefined) return;
   const known = await rig.store.find(name);
   if (known === undefined) return;
-  const dates = datesAfterLookup(known, lookThatShows(name, rig.now, registrationUntil(end)));
+  const dates = updateDatesAfterLookup(known, lookThatShows(name, rig.now, registrationUntil(end)));
   expect(await rig.store.change(known, { ...known, ...dates })).toBe(true);
 }
 

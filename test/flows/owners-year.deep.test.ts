@@ -59,7 +59,7 @@ afterAll(() => client.end());
 /** No lookup is due in this year. */
 async function watchNames(): Promise<void> {
   await client.query(
-    `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_at, next_registry_at, looked_at,
+    `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_at, next_registry_at, last_lookup_at,
        tags, owner_id, team_id, urgent)
      SELECT 'n' || n || '.rest', $2::timestamptz + interval '1 day' * (5 + n * 37 % 390), 'rdap', 'U0ADA', now(),
        now() + interval '10 years', now() + interval '10 years', now(), ARRAY[]::text[],

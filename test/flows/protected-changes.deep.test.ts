@@ -386,7 +386,7 @@ test('at most 1,000 names are guarded, by form, file and pending change', async 
   const waiting = await facts.change(new Map([['freed.rest', { tags: ['guarded'] }]]), 'U0ALICE', place);
   expect(waiting).toMatchObject({ changed: [] });
   const tag = new Map(names.map((name) => [name, { addTags: ['guarded'] }]));
-  expect(await facts.change(tag, 'U0ALICE', place)).toMatchObject({ waiting: undefined });
+  expect(await facts.change(tag, 'U0ALICE', place)).toMatchObject({ proposal: undefined });
   const full = 'at most 1,000 names can be tagged `guarded`';
   expect(await edit(t.alice, 'beyond.rest', { tags: 'guarded' })).toContain(full);
   expect(await importCsv(t.alice, 'name,tags\nbeyond.rest,guarded')).toContain(full);

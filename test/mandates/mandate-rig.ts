@@ -20,7 +20,7 @@ export function mandatesOn(rig: Rig) {
     ) {
       const ends = new Date(rig.now.getTime() + inDays * DAY_MS);
       await rig.sql(
-        `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_at, next_registry_at, looked_at, tags)
+        `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_at, next_registry_at, last_lookup_at, tags)
          VALUES ($1, $2, 'rdap', 'U0ALICE', $3, $3, $3, $3, $4)`,
         name,
         ends,
@@ -70,7 +70,7 @@ export function mandatesOn(rig: Rig) {
     },
     /** Another registry lookup with the same result. */
     async look(): Promise<void> {
-      await rig.sql('UPDATE domains SET looked_at = $1', rig.now);
+      await rig.sql('UPDATE domains SET last_lookup_at = $1', rig.now);
     },
     /** Advances a day and a half, after which everything allowed is sent. */
     async nextDay(): Promise<void> {

@@ -64,7 +64,7 @@ interface Act {
 
 /** The content of the bot's database: a backup is a copy of it. */
 interface Database {
-  known: Record<string, { end: number; isCertain: boolean; lookedAt: number }>;
+  known: Record<string, { end: number; isCertain: boolean; lastLookupAt: number }>;
   orders: ModelOrder[];
   acts: Act[];
   ended: Record<string, boolean>;
@@ -140,7 +140,8 @@ export function simulateYear(random: Random): Year {
   if (chance(0.4)) give(START + 1);
 
   let db: Database = { known: {}, orders: [], acts: [], ended: {} };
-  for (const { name, trueEnd } of names) db.known[name] = { end: trueEnd, isCertain: true, lookedAt: START };
+  for (const { name, trueEnd } of names)
+    db.known[name] = { end: trueEnd, isCertain: true, lastLookupAt: START };
   let backup: { readonly at: number; readonly db: Database } = { at: START, db: structuredClone(db) };
   const charges: Charge[] = [];
   const stoppedAt = new Map<number, number>();
@@ -169,7 +170,7 @@ export function simulateYear(random: Random): Year {
       countOn: (day) => counting.filter((order) => order.day === day).length,
     };
   };
-  const loadKnown = (name: string) => db.known[name] ?? { end: 0, isCertain: false, lookedAt: 0 };
+  const loadKnown = (name: string) => db.known[name] ?? { end: 0, isCertain: false, lastLookupAt: 0 };
   const endOf = (name: string) => {
     const expiresAt = new Date(loadKnown(name).end);
     return { name, expiresAt, renewableUntil: expiresAt };
@@ -280,7 +281,7 @@ export function simulateYear(random: Random): Year {
           ...sending,
           fitsBudgets: !chance(0.02),
           madeAt: new Date(order.madeAt),
-          lookedAt: new Date(loadKnown(order.name).lookedAt),
+          lastLookupAt: new Date(loadKnown(order.name).lastLookupAt),
         },
         now,
       );
@@ -394,7 +395,7 @@ export function simulateYear(random: Random): Year {
     if (real >= registryBackAt)
       for (const { name, trueEnd, changedAt } of names)
         if (real - changedAt >= DAY_MS)
-          db.known[name] = { end: trueEnd, isCertain: true, lookedAt: now.getTime() };
+          db.known[name] = { end: trueEnd, isCertain: true, lastLookupAt: now.getTime() };
     noteCovered(now);
     actAll(now);
     if (real >= slackBackAt)

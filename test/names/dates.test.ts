@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest';
 import {
   addYears,
   type DateDoubt,
-  datesAfterLookup,
-  datesAfterOrder,
-  datesAfterWhois,
   hasNewExpiry,
   isDateless,
   isWhoisDue,
   type NameDates,
-  NO_DATES,
+  UNKNOWN_DATES,
+  updateDatesAfterLookup,
+  updateDatesAfterOrder,
+  updateDatesAfterWhois,
 } from '../../src/names/dates.ts';
 import type { Registration, RegistryLookup } from '../../src/names/registry-record.ts';
 import { lifecycleAt } from '../../src/zones/lifecycle.ts';
@@ -20,18 +20,18 @@ const NOW = new Date('2027-06-14T12:00:00Z');
 const DAY_MS = 86_400_000;
 const inDays = (days: number) => new Date(NOW.getTime() + days * DAY_MS);
 
-const known: NameDates = { ...NO_DATES, expiry: { at: inDays(20), source: 'rdap' } };
+const known: NameDates = { ...UNKNOWN_DATES, expiry: { at: inDays(20), source: 'rdap' } };
 
 function afterLookup(
   dates: NameDates,
   expiresAt: Date,
   { at = NOW, zone = 'rest', ...more }: Partial<Registration> & { at?: Date; zone?: string } = {},
 ): NameDates {
-  return datesAfterLookup(dates, lookThatShows(`cafe.${zone}`, at, registrationUntil(expiresAt, more)));
+  return updateDatesAfterLookup(dates, lookThatShows(`cafe.${zone}`, at, registrationUntil(expiresAt, more)));
 }
 
 function failed(doubt: RegistryLookup['result']): NameDates {
-  return datesAfterLookup(known, { name: 'cafe.rest', at: NOW, facts: {}, result: doubt });
+  return updateDatesAfterLookup(known, { name: 'cafe.rest', at: NOW, facts: {}, result: doubt });
 }
 
 describe('adding years', () => {
@@ -46,9 +46,9 @@ describe('after a registry lookup', () => {
   test('its date counts, whatever the source of the earlier one', () => {
     for (const source of ['person', 'order', 'rdap'] as const) {
       const looked = afterLookup({ ...known, expiry: { at: inDays(5), source } }, inDays(9));
-      expect(looked).toMatchObject({ expiry: { at: inDays(9), source: 'rdap' }, lookedAt: NOW });
+      expect(looked).toMatchObject({ expiry: { at: inDays(9), source: 'rdap' }, lastLookupAt: NOW });
     }
-    expect(afterLookup(NO_DATES, inDays(9)).expiry).toEqual({ at: inDays(9), source: 'rdap' });
+    expect(afterLookup(UNKNOWN_DATES, inDays(9)).expiry).toEqual({ at: inDays(9), source: 'rdap' });
   });
 
   test('a year later is a new expiry, a day later a better date for the same one', () => {
@@ -109,7 +109,7 @@ describe('after a registry lookup', () => {
 
   test('a deletion without a time counts from the previous lookup, so that a restore isn’t delayed too long', () => {
     const gone = { zone: 'example', statuses: ['pending delete'] };
-    const before = { ...known, lookedAt: inDays(-3) };
+    const before = { ...known, lastLookupAt: inDays(-3) };
     expect(afterLookup(before, inDays(20), gone).deletedAt).toEqual(inDays(-3));
     const again = afterLookup(afterLookup(before, inDays(20), gone), inDays(20), { at: inDays(2), ...gone });
     expect(again.deletedAt).toEqual(inDays(-3));
@@ -132,10 +132,10 @@ describe('after a registry lookup', () => {
     };
     const unread = { code: 'undated', problem: { code: 'busy', detail: '429' } } as const;
     expect(stage(known)).toMatchObject({ phase: 'redemption', until: undefined });
-    expect(stage({ ...known, lookedAt: inDays(-1), doubt: unread })).toMatchObject({ until: undefined });
+    expect(stage({ ...known, lastLookupAt: inDays(-1), doubt: unread })).toMatchObject({ until: undefined });
     const dateless = { code: 'undated', problem: { code: 'no_expiration' } } as const;
     for (const doubt of [undefined, dateless])
-      expect(stage({ ...known, lookedAt: inDays(-1), doubt })).toMatchObject({ until: inDays(29) });
+      expect(stage({ ...known, lastLookupAt: inDays(-1), doubt })).toMatchObject({ until: inDays(29) });
     const ending = afterLookup(known, inDays(20), { zone: 'rest', statuses: ['pending delete'] });
     const dates = { expiresAt: inDays(20), ...ending };
     expect(lifecycleAt(zoneFor('cafe.rest'), dates, NOW).current).toMatchObject({
@@ -151,35 +151,35 @@ describe('after a registry lookup', () => {
       { code: 'undated', problem: { code: 'busy', detail: '429' } },
     ],
   ])('%o is a doubt and keeps the date', (result, doubt) => {
-    expect(failed(result)).toEqual({ ...known, doubt, lookedAt: NOW });
+    expect(failed(result)).toEqual({ ...known, doubt, lastLookupAt: NOW });
     expect(afterLookup(failed(result), inDays(20)).doubt).toBeUndefined();
   });
 });
 
 test('WHOIS is asked once a day for a date that the registry doesn’t show', () => {
   const asked = (hours: number) => ({
-    ...NO_DATES,
+    ...UNKNOWN_DATES,
     whois: { at: inDays(-hours / 24), registeredAt: undefined, registrar: undefined },
   });
   const due = (dates: NameDates, result: RegistryLookup['result']) =>
     isWhoisDue(dates, { name: 'cafe.hk', at: NOW, facts: {}, result });
   const secret = { kind: 'unread', problem: { code: 'no_public_record' } } as const;
-  expect([due(NO_DATES, secret), due(asked(24), secret), due(asked(23), secret)]).toEqual([
+  expect([due(UNKNOWN_DATES, secret), due(asked(24), secret), due(asked(23), secret)]).toEqual([
     true,
     true,
     false,
   ]);
-  expect(due(NO_DATES, { kind: 'unread', problem: { code: 'busy', detail: '429' } })).toBe(false);
-  expect(due(NO_DATES, { kind: 'not_registered', server: 'rdap.example' })).toBe(false);
+  expect(due(UNKNOWN_DATES, { kind: 'unread', problem: { code: 'busy', detail: '429' } })).toBe(false);
+  expect(due(UNKNOWN_DATES, { kind: 'not_registered', server: 'rdap.example' })).toBe(false);
 });
 
 describe('after WHOIS', () => {
-  const undated = datesAfterLookup(NO_DATES, {
+  const undated = updateDatesAfterLookup(UNKNOWN_DATES, {
     ...{ name: 'cafe.hk', at: NOW, facts: {} },
     result: { kind: 'unread', problem: { code: 'no_public_record' } },
   });
   const until = (days: number, dates: NameDates = undated) =>
-    datesAfterWhois(dates, dates, { ...RECORD, expiry: { kind: 'read', at: inDays(days) } }, NOW);
+    updateDatesAfterWhois(dates, dates, { ...RECORD, expiry: { kind: 'read', at: inDays(days) } }, NOW);
   const RECORD = { kind: 'record', created: inDays(-900), registrar: 'Example Registrar' } as const;
 
   test('its date counts if the registry publishes none', () => {
@@ -204,10 +204,10 @@ describe('after WHOIS', () => {
   test('an earlier answer counts until the next one, and an unreadable date is shown', () => {
     const before = until(30);
     const looked = { ...before, doubt: undated.doubt };
-    expect(datesAfterWhois(before, looked, undefined, NOW)).toEqual(before);
-    expect(datesAfterWhois(before, looked, { kind: 'timeout' }, NOW)).toEqual(before);
+    expect(updateDatesAfterWhois(before, looked, undefined, NOW)).toEqual(before);
+    expect(updateDatesAfterWhois(before, looked, { kind: 'timeout' }, NOW)).toEqual(before);
     const unreadable = { ...RECORD, expiry: { kind: 'unreadable', text: '03/04/27' } } as const;
-    expect(datesAfterWhois(undated, undated, unreadable, NOW).doubt).toEqual({
+    expect(updateDatesAfterWhois(undated, undated, unreadable, NOW).doubt).toEqual({
       code: 'undated',
       problem: { code: 'unreadable_expiration', detail: '03/04/27' },
     });
@@ -222,23 +222,23 @@ describe('after WHOIS', () => {
     'limited',
     'waiting',
   ] as const)('a registry whose WHOIS says %s may publish dates', (kind) => {
-    const failed = datesAfterWhois(undated, undated, { kind }, NOW);
+    const failed = updateDatesAfterWhois(undated, undated, { kind }, NOW);
     expect(isDateless(failed)).toBe(false);
     expect(failed.doubt?.code).toBe('undated');
     const asked = { ...failed, whois: { at: NOW, registeredAt: undefined, registrar: undefined } };
     const next = { ...asked, doubt: undated.doubt };
-    expect(datesAfterWhois(asked, next, undefined, NOW).doubt, 'not asked again').toEqual(failed.doubt);
+    expect(updateDatesAfterWhois(asked, next, undefined, NOW).doubt, 'not asked again').toEqual(failed.doubt);
   });
 
   test.each([{ kind: 'no_server' }, { kind: 'not_found' }, { ...RECORD, expiry: undefined }] as const)(
     'after %o the registry publishes no dates',
     (answer) => {
-      expect(isDateless(datesAfterWhois(undated, undated, answer, NOW))).toBe(true);
+      expect(isDateless(updateDatesAfterWhois(undated, undated, answer, NOW))).toBe(true);
     },
   );
 
   test('a renewal through the bot counts until WHOIS shows it', () => {
-    const renewed = datesAfterOrder(until(30), 'cafe.hk', {
+    const renewed = updateDatesAfterOrder(until(30), 'cafe.hk', {
       task: 'renew',
       years: 1,
       sentAt: NOW,

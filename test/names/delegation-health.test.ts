@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { findDangers, findFaults, isHealthLookupDue } from '../../src/names/delegation-health.ts';
-import { ABSENT, type Facts, seen, unseen } from '../../src/names/facts.ts';
+import { ABSENT, createFact, createUnseenFact, type Facts } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { NO_DELEGATION } from '../../src/names/observe-delegation.ts';
 import type { KnownChange } from '../../src/names/unexplained-changes.ts';
@@ -8,7 +8,7 @@ import type { KnownChange } from '../../src/names/unexplained-changes.ts';
 const HOUR = 3_600_000;
 const HOSTS = ['ns1.host.example', 'ns2.host.example'];
 const at = (hours: number) => new Date(Date.UTC(2026, 10, 22) + hours * HOUR);
-const HEALTHY: Facts = { ...NO_DELEGATION, parent_nameservers: seen(HOSTS) };
+const HEALTHY: Facts = { ...NO_DELEGATION, parent_nameservers: createFact(HOSTS) };
 
 /** The history after lookups at these hours. */
 function historyAfter(...looks: readonly (readonly [hours: number, facts: Facts])[]): NameHistory {
@@ -25,8 +25,14 @@ const kindsOf = (history: NameHistory, known: readonly KnownChange[] = []) =>
 describe('a delegation', () => {
   test('has its faults, the most dangerous first, and a fault stays until a lookup shows otherwise', () => {
     const history = historyAfter(
-      [0, { silent_nameservers: seen(['ns2.host.example']), registrable_domains: seen(['host.example']) }],
-      [24, { silent_nameservers: ABSENT, registrable_domains: unseen('registry_unavailable') }],
+      [
+        0,
+        {
+          silent_nameservers: createFact(['ns2.host.example']),
+          registrable_domains: createFact(['host.example']),
+        },
+      ],
+      [24, { silent_nameservers: ABSENT, registrable_domains: createUnseenFact('registry_unavailable') }],
     );
     expect(findFaults(history)).toEqual([
       { code: 'registrable', about: ['host.example'] },
@@ -36,7 +42,7 @@ describe('a delegation', () => {
 
   test('has all nameservers lame only if none is left', () => {
     const codes = (lame: readonly string[]) =>
-      findFaults(historyAfter([0, { lame_nameservers: seen(lame) }])).map(({ code }) => code);
+      findFaults(historyAfter([0, { lame_nameservers: createFact(lame) }])).map(({ code }) => code);
     expect(codes(HOSTS.slice(1))).toEqual(['lame']);
     expect(codes(HOSTS)).toEqual(['all_lame']);
   });
@@ -46,13 +52,15 @@ describe('a delegation', () => {
     const history = historyAfter([0, {}]);
     expect(isHealthLookupDue(history, at(4))).toBe(false);
     expect(isHealthLookupDue(history, at(19))).toBe(true);
-    expect(isHealthLookupDue(historyAfter([0, { unfit_ds: unseen('not_told') }]), at(4))).toBe(true);
+    expect(isHealthLookupDue(historyAfter([0, { unfit_ds: createUnseenFact('not_told') }]), at(4))).toBe(
+      true,
+    );
   });
 });
 
 describe('a danger', () => {
-  const lame = { lame_nameservers: seen(HOSTS) };
-  const free = { registrable_domains: seen(['host.example']) };
+  const lame = { lame_nameservers: createFact(HOSTS) };
+  const free = { registrable_domains: createFact(['host.example']) };
 
   test('is an incident at the second daily lookup, even of a name that was never healthy', () => {
     expect(kindsOf(historyAfter([0, lame]))).toEqual([]);
@@ -62,19 +70,22 @@ describe('a danger', () => {
   });
 
   test('is none while one server knows the name, or the latest lookup shows something else', () => {
-    const one = { lame_nameservers: seen(HOSTS.slice(1)) };
+    const one = { lame_nameservers: createFact(HOSTS.slice(1)) };
     expect(kindsOf(historyAfter([0, one], [24, one], [48, one]))).toEqual([]);
     expect(kindsOf(historyAfter([0, lame], [24, {}]))).toEqual([]);
   });
 
   test('includes servers that don’t know the name if no other server has an address', () => {
     const [first, second] = HOSTS;
-    const rest = { lame_nameservers: seen([first ?? '']), addressless_nameservers: seen([second ?? '']) };
+    const rest = {
+      lame_nameservers: createFact([first ?? '']),
+      addressless_nameservers: createFact([second ?? '']),
+    };
     expect(kindsOf(historyAfter([0, rest]))).toEqual([]);
     expect(kindsOf(historyAfter([0, rest], [24, rest]))).toEqual(['all_lame']);
     const back = { ...rest, addressless_nameservers: ABSENT };
     expect(kindsOf(historyAfter([0, rest], [24, back])), 'it has an address again').toEqual([]);
-    const gone = { addressless_nameservers: seen(HOSTS) };
+    const gone = { addressless_nameservers: createFact(HOSTS) };
     expect(kindsOf(historyAfter([0, gone], [24, gone])), 'nobody can set it up there').toEqual([]);
   });
 

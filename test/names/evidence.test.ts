@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { confirmationOf, findProofOrHint, sentToRegistry } from '../../src/names/order-evidence.ts';
-import type { SeenAtRegistry } from '../../src/names/ports.ts';
+import { checkConfirmation, findProofOrHint, getRegistrySendTime } from '../../src/names/order-evidence.ts';
+import type { RegistrySighting } from '../../src/names/ports.ts';
 import type { Registration, RegistryLookup } from '../../src/names/registry-record.ts';
 import type { OrderTaskName } from '../../src/orders/order.ts';
 import { recordFindingText } from '../../src/slack/orders/record-finding.view.ts';
@@ -16,7 +16,7 @@ const INPUT = { period: 2, nameServers: SERVERS };
 const inDays = (days: number) => new Date(SENT.getTime() + days * DAY_MS);
 
 /** The registry's record from a day on, counted from the request. */
-function shown(days: number, expiresAt = BEFORE, more: SeenAtRegistry['seen'] = {}): SeenAtRegistry {
+function shown(days: number, expiresAt = BEFORE, more: RegistrySighting['seen'] = {}): RegistrySighting {
   const record = { registrar: ['name:Registrar'], transport: ['https'] };
   return { at: inDays(days), seen: { expires_at: [expiresAt.toISOString()], ...record, ...more } };
 }
@@ -29,7 +29,7 @@ const NONE = { kind: 'not_registered', server: 'rdap.example' } as const;
 interface Look {
   readonly task: OrderTaskName;
   readonly result: Registration | RegistryLookup['result'];
-  readonly seen?: readonly SeenAtRegistry[];
+  readonly seen?: readonly RegistrySighting[];
   /** The time of the lookup, in days after the request. */
   readonly days?: number;
   readonly input?: unknown;
@@ -58,7 +58,7 @@ test.each<[OrderTaskName, Look['result'], string]>([
 ])('an accepted %s is, by the record %o, %s', (task, given, seen) => {
   const outcome = 'kind' in given ? given : result(given);
   const at = inDays(1);
-  expect(confirmationOf({ task }, SENT, { name: 'cafe.rest', at, facts: {}, result: outcome })).toBe(seen);
+  expect(checkConfirmation({ task }, SENT, { name: 'cafe.rest', at, facts: {}, result: outcome })).toBe(seen);
 });
 
 describe('a renewal', () => {
@@ -223,7 +223,7 @@ test.each<[string, Look]>([
 test('unsent orders, and those of the demo system, aren’t looked up', () => {
   const order = (context: number) =>
     ({ account: { id: 'a', login: 'alice', method: 'password', context } }) as const;
-  expect(sentToRegistry(order(4), { sentAt: SENT })).toEqual(SENT);
-  expect(sentToRegistry(order(4), { sentAt: undefined })).toBeUndefined();
-  expect(sentToRegistry(order(1), { sentAt: SENT })).toBeUndefined();
+  expect(getRegistrySendTime(order(4), { sentAt: SENT })).toEqual(SENT);
+  expect(getRegistrySendTime(order(4), { sentAt: undefined })).toBeUndefined();
+  expect(getRegistrySendTime(order(1), { sentAt: SENT })).toBeUndefined();
 });

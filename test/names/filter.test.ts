@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { EVERY_NAME, readFilter } from '../../src/names/filter.ts';
+import { NO_FILTER, parseFilter } from '../../src/names/filter.ts';
 
 describe('a filter', () => {
   test.each([
@@ -8,15 +8,15 @@ describe('a filter', () => {
     ['owner:@ada owner:U0BOB', { owners: ['@ada', 'U0BOB'] }],
     ['zone:.rest zone:*.example', { zones: ['rest', 'example'] }],
     ['registrar:“Sandbox Registrar”', { registrars: ['Sandbox Registrar'] }],
-    ['expiring<60', { expiresWithin: 60 }],
-    ['expiring>10 expiring<90', { expiresAfter: 10, expiresWithin: 90 }],
-    ['expired unused', { expiresWithin: 0, unused: true }],
-    ['Undated', { words: ['undated'] }],
-    ['unlocked finding:no_caa,Expired', { words: ['unlocked'], findings: ['no_caa', 'expired'] }],
+    ['expiring<60', { expiresWithinDays: 60 }],
+    ['expiring>10 expiring<90', { expiresAfterDays: 10, expiresWithinDays: 90 }],
+    ['expired unused', { expiresWithinDays: 0, isUnused: true }],
+    ['Undated', { findingWords: ['undated'] }],
+    ['unlocked finding:no_caa,Expired', { findingWords: ['unlocked'], findings: ['no_caa', 'expired'] }],
     ['sort:-name Cafe', { sort: '-name', texts: ['cafe'] }],
     ['"legal first"', { texts: ['legal first'] }],
   ])('%s', (text, found) => {
-    expect(readFilter(text)).toEqual({ ok: true, filter: { ...EVERY_NAME, ...found } });
+    expect(parseFilter(text)).toEqual({ ok: true, filter: { ...NO_FILTER, ...found } });
   });
 
   test.each([
@@ -34,6 +34,6 @@ describe('a filter', () => {
     ['finding:lamer', [{ code: 'unknown_finding', value: 'lamer' }]],
     ['x'.repeat(801), [{ code: 'too_long' }]],
   ])('%s gets the reason', (text, issues) => {
-    expect(readFilter(text)).toEqual({ ok: false, issues });
+    expect(parseFilter(text)).toEqual({ ok: false, issues });
   });
 });

@@ -4,7 +4,7 @@ import { type SandboxDns, startSandboxDns } from '@domain-steward/sandbox-servic
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLog } from '../../src/lib/log.ts';
-import { completeNames, createNames } from '../../src/names/names.ts';
+import { createNames, createNamesContext } from '../../src/names/names.ts';
 import { createObservers } from '../../src/names/observers.ts';
 import { parseDnsServers } from '../../src/registry/dns/servers.ts';
 import { createBudgetStore } from '../../src/store/budgets.ts';
@@ -94,7 +94,7 @@ function startProcess(id: string, statements = Number.POSITIVE_INFINITY) {
     transaction: (work) => opened.transaction((run) => work(mortal(run))),
   };
   const watching = createNames(
-    completeNames({
+    createNamesContext({
       records: createNameRecordStore(database, TEAM),
       incidents: createIncidentStore(database, TEAM),
       impacts: createImpactStore(database, TEAM),
@@ -183,7 +183,7 @@ test('kills while names are stolen lose no incident and report none twice', asyn
   // If a process died between the incident and the registry lookup, that is due anyway.
   const unasked = await rowsOf(`
     SELECT name FROM domains JOIN incidents USING (name)
-    WHERE looked_at IS NULL AND next_registry_at > '${now().toISOString()}'`);
+    WHERE last_lookup_at IS NULL AND next_registry_at > '${now().toISOString()}'`);
   expect(unasked).toEqual([]);
   const delays = incidents.map(({ name, opened_at: at }) => Number(at) - (stolenAt.get(String(name)) ?? 0));
   expect(Math.max(...delays)).toBeLessThan(5 * MINUTE_MS);

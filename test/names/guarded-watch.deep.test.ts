@@ -39,12 +39,12 @@ afterAll(async () => {
 describe('leases of work', () => {
   test('belong to one process until they end', async () => {
     const leases = createLeaseStore(db);
-    expect(await leases.take('guarded_watch', 'one', 60_000)).toBe(true);
-    expect(await leases.take('guarded_watch', 'other', 60_000)).toBe(false);
-    expect(await leases.take('guarded_watch', 'one', 60_000)).toBe(true);
+    expect(await leases.acquire('guarded_watch', 'one', 60_000)).toBe(true);
+    expect(await leases.acquire('guarded_watch', 'other', 60_000)).toBe(false);
+    expect(await leases.acquire('guarded_watch', 'one', 60_000)).toBe(true);
     await db.prisma.lease.updateMany({ data: { until: new Date(0) } });
-    expect(await leases.take('guarded_watch', 'other', 60_000)).toBe(true);
-    expect(await leases.take('guarded_watch', 'one', 60_000)).toBe(false);
+    expect(await leases.acquire('guarded_watch', 'other', 60_000)).toBe(true);
+    expect(await leases.acquire('guarded_watch', 'one', 60_000)).toBe(false);
   });
 });
 
@@ -83,7 +83,7 @@ test('1,000 guarded names take less than 5 % of a core, with one query a minute 
     return (user + system) / 1_000 / MINUTE_MS;
   };
   await minute();
-  expect((await store.guarded()).filter(({ history }) => history.parent_nameservers)).toHaveLength(NAMES);
+  expect((await store.listGuarded()).filter(({ history }) => history.parent_nameservers)).toHaveLength(NAMES);
   const questions = dns.questions.length;
   const part = await minute();
   const asked = dns.questions.length - questions;

@@ -38,7 +38,7 @@ async function arrange(names: readonly string[] = [NAME]) {
   const look = createGuardedWatch(
     namesContextWith({
       records: {
-        guarded: async () => [...known].map(([name, history]) => ({ name, history })),
+        listGuarded: async () => [...known].map(([name, history]) => ({ name, history })),
         find: async (name) => recordWith(name, known.get(name) ?? {}, now()),
         save: async ({ name, history }, { after }) => {
           known.set(name, after.history);
@@ -50,7 +50,7 @@ async function arrange(names: readonly string[] = [NAME]) {
           return true;
         },
       },
-      leases: { take: async () => leads },
+      leases: { acquire: async () => leads },
       processId: 'process',
       parents: createParentZones(client, now),
       parentDns: client,

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { type FactName, type FactValue, seen, unseen } from '../../src/names/facts.ts';
+import { createFact, createUnseenFact, type FactName, type FactValue } from '../../src/names/facts.ts';
 import {
+  collectSightedFacts,
   type FactChange,
-  isUnsettled,
+  hasUnconfirmedChange,
   mergeObservation,
   type NameHistory,
-  sightedFacts,
 } from '../../src/names/history.ts';
 import fc from '../support/properties.ts';
 
@@ -18,7 +18,7 @@ function look(values: readonly string[], fact: FactName = 'mx', before: NameHist
   const changes: FactChange[] = [];
   for (const [n, value] of values.entries()) {
     const at = new Date(START + n * everyMs);
-    const looked = value === '?' ? unseen('timeout') : seen(value === '' ? [] : [value]);
+    const looked = value === '?' ? createUnseenFact('timeout') : createFact(value === '' ? [] : [value]);
     const merged = mergeObservation(history, { name: 'cafe.rest', at, facts: { [fact]: looked } });
     history = merged.history;
     changes.push(...merged.changes);
@@ -76,7 +76,7 @@ describe('a value', () => {
 
   test('that comes late is ignored', () => {
     const { history } = look(['a', 'a', 'a']);
-    const late = { name: 'cafe.rest', at: new Date(START + HOUR), facts: { mx: seen(['b']) } };
+    const late = { name: 'cafe.rest', at: new Date(START + HOUR), facts: { mx: createFact(['b']) } };
     expect(mergeObservation(history, late)).toEqual({ history, changes: [] });
   });
 
@@ -95,7 +95,7 @@ describe('a value', () => {
     const owner = (at: number, ...value: string[]) => ({
       name: 'cafe.rest',
       at: new Date(START + at * HOUR),
-      facts: { owner: seen(value) },
+      facts: { owner: createFact(value) },
     });
     let history: NameHistory = {};
     const told: (readonly FactValue[])[] = [];
@@ -164,7 +164,9 @@ describe('for every sequence of lookups', () => {
         const again = {
           name: 'cafe.rest',
           at: new Date(START + n * HOUR),
-          facts: { mx: value === '?' ? unseen('timeout') : seen(value === '' ? [] : [value]) },
+          facts: {
+            mx: value === '?' ? createUnseenFact('timeout') : createFact(value === '' ? [] : [value]),
+          },
         };
         const merged = mergeObservation(history, again);
         if (n < looks.length) expect(merged.changes).toEqual([]);
@@ -179,25 +181,32 @@ describe('the facts at a time', () => {
     const { history } = look(['a', '?']);
     const known = look([''], 'caa', history).history;
     const now = new Date(START + HOUR);
-    expect(sightedFacts(known, now, 24 * HOUR)).toEqual({ mx: seen(['a']), caa: { state: 'absent' } });
-    expect(sightedFacts(known, new Date(START + 25 * HOUR), 24 * HOUR)).toEqual({
+    expect(collectSightedFacts(known, now, 24 * HOUR)).toEqual({
+      mx: createFact(['a']),
+      caa: { state: 'absent' },
+    });
+    expect(collectSightedFacts(known, new Date(START + 25 * HOUR), 24 * HOUR)).toEqual({
       mx: { state: 'unseen', reason: 'timeout' },
       caa: { state: 'unseen', reason: 'stale' },
     });
     // Shown once, while the current value hasn't been seen for too long.
     const moving = look(['a', '?', '?', 'b'], 'a').history;
-    expect(sightedFacts(moving, new Date(START + 3 * HOUR), 2 * HOUR)).toEqual({ a: seen(['b']) });
-    expect(sightedFacts(moving, new Date(START + 3 * HOUR), 4 * HOUR)).toEqual({ a: seen(['a', 'b']) });
-    expect(sightedFacts(look(['?']).history, now, HOUR)).toEqual({
+    expect(collectSightedFacts(moving, new Date(START + 3 * HOUR), 2 * HOUR)).toEqual({
+      a: createFact(['b']),
+    });
+    expect(collectSightedFacts(moving, new Date(START + 3 * HOUR), 4 * HOUR)).toEqual({
+      a: createFact(['a', 'b']),
+    });
+    expect(collectSightedFacts(look(['?']).history, now, HOUR)).toEqual({
       mx: { state: 'unseen', reason: 'timeout' },
     });
   });
 
   test('are unsettled while a value waits for its second lookup', () => {
-    expect(isUnsettled(look(['a', 'b'], 'ds').history)).toBe(true);
-    expect(isUnsettled(look(['a', 'b', 'b'], 'ds').history)).toBe(false);
-    expect(isUnsettled(look(['a', 'b', 'a'], 'ds').history)).toBe(false);
+    expect(hasUnconfirmedChange(look(['a', 'b'], 'ds').history)).toBe(true);
+    expect(hasUnconfirmedChange(look(['a', 'b', 'b'], 'ds').history)).toBe(false);
+    expect(hasUnconfirmedChange(look(['a', 'b', 'a'], 'ds').history)).toBe(false);
     // Addresses that change with every lookup needn't be waited for.
-    expect(isUnsettled(look(['a', 'b'], 'a').history)).toBe(false);
+    expect(hasUnconfirmedChange(look(['a', 'b'], 'a').history)).toBe(false);
   });
 });

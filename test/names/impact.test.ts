@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { type Dependents, findDependents } from '../../src/names/dependents.ts';
-import { type Fact, type FactName, type Facts, seen, unseen } from '../../src/names/facts.ts';
+import { createFact, createUnseenFact, type Fact, type FactName, type Facts } from '../../src/names/facts.ts';
 import {
   assessImpact,
   compareImpacts,
-  findingsOf,
   IMPACT_TASKS,
   type Impact,
   type ImpactInput,
   type ImpactItem,
   type ImpactTask,
-  impactAt,
-  KNOWN_FOR_MS,
+  listFindingKeys,
+  MAX_CURRENT_AGE_MS,
+  markStaleImpact,
   needsTypedName,
   SEVERITIES,
 } from '../../src/names/impact.ts';
@@ -23,8 +23,8 @@ const NONE: Fact = { state: 'absent' };
 const EMPTY: Facts = { a: NONE, aaaa: NONE, www_a: NONE, www_aaaa: NONE, mx: NONE, ds: NONE, statuses: NONE };
 const IN_USE: Facts = {
   ...EMPTY,
-  a: seen(['198.51.100.7']),
-  mx: seen(['10 mail.example', '20 b.mail.example']),
+  a: createFact(['198.51.100.7']),
+  mx: createFact(['10 mail.example', '20 b.mail.example']),
 };
 const NOBODY: Dependents = {
   nameservers: { count: 0, privateCount: 0, names: [] },
@@ -77,15 +77,22 @@ describe('the use of a name', () => {
 
   test('is nothing if nothing is there, and a server that accepts no mail is none', () => {
     expect(impact('delete')).toMatchObject({ items: [], isInUse: 'no' });
-    expect(impact('delete', { facts: { ...EMPTY, mx: seen(['0 .']) } })).toMatchObject({
+    expect(impact('delete', { facts: { ...EMPTY, mx: createFact(['0 .']) } })).toMatchObject({
       items: [],
       isInUse: 'no',
     });
-    expect(impact('delete', { facts: { ...EMPTY, www_aaaa: seen(['2001:db8::1']) } }).isInUse).toBe('yes');
+    expect(impact('delete', { facts: { ...EMPTY, www_aaaa: createFact(['2001:db8::1']) } }).isInUse).toBe(
+      'yes',
+    );
   });
 
   test('is shown as unseen if it couldn’t be seen, never as safe', () => {
-    const facts = { ...EMPTY, mx: unseen('timeout'), a: unseen('timeout'), aaaa: unseen('refused') };
+    const facts = {
+      ...EMPTY,
+      mx: createUnseenFact('timeout'),
+      a: createUnseenFact('timeout'),
+      aaaa: createUnseenFact('refused'),
+    };
     const { items, isInUse } = impact('delete', { facts });
     expect(items).toEqual([
       { code: 'unseen', severity: 'unseen', reason: 'timeout', facts: ['a', 'mx'] },
@@ -158,7 +165,7 @@ describe('names that depend on another one', () => {
     // A public redirect that becomes a private one is a change.
     const open = { count: 2, privateCount: 0, names: [] };
     const found = (redirects: Dependents['redirects']) =>
-      findingsOf(impact('delete', { dependents: { ...NOBODY, redirects } }));
+      listFindingKeys(impact('delete', { dependents: { ...NOBODY, redirects } }));
     expect(found(alone)).not.toEqual(found(open));
   });
 
@@ -187,7 +194,11 @@ describe('new nameservers', () => {
     [{ state: 'unseen' }, 'unseen new_nameservers_unseen', 'unknown'],
     [{ ds: 'unknown' }, 'unseen ds_unseen', 'unknown'],
     [{ unseen: ['mx'] }, 'unseen records_unseen', 'yes'],
-    [{ differences: [{ fact: 'mx', now: ['10 a.example'], there: [] }] }, 'stops records_differ', 'yes'],
+    [
+      { differences: [{ fact: 'mx', now: ['10 a.example'], onNewServer: [] }] },
+      'stops records_differ',
+      'yes',
+    ],
   ])('%j: %s', (check, line, ready) => {
     const bad = { ...READY, host: 'ns2.new.example', ...check };
     const { items, areNewNameserversReady } = impact('nameservers', { checks: [READY, bad] });
@@ -207,7 +218,7 @@ describe('new nameservers', () => {
   });
 
   test('with the same differences are reported together', () => {
-    const differences = [{ fact: 'a' as const, now: ['198.51.100.7'], there: ['198.51.100.9'] }];
+    const differences = [{ fact: 'a' as const, now: ['198.51.100.7'], onNewServer: ['198.51.100.9'] }];
     const checks = ['ns1', 'ns2'].map((host) => ({ ...READY, host, differences }));
     expect(impact('nameservers', { checks }).items).toEqual([
       {
@@ -216,7 +227,7 @@ describe('new nameservers', () => {
         fact: 'a',
         hosts: ['ns1', 'ns2'],
         now: ['198.51.100.7'],
-        there: ['198.51.100.9'],
+        onNewServer: ['198.51.100.9'],
       },
     ]);
   });
@@ -228,13 +239,13 @@ describe('new nameservers', () => {
 });
 
 test('an unlocked name has a warning that it can be transferred away', () => {
-  const locked = { ...EMPTY, statuses: seen(['client transfer prohibited']) };
+  const locked = { ...EMPTY, statuses: createFact(['client transfer prohibited']) };
   expect(told(impact('authcode').items)).toEqual(['note no_transfer_lock']);
   expect(told(impact('authcode', { facts: locked }).items)).toEqual([]);
   expect(told(impact('delete').items)).toEqual([]);
-  expect(told(impact('authcode', { facts: { ...EMPTY, statuses: unseen('not_told') } }).items)).toEqual([
-    'unseen unseen',
-  ]);
+  expect(
+    told(impact('authcode', { facts: { ...EMPTY, statuses: createUnseenFact('not_told') } }).items),
+  ).toEqual(['unseen unseen']);
 });
 
 describe('the name must be typed again', () => {
@@ -255,8 +266,8 @@ describe('the name must be typed again', () => {
 
 describe('between the request and the approval', () => {
   test('new, gone and changed findings are reported', () => {
-    const asked = impact('delete', { facts: { ...IN_USE, aaaa: unseen('timeout') } });
-    const facts = { ...EMPTY, mx: seen(['10 other.example']), ds: seen(['1 13 2 ab']) };
+    const asked = impact('delete', { facts: { ...IN_USE, aaaa: createUnseenFact('timeout') } });
+    const facts = { ...EMPTY, mx: createFact(['10 other.example']), ds: createFact(['1 13 2 ab']) };
     const now = impact('delete', { facts });
     expect(compareImpacts(asked, now)).toEqual({
       appeared: [{ code: 'signed', severity: 'note' }],
@@ -276,40 +287,40 @@ describe('between the request and the approval', () => {
 
 describe('changes that need another approval', () => {
   const isNew = (before: Impact, now: Impact) => {
-    const told = findingsOf(before);
-    return findingsOf(now).some((finding) => !told.includes(finding));
+    const told = listFindingKeys(before);
+    return listFindingKeys(now).some((finding) => !told.includes(finding));
   };
   const after = (facts: Facts, before: Facts) =>
     isNew(impact('delete', { facts: before }), impact('delete', { facts }));
 
   test.each<[string, Facts, Facts, boolean]>([
-    ['mail that has appeared', EMPTY, { ...EMPTY, mx: seen(['10 mail.example']) }, true],
-    ['what can be seen no longer', EMPTY, { ...EMPTY, mx: unseen('timeout') }, true],
+    ['mail that has appeared', EMPTY, { ...EMPTY, mx: createFact(['10 mail.example']) }, true],
+    ['what can be seen no longer', EMPTY, { ...EMPTY, mx: createUnseenFact('timeout') }, true],
     [
       'something else that can be seen no longer',
-      { ...EMPTY, a: unseen('timeout') },
-      { ...EMPTY, a: unseen('timeout'), mx: unseen('timeout') },
+      { ...EMPTY, a: createUnseenFact('timeout') },
+      { ...EMPTY, a: createUnseenFact('timeout'), mx: createUnseenFact('timeout') },
       true,
     ],
     ['nothing new', IN_USE, IN_USE, false],
     ['what is gone', IN_USE, EMPTY, false],
-    ['an address that changes', IN_USE, { ...IN_USE, a: seen(['203.0.113.9']) }, false],
-    ['another mail server', IN_USE, { ...IN_USE, mx: seen(['10 other.example']) }, true],
-    ['one mail server less', IN_USE, { ...IN_USE, mx: seen(['10 mail.example']) }, false],
-    ['a website under www besides', IN_USE, { ...IN_USE, www_a: seen(['203.0.113.9']) }, true],
+    ['an address that changes', IN_USE, { ...IN_USE, a: createFact(['203.0.113.9']) }, false],
+    ['another mail server', IN_USE, { ...IN_USE, mx: createFact(['10 other.example']) }, true],
+    ['one mail server less', IN_USE, { ...IN_USE, mx: createFact(['10 mail.example']) }, false],
+    ['a website under www besides', IN_USE, { ...IN_USE, www_a: createFact(['203.0.113.9']) }, true],
     [
       'a website that becomes an alias of another host',
-      { ...EMPTY, www_a: seen(['203.0.113.9']), www_cname: seen(['shop.example']) },
-      { ...EMPTY, www_a: seen(['203.0.113.9']), www_cname: seen(['parking.example']) },
+      { ...EMPTY, www_a: createFact(['203.0.113.9']), www_cname: createFact(['shop.example']) },
+      { ...EMPTY, www_a: createFact(['203.0.113.9']), www_cname: createFact(['parking.example']) },
       true,
     ],
     [
       'the same that cannot be seen, for another reason',
-      { ...EMPTY, mx: unseen('timeout') },
-      { ...EMPTY, mx: unseen('refused') },
+      { ...EMPTY, mx: createUnseenFact('timeout') },
+      { ...EMPTY, mx: createUnseenFact('refused') },
       false,
     ],
-    ['what is only worth a note', EMPTY, { ...EMPTY, ds: seen(['1 13 2 ab']) }, false],
+    ['what is only worth a note', EMPTY, { ...EMPTY, ds: createFact(['1 13 2 ab']) }, false],
   ])('%s', (_what, before, now, expected) => {
     expect(after(now, before)).toBe(expected);
   });
@@ -328,7 +339,7 @@ describe('changes that need another approval', () => {
 
 describe('earlier findings', () => {
   test('warn about what isn’t seen now, and never replace what is seen', () => {
-    const unseenMail = { ...EMPTY, mx: unseen('timeout') };
+    const unseenMail = { ...EMPTY, mx: createUnseenFact('timeout') };
     const warned = impact('delete', { facts: unseenMail, earlier: IN_USE });
     expect(told(warned.items)).toEqual(['stops mail', 'unseen unseen']);
     expect(warned.isInUse).toBe('yes');
@@ -339,23 +350,21 @@ describe('earlier findings', () => {
   test('from an hour ago are no longer known, and still warn', () => {
     const later = (ms: number) => new Date(NOW.getTime() + ms);
     const unused = impact('nameservers');
-    expect(impactAt(unused, later(KNOWN_FOR_MS))).toBe(unused);
-    const old = impactAt(unused, later(KNOWN_FOR_MS + 1));
+    expect(markStaleImpact(unused, later(MAX_CURRENT_AGE_MS))).toBe(unused);
+    const old = markStaleImpact(unused, later(MAX_CURRENT_AGE_MS + 1));
     expect(old).toMatchObject({ isInUse: 'unknown', areNewNameserversReady: 'unknown' });
     expect(told(old.items)).toEqual(['unseen unseen']);
-    expect(told(impactAt(impact('delete', { facts: IN_USE }), later(KNOWN_FOR_MS + 1)).items)).toEqual([
-      'stops mail',
-      'stops website',
-      'unseen unseen',
-    ]);
+    expect(
+      told(markStaleImpact(impact('delete', { facts: IN_USE }), later(MAX_CURRENT_AGE_MS + 1)).items),
+    ).toEqual(['stops mail', 'stops website', 'unseen unseen']);
   });
 });
 
 describe('for all facts', () => {
   const fact: fc.Arbitrary<Fact> = fc.oneof(
     fc.constant(NONE),
-    fc.constantFrom(unseen('timeout'), unseen('refused')),
-    fc.uniqueArray(fc.constantFrom('10 a.example', '0 .', '198.51.100.7'), { minLength: 1 }).map(seen),
+    fc.constantFrom(createUnseenFact('timeout'), createUnseenFact('refused')),
+    fc.uniqueArray(fc.constantFrom('10 a.example', '0 .', '198.51.100.7'), { minLength: 1 }).map(createFact),
   );
   const facts = fc.record<Record<'a' | 'aaaa' | 'www_a' | 'www_aaaa' | 'mx' | 'ds', Fact>>({
     a: fact,

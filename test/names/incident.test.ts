@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { type FactName, seen } from '../../src/names/facts.ts';
+import { createFact, type FactName } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import {
-  afterLookup,
   confirmAsOurs,
+  hashIncident,
   type Incident,
-  incidentHash,
   isOpen,
-  raise,
+  markRaised,
+  updateIncidents,
 } from '../../src/names/incident.ts';
-import { expectedTransfers } from '../../src/names/name-orders.ts';
+import { listConfirmedTransfers } from '../../src/names/name-orders.ts';
 import {
   explainChanges,
   type NameChange,
@@ -40,7 +40,7 @@ const movedBack = (fact: FactName = 'parent_nameservers', hours = 0) =>
 
 /** A history with facts that have counted for a while. */
 function historyOf(facts: Readonly<Partial<Record<FactName, readonly string[]>>>): NameHistory {
-  const entries = Object.entries(facts).map(([fact, texts]) => [fact, seen(texts)]);
+  const entries = Object.entries(facts).map(([fact, texts]) => [fact, createFact(texts)]);
   return mergeObservation({}, { name: NAME, at: at(0), facts: Object.fromEntries(entries) }).history;
 }
 
@@ -50,7 +50,7 @@ function sayShown(
   said: { readonly by: string; readonly reason: string },
   guarded: boolean,
 ) {
-  return confirmAsOurs(incident, { ...said, shown: incidentHash(incident) }, guarded);
+  return confirmAsOurs(incident, { ...said, shownHash: hashIncident(incident) }, guarded);
 }
 
 /** A name after the lookups of several hours. */
@@ -60,7 +60,7 @@ function look(
   hours: number,
   history: NameHistory = historyOf({ parent_nameservers: THIEF, statuses: ['active'] }),
 ) {
-  return afterLookup(latest === undefined ? [] : [latest], {
+  return updateIncidents(latest === undefined ? [] : [latest], {
     name: NAME,
     unexplained: found,
     history,
@@ -114,7 +114,7 @@ describe('an incident', () => {
   });
 
   test('that was raised stays raised after another change', () => {
-    const raised = raise(opened(moved()), 'U0ALICE');
+    const raised = markRaised(opened(moved()), 'U0ALICE');
     if (!raised.ok) throw new Error('it was refused');
     expect(look(raised.incident, [lock('a', 10)], 11)?.after.state).toBe('raised');
   });
@@ -144,8 +144,8 @@ describe('an incident is over', () => {
     const incident = opened(unexplained('all_lame', 'lame_nameservers', [], OURS));
     const healthyWith = (address: string, hosts = OURS) =>
       [-48, 24, 48].reduce<NameHistory>((history, hours) => {
-        const a = seen([hours < 0 ? '198.51.100.7' : address]);
-        const facts = { lame_nameservers: seen([]), parent_nameservers: seen(hosts), a };
+        const a = createFact([hours < 0 ? '198.51.100.7' : address]);
+        const facts = { lame_nameservers: createFact([]), parent_nameservers: createFact(hosts), a };
         return mergeObservation(history, { name: NAME, at: at(hours), facts }).history;
       }, {});
     expect(look(incident, [], 48, healthyWith('203.0.113.66')), 'by whom, nobody knows').toBeUndefined();
@@ -199,7 +199,7 @@ describe('an incident is over', () => {
     const latest = look(older, [lock('client transfer prohibited', 80)], 80)?.after;
     if (latest === undefined || latest.id === older.id) throw new Error('there is one');
     const look2 = (found: readonly UnexplainedChange[], hours: number, history: NameHistory) =>
-      afterLookup([latest, older], { name: NAME, unexplained: found, history, at: at(hours) });
+      updateIncidents([latest, older], { name: NAME, unexplained: found, history, at: at(hours) });
     const half = historyOf({ parent_nameservers: OURS, statuses: ['active'] });
     expect(look2([movedBack('parent_nameservers', 90)], 90, half)).toMatchObject({
       before: { id: older.id },
@@ -222,7 +222,7 @@ describe('an incident is over', () => {
       ok: false,
       refusal: { code: 'over' },
     });
-    expect(raise(over, 'U0BOB')).toEqual({ ok: false, refusal: { code: 'over' } });
+    expect(markRaised(over, 'U0BOB')).toEqual({ ok: false, refusal: { code: 'over' } });
   });
 });
 
@@ -256,7 +256,9 @@ describe('that it was ours', () => {
     const proposed = sayShown(shown, bob, true);
     if (joined === undefined || !proposed.ok) throw new Error('nothing joined it');
     for (const later of [joined, proposed.incident])
-      expect(confirmAsOurs(later, { by: 'U0ADA', reason: 'x', shown: incidentHash(shown) }, false)).toEqual({
+      expect(
+        confirmAsOurs(later, { by: 'U0ADA', reason: 'x', shownHash: hashIncident(shown) }, false),
+      ).toEqual({
         ok: false,
         refusal: { code: 'changed' },
       });
@@ -267,14 +269,14 @@ describe('that it was ours', () => {
     if (!said.ok) throw new Error('it was refused');
     const refusal = { code: 'explained_already', by: 'U0BOB' };
     expect(sayShown(said.incident, bob, false)).toEqual({ ok: false, refusal });
-    expect(raise(said.incident, 'U0ALICE')).toEqual({ ok: false, refusal });
+    expect(markRaised(said.incident, 'U0ALICE')).toEqual({ ok: false, refusal });
   });
 });
 
 test('it is raised once, and can turn out to be ours', () => {
-  const first = raise(opened(moved()), 'U0ALICE');
+  const first = markRaised(opened(moved()), 'U0ALICE');
   if (!first.ok) throw new Error('it was refused');
-  expect(raise(first.incident, 'U0BOB')).toEqual({
+  expect(markRaised(first.incident, 'U0BOB')).toEqual({
     ok: false,
     refusal: { code: 'raised_already', by: 'U0ALICE' },
   });
@@ -293,9 +295,9 @@ test('a transfer that was ours explains its consequences, and no later transfer'
       { fact: 'statuses', before: ['active'], after: ['active', 'pending transfer'], ...later },
       { fact: 'owner', before: ['fn:Us'], after: ['fn:Me'], ...later },
     ] as const;
-    const orders = expectedTransfers([said.incident]);
+    const orders = listConfirmedTransfers([said.incident]);
     return explainChanges({ changes, history: {}, orders, knownChanges: [] }).unexplained.map(
-      ({ change: { kind }, orders: [order] }) => [kind, order?.why],
+      ({ change: { kind }, orders: [order] }) => [kind, order?.reason],
     );
   };
   expect(unexplainedAfter(transfer)).toEqual([['pending_transfer', 'used']]);

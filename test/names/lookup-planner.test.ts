@@ -1,41 +1,51 @@
 import { describe, expect, test } from 'vitest';
-import { seen } from '../../src/names/facts.ts';
+import { createFact } from '../../src/names/facts.ts';
 import { mergeObservation } from '../../src/names/history.ts';
 import {
   createLookupPlanner,
   findPendingStatus,
   isUrgent,
   type LookupKind,
-  nextLookup,
   type ScheduledName,
+  scheduleNextLookup,
 } from '../../src/names/lookup-planner.ts';
 import fc from '../support/properties.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const NOW = new Date('2026-11-22T00:00:00Z');
-const QUIET: ScheduledName = { endsAt: undefined, guarded: false, isChanging: false, unsettled: false };
+const QUIET: ScheduledName = {
+  expiresAt: undefined,
+  isGuarded: false,
+  isChanging: false,
+  hasUnconfirmedChange: false,
+};
 
 function inDays(days: number): Date {
   return new Date(NOW.getTime() + days * DAY);
 }
 
 function hoursTo(kind: LookupKind, more: Partial<ScheduledName>, random = 0): number {
-  return (nextLookup(kind, { ...QUIET, ...more }, NOW, random).getTime() - NOW.getTime()) / HOUR;
+  return (scheduleNextLookup(kind, { ...QUIET, ...more }, NOW, random).getTime() - NOW.getTime()) / HOUR;
 }
 
 describe('the next lookup', () => {
   test.each<[string, Partial<ScheduledName>, number, number]>([
-    ['of a quiet name', { endsAt: inDays(300) }, 24, 168],
+    ['of a quiet name', { expiresAt: inDays(300) }, 24, 168],
     ['of a name without a date', {}, 24, 168],
-    ['inside 60 days of its end', { endsAt: inDays(60) }, 4, 4],
-    ['shortly after its end', { endsAt: inDays(-30) }, 4, 4],
-    ['long after its end', { endsAt: inDays(-200) }, 24, 168],
-    ['of a guarded name', { endsAt: inDays(300), guarded: true }, 4, 4],
-    ['of a name in motion', { endsAt: inDays(300), isChanging: true }, 4, 4],
-    ['of what was seen once', { endsAt: inDays(300), unsettled: true }, 0.5, 0.5],
-    ['of what was seen once of a guarded name', { guarded: true, unsettled: true }, 0.5, 76 / 3_600],
-    ['of a name that comes near its end sooner', { endsAt: inDays(62) }, 24, 48],
+    ['inside 60 days of its end', { expiresAt: inDays(60) }, 4, 4],
+    ['shortly after its end', { expiresAt: inDays(-30) }, 4, 4],
+    ['long after its end', { expiresAt: inDays(-200) }, 24, 168],
+    ['of a guarded name', { expiresAt: inDays(300), isGuarded: true }, 4, 4],
+    ['of a name in motion', { expiresAt: inDays(300), isChanging: true }, 4, 4],
+    ['of what was seen once', { expiresAt: inDays(300), hasUnconfirmedChange: true }, 0.5, 0.5],
+    [
+      'of what was seen once of a guarded name',
+      { isGuarded: true, hasUnconfirmedChange: true },
+      0.5,
+      76 / 3_600,
+    ],
+    ['of a name that comes near its end sooner', { expiresAt: inDays(62) }, 24, 48],
   ])('%s', (_case, more, dns, registry) => {
     expect(hoursTo('dns', more)).toBe(dns);
     expect(hoursTo('registry', more)).toBe(registry);
@@ -57,14 +67,14 @@ test('a name is changing by its statuses, including those seen once', () => {
   const look = (day: number, status: string) => ({
     name: 'cafe.rest',
     at: inDays(day),
-    facts: { statuses: seen(['active', status]) },
+    facts: { statuses: createFact(['active', status]) },
   });
   const quiet = mergeObservation({}, look(0, 'client transfer prohibited')).history;
-  expect(findPendingStatus(quiet)).toEqual({ isChanging: false, unsettled: false });
+  expect(findPendingStatus(quiet)).toEqual({ isChanging: false, hasUnconfirmedChange: false });
   const once = mergeObservation(quiet, look(1, 'pending transfer')).history;
-  expect(findPendingStatus(once)).toEqual({ isChanging: true, unsettled: true });
+  expect(findPendingStatus(once)).toEqual({ isChanging: true, hasUnconfirmedChange: true });
   const twice = mergeObservation(once, look(2, 'pending transfer')).history;
-  expect(findPendingStatus(twice)).toEqual({ isChanging: true, unsettled: false });
+  expect(findPendingStatus(twice)).toEqual({ isChanging: true, hasUnconfirmedChange: false });
   expect(isUrgent({ ...QUIET, ...findPendingStatus(twice) }, NOW)).toBe(true);
   expect(isUrgent(QUIET, NOW)).toBe(false);
 });

@@ -1,6 +1,6 @@
 import type { SandboxDns } from '@domain-steward/sandbox-service';
 import { describe, expect, test } from 'vitest';
-import { type Facts, seen } from '../../src/names/facts.ts';
+import { createFact, type Facts } from '../../src/names/facts.ts';
 import { checkNameservers } from '../../src/names/nameserver-check.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
 import { computeKeyTag, dsDigest } from '../../src/registry/dns/ds.ts';
@@ -26,7 +26,7 @@ async function check(dns: SandboxDns, hosts: readonly string[] = ['ns1.new.examp
   const observer = createDnsObserver(
     client,
     createParentZones(client, now),
-    () => Promise.resolve(seen(['2027-01-01T00:00:00.000Z'])),
+    () => Promise.resolve(createFact(['2027-01-01T00:00:00.000Z'])),
     now,
   );
   const { facts } = await observer.observe('cafe.rest');
@@ -51,8 +51,8 @@ describe('new nameservers', () => {
     expect(found).toMatchObject({
       state: 'authoritative',
       differences: [
-        { fact: 'a', now: ['198.51.100.7'], there: ['198.51.100.9'] },
-        { fact: 'mx', now: ['10 mail.example'], there: [] },
+        { fact: 'a', now: ['198.51.100.7'], onNewServer: ['198.51.100.9'] },
+        { fact: 'mx', now: ['10 mail.example'], onNewServer: [] },
       ],
     });
   });

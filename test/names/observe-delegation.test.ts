@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { seen, unseen } from '../../src/names/facts.ts';
+import { createFact, createUnseenFact } from '../../src/names/facts.ts';
 import { createLookupPlanner } from '../../src/names/lookup-planner.ts';
 import { createDelegationObserver, NO_DELEGATION } from '../../src/names/observe-delegation.ts';
 import type { RdapAnswer } from '../../src/registry/rdap/client.ts';
@@ -50,7 +50,7 @@ describe('the servers of a delegation', () => {
   test('that do not know the name are lame', async () => {
     const { dns, look } = await arrange();
     dns.world.drop('cafe.rest', ['ns2.host.example']);
-    expect(await look()).toEqual({ ...NO_DELEGATION, lame_nameservers: seen(['ns2.host.example']) });
+    expect(await look()).toEqual({ ...NO_DELEGATION, lame_nameservers: createFact(['ns2.host.example']) });
   });
 
   test('without a response are silent, which is not lame', async () => {
@@ -58,19 +58,19 @@ describe('the servers of a delegation', () => {
     dns.faults.set({ kind: 'silence', match: { server: 'ns2.host.example' } });
     expect(await look()).toMatchObject({
       lame_nameservers: { state: 'absent' },
-      silent_nameservers: seen(['ns2.host.example']),
+      silent_nameservers: createFact(['ns2.host.example']),
     });
   });
 
   test('without an address are reported', async () => {
     const { look } = await arrange(undefined, ['ns1.host.example', 'ns9.host.example']);
-    expect(await look()).toMatchObject({ addressless_nameservers: seen(['ns9.host.example']) });
+    expect(await look()).toMatchObject({ addressless_nameservers: createFact(['ns9.host.example']) });
   });
 
   test('with keys that match no DS are reported', async () => {
     const { dns, look } = await arrange();
     dns.world.delegate('cafe.rest', HOSTS, [`1 13 2 ${'ab'.repeat(32)}`]);
-    expect(await look()).toMatchObject({ unfit_ds: seen(HOSTS) });
+    expect(await look()).toMatchObject({ unfit_ds: createFact(HOSTS) });
   });
 });
 
@@ -78,7 +78,7 @@ describe('the domain of a nameserver', () => {
   test('that the registry doesn’t know can be registered, and is queried once', async () => {
     const hosts = ['ns1.gone.example', 'ns2.gone.example'];
     const { asked, look } = await arrange({ kind: 'not_found', ...server }, hosts);
-    expect(await look()).toMatchObject({ registrable_domains: seen(['gone.example']) });
+    expect(await look()).toMatchObject({ registrable_domains: createFact(['gone.example']) });
     await look();
     expect(asked).toEqual(['gone.example']);
   });
@@ -91,7 +91,7 @@ describe('the domain of a nameserver', () => {
   test('is also free if its servers can’t be queried', async () => {
     const { dns, look } = await arrange({ kind: 'not_found', ...server }, ['ns9.gone.example']);
     dns.faults.set({ kind: 'servfail', match: { name: 'ns9.gone.example' } });
-    expect(await look()).toMatchObject({ registrable_domains: seen(['gone.example']) });
+    expect(await look()).toMatchObject({ registrable_domains: createFact(['gone.example']) });
   });
 
   test('with a delegation is not free: records are not complete everywhere', async () => {
@@ -103,7 +103,7 @@ describe('the domain of a nameserver', () => {
 
   test('that expires within 30 days is reported', async () => {
     const { look } = await arrange(endingOn('2026-12-10T00:00:00Z'));
-    expect(await look()).toMatchObject({ ending_domains: seen(['host.example']) });
+    expect(await look()).toMatchObject({ ending_domains: createFact(['host.example']) });
   });
 
   test.each<[string, RdapAnswer]>([
@@ -112,8 +112,8 @@ describe('the domain of a nameserver', () => {
   ])('at a registry that %s is unseen, and never free', async (_case, record) => {
     const { look } = await arrange(record);
     expect(await look()).toMatchObject({
-      registrable_domains: unseen('registry_unavailable'),
-      ending_domains: unseen('registry_unavailable'),
+      registrable_domains: createUnseenFact('registry_unavailable'),
+      ending_domains: createUnseenFact('registry_unavailable'),
     });
   });
 });

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { createServer, type TlsOptions } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
-import { factValue, seen } from '../../src/names/facts.ts';
+import { createFact, getFactValue } from '../../src/names/facts.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
 import { createReachability, isSandbox } from '../../src/names/reachability.ts';
 import { readCertificate } from '../../src/registry/certificate.ts';
@@ -34,7 +34,7 @@ async function arrange(lines: readonly string[] = LINES) {
     createParentZones(client, () => now),
     (_name, addresses) => {
       asked.push(addresses);
-      return Promise.resolve(seen(['2027-01-01T00:00:00.000Z']));
+      return Promise.resolve(createFact(['2027-01-01T00:00:00.000Z']));
     },
     () => now,
   );
@@ -52,23 +52,23 @@ describe('a DNS lookup', () => {
   test('returns all facts, in a normal form', async () => {
     const { facts, asked } = await arrange();
     expect(await facts()).toEqual({
-      parent_nameservers: seen(['ns1.host.example', 'ns2.host.example']),
-      nameservers: seen(['ns1.host.example', 'ns2.host.example']),
-      soa: seen(['ns1.host.example hostmaster.cafe.rest']),
-      a: seen(['198.51.100.7', '198.51.100.8']),
+      parent_nameservers: createFact(['ns1.host.example', 'ns2.host.example']),
+      nameservers: createFact(['ns1.host.example', 'ns2.host.example']),
+      soa: createFact(['ns1.host.example hostmaster.cafe.rest']),
+      a: createFact(['198.51.100.7', '198.51.100.8']),
       aaaa: { state: 'absent' },
-      www_a: seen(['198.51.100.7', '198.51.100.8']),
+      www_a: createFact(['198.51.100.7', '198.51.100.8']),
       www_aaaa: { state: 'absent' },
       cname: { state: 'absent' },
-      www_cname: seen(['cafe.rest']),
-      mx: seen(['10 a.mail.example', '20 b.mail.example']),
-      caa: seen(['0 issue letsencrypt.org']),
-      spf: seen(['v=spf1 include:_spf.example -all']),
-      dmarc: seen(['v=DMARC1; p=reject']),
+      www_cname: createFact(['cafe.rest']),
+      mx: createFact(['10 a.mail.example', '20 b.mail.example']),
+      caa: createFact(['0 issue letsencrypt.org']),
+      spf: createFact(['v=spf1 include:_spf.example -all']),
+      dmarc: createFact(['v=DMARC1; p=reject']),
       ds: { state: 'absent' },
       dnskey: { state: 'absent' },
-      certificate: seen(['2027-01-01T00:00:00.000Z']),
-      www_certificate: seen(['2027-01-01T00:00:00.000Z']),
+      certificate: createFact(['2027-01-01T00:00:00.000Z']),
+      www_certificate: createFact(['2027-01-01T00:00:00.000Z']),
     });
     const addresses = ['198.51.100.7', '198.51.100.8'];
     expect(asked, 'of the name and its www').toEqual([addresses, addresses]);
@@ -85,8 +85,8 @@ describe('a DNS lookup', () => {
       [...long('1'), '_dmarc TXT "v=DMARC1; p=\u0000\u202enone"'],
     );
     const { spf, dmarc } = await facts();
-    expect(dmarc).toEqual(seen(['v=DMARC1; p=\ufffd\ufffdnone']));
-    expect(factValue(spf)?.[0]).toHaveLength(518);
+    expect(dmarc).toEqual(createFact(['v=DMARC1; p=\ufffd\ufffdnone']));
+    expect(getFactValue(spf)?.[0]).toHaveLength(518);
     dns.world.serve('cafe.rest', ['ns1.host.example'], long('2'));
     expect((await facts()).spf).not.toEqual(spf);
   });
@@ -97,14 +97,14 @@ describe('a DNS lookup', () => {
     const shuffled = LINES.toReversed().map((line) => line.replace('A.Mail.example', 'a.MAIL.Example'));
     dns.world.serve('cafe.rest', ['ns1.host.example', 'ns2.host.example'], shuffled);
     dns.world.delegate('cafe.rest', ['ns2.host.example', 'ns1.host.example']);
-    expect(await facts()).toEqual({ ...before, soa: seen(['ns1.host.example hostmaster.cafe.rest']) });
+    expect(await facts()).toEqual({ ...before, soa: createFact(['ns1.host.example hostmaster.cafe.rest']) });
   });
 
   test('returns keys and their DS', async () => {
     const { dns, facts } = await arrange([...LINES, '@ DNSKEY 257 3 13 QUJDRA==']);
     dns.world.delegate('cafe.rest', ['ns1.host.example'], ['12345 13 2 ABCD']);
     expect(await facts()).toMatchObject({
-      ds: seen(['12345 13 2 abcd']),
+      ds: createFact(['12345 13 2 abcd']),
       dnskey: { state: 'seen', value: [expect.stringMatching(/^257 13 \d+ [0-9a-f]{16}$/)] },
     });
   });
@@ -121,9 +121,11 @@ describe('a DNS lookup', () => {
     const request = ['@ CDS 1 13 2 ABCD', `@ CDNSKEY ${key}`, '@ CDNSKEY 0 3 0 AA=='];
     dns.world.serve('cafe.rest', ['ns1.host.example'], [`@ DNSKEY ${key}`, ...request]);
     const { requested_ds: requested } = await facts();
-    expect(factValue(requested)).toContain('1 13 2 abcd');
-    expect(factValue(requested)).toContainEqual(expect.stringMatching(new RegExp(`^\\d+ 13 2 ${digest}$`)));
-    expect(factValue(requested)).toContain('0 0 0 00');
+    expect(getFactValue(requested)).toContain('1 13 2 abcd');
+    expect(getFactValue(requested)).toContainEqual(
+      expect.stringMatching(new RegExp(`^\\d+ 13 2 ${digest}$`)),
+    );
+    expect(getFactValue(requested)).toContain('0 0 0 00');
     dns.faults.set({ kind: 'silence', match: { type: 'CDS' } });
     dns.faults.set({ kind: 'silence', match: { type: 'CDNSKEY' } });
     expect(await facts()).toMatchObject({ requested_ds: { state: 'unseen' } });
@@ -139,7 +141,7 @@ describe('a DNS lookup', () => {
     dns.world.serve('cafe.rest', ['ns1.host.example'], lines);
     expect(await facts()).not.toHaveProperty('signatures');
     dns.world.delegate('cafe.rest', ['ns1.host.example'], ['12345 13 2 ABCD']);
-    expect(await facts()).toMatchObject({ signatures: seen(['2026-12-11T00:00:00.000Z']) });
+    expect(await facts()).toMatchObject({ signatures: createFact(['2026-12-11T00:00:00.000Z']) });
     dns.faults.set({ kind: 'no_dnssec', match: { type: 'SOA' } });
     expect(await facts()).toMatchObject({ signatures: { state: 'unseen', reason: 'unsigned_answer' } });
   });
@@ -148,8 +150,8 @@ describe('a DNS lookup', () => {
     const { dns, facts } = await arrange();
     dns.world.serve('cafe.rest', ['ns1.host.example'], ['@ NS ns9.host.example']);
     expect(await facts()).toMatchObject({
-      parent_nameservers: seen(['ns1.host.example', 'ns2.host.example']),
-      nameservers: seen(['ns9.host.example']),
+      parent_nameservers: createFact(['ns1.host.example', 'ns2.host.example']),
+      nameservers: createFact(['ns9.host.example']),
     });
   });
 
@@ -170,7 +172,7 @@ describe('a DNS lookup', () => {
       a: { state: 'unseen', reason: 'refused' },
       // It isn't known whether there is an address to connect to.
       certificate: { state: 'unseen', reason: 'refused' },
-      www_certificate: seen(['2027-01-01T00:00:00.000Z']),
+      www_certificate: createFact(['2027-01-01T00:00:00.000Z']),
       spf: { state: 'seen' },
     });
   });
@@ -179,7 +181,7 @@ describe('a DNS lookup', () => {
     const { dns, facts } = await arrange();
     dns.world.drop('cafe.rest', ['ns1.host.example', 'ns2.host.example']);
     expect(await facts()).toMatchObject({
-      parent_nameservers: seen(['ns1.host.example', 'ns2.host.example']),
+      parent_nameservers: createFact(['ns1.host.example', 'ns2.host.example']),
       nameservers: { state: 'unseen', reason: 'server_failure' },
       mx: { state: 'unseen', reason: 'server_failure' },
     });
@@ -235,7 +237,11 @@ describe('a certificate', () => {
     const port = await listen(server);
     const fact = await readCertificate('cafe.rest', ['127.0.0.1'], { mayConnect: () => true, port });
     expect(fact).toEqual(
-      seen(['2120-01-01T00:00:00.000Z', 'issuer:Test authority of the client tests', 'mismatch:localhost']),
+      createFact([
+        '2120-01-01T00:00:00.000Z',
+        'issuer:Test authority of the client tests',
+        'mismatch:localhost',
+      ]),
     );
   });
 
@@ -263,7 +269,7 @@ describe('a certificate', () => {
     ],
   ])('%s is read', async (_case, file, name, value) => {
     const options = { key: read('tls-test-key.pem'), cert: read(`tls-test-${file}.pem`) };
-    expect(await seenAt(name, options)).toEqual(seen(value));
+    expect(await seenAt(name, options)).toEqual(createFact(value));
   });
 
   test('is unseen if the server offers none', async () => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { findDependents } from '../../src/names/dependents.ts';
-import { type Facts, seen, unseen } from '../../src/names/facts.ts';
+import { createFact, createUnseenFact, type Facts } from '../../src/names/facts.ts';
 import { confirmTransfer, lookUpName, saveParentLookup } from '../../src/names/lookup.ts';
 import { createLookupPlanner } from '../../src/names/lookup-planner.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
@@ -111,7 +111,7 @@ describe('the names to look up', () => {
     const seenNow = { value: ['10 mail.cafe.rest'], firstSeen: now(), lastSeen: now() };
     const mx = { current: seenNow, candidate: undefined, past: [], unseen: undefined };
     await store.save(bar, kept({ ...bar, history: { mx } }));
-    expect(await store.mentioning('cafe.rest')).toMatchObject([
+    expect(await store.findMentions('cafe.rest')).toMatchObject([
       { name: 'bar.rest', mailServers: ['mail.cafe.rest'] },
     ]);
   });
@@ -126,7 +126,7 @@ test.each(['UPDATE observations SET origin = name', 'DELETE FROM observations', 
     const seen = { origin: 'registry', at: now(), seen: { registrar: ['name:Ours'] } } as const;
     await store.save(known, { ...kept(known), observations: [seen] });
     await expect(db.prisma.$executeRawUnsafe(statement)).rejects.toThrow('observations are only added');
-    expect(await store.seenAtRegistry('cafe.rest')).toContainEqual({ at: now(), seen: seen.seen });
+    expect(await store.listRegistrySightings('cafe.rest')).toContainEqual({ at: now(), seen: seen.seen });
   },
 );
 
@@ -140,7 +140,7 @@ describe('redirects that orders have set', () => {
     expect(await createOrderStore(db, WITNESS).create({ order, log: [] })).toBeUndefined();
   }
   const leadingTo = async (name: string) =>
-    findDependents(name, await store.mentioning(name)).redirects.names;
+    findDependents(name, await store.findMentions(name)).redirects.names;
 
   test('depend on the target of the latest live order of each source', async () => {
     const demo = { account: { ...newOrder([]).account, context: 1 } };
@@ -159,7 +159,7 @@ describe('redirects that orders have set', () => {
     expect(await leadingTo('xn--caf-dma.rest')).toEqual(['accent.rest']);
     await redirect(11, 'pub.rest', 'https://cafe.rest', { isPrivate: true });
     await redirect(12, 'secret.rest', 'https://cafe.rest', { isPrivate: true });
-    const { redirects } = findDependents('cafe.rest', await store.mentioning('cafe.rest'));
+    const { redirects } = findDependents('cafe.rest', await store.findMentions('cafe.rest'));
     expect(redirects.privateCount).toBe(1);
     expect(redirects.names).toEqual(['deli.rest', 'pub.rest', 'safe.rest', 'www.bar.rest']);
   });
@@ -224,7 +224,12 @@ async function arrange(
     records: store,
     rdap,
     whois: options.whois ?? { fetchRecord: async () => ({ kind: 'no_server' }) },
-    observer: createDnsObserver(client, createParentZones(client, now), async () => unseen('no_tls'), now),
+    observer: createDnsObserver(
+      client,
+      createParentZones(client, now),
+      async () => createUnseenFact('no_tls'),
+      now,
+    ),
     observeDelegation: async () => ({}),
     planner: createLookupPlanner(3_600),
     loadActivity: async () => ({
@@ -310,16 +315,19 @@ describe('a look', () => {
     const t = await arrange();
     const looksAt = (facts: Facts) =>
       lookUpName(namesContextWith({ ...t.deps, observeDelegation: async () => facts }), NAME, never);
-    const neverSeen = { registrable_domains: unseen('registry_unavailable'), unfit_ds: unseen('not_told') };
+    const neverSeen = {
+      registrable_domains: createUnseenFact('registry_unavailable'),
+      unfit_ds: createUnseenFact('not_told'),
+    };
     await looksAt({ ...NO_DELEGATION, ...neverSeen });
     const before = now();
     nowMs += DAY_MS;
-    const hosts = seen(['ns1.host.example']);
+    const hosts = createFact(['ns1.host.example']);
     await looksAt({ ...NO_DELEGATION, ...neverSeen, silent_nameservers: hosts });
     nowMs += DAY_MS;
     await looksAt({ ...NO_DELEGATION, ...neverSeen, silent_nameservers: hosts });
-    expect(await store.newlyFaulty(before, new Date(START + DAY_MS)), 'one look').toEqual([]);
-    expect(await store.newlyFaulty(new Date(START + DAY_MS), now())).toEqual([
+    expect(await store.listNewlyFaulty(before, new Date(START + DAY_MS)), 'one look').toEqual([]);
+    expect(await store.listNewlyFaulty(new Date(START + DAY_MS), now())).toEqual([
       { name: NAME, faults: ['lame'] },
     ]);
     await t.close();
@@ -330,7 +338,7 @@ describe('a look', () => {
     await t.look();
     const sight = async (...hosts: readonly string[]) => {
       nowMs += 60_000;
-      const facts = { parent_nameservers: seen(hosts), ds: seen([]) };
+      const facts = { parent_nameservers: createFact(hosts), ds: createFact([]) };
       return saveParentLookup(t.deps, { name: NAME, at: now(), facts });
     };
     const ours = (await t.known()).history.parent_nameservers?.current?.value ?? [];

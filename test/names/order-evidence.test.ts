@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Facts, seen } from '../../src/names/facts.ts';
+import { createFact, type Facts } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { findProofOrHint, type LostAnswer } from '../../src/names/order-evidence.ts';
 import type { Registration } from '../../src/names/registry-record.ts';
@@ -34,13 +34,13 @@ function lookedAt(atHours: number, facts: Facts, history: NameHistory = {}): Nam
 }
 
 const before = lookedAt(-20, {
-  registry_nameservers: seen(OLD),
-  registrar: seen(['name:Ours Ltd']),
-  statuses: seen(['active']),
+  registry_nameservers: createFact(OLD),
+  registrar: createFact(['name:Ours Ltd']),
+  statuses: createFact(['active']),
 });
 const deletedBefore = lookedAt(-20, {
-  registrar: seen(['name:Ours Ltd']),
-  statuses: seen(['redemption period']),
+  registrar: createFact(['name:Ours Ltd']),
+  statuses: createFact(['redemption period']),
 });
 
 function input(task: ProofInput['order']['task'], changes: Partial<ProofInput> = {}): ProofInput {
@@ -63,8 +63,8 @@ describe('nameservers', () => {
     expect(proofOf(input('nameservers', { record: done }))).toBe('nameservers_set');
     const confirmed = lookedAt(
       4,
-      { registry_nameservers: seen(NEW) },
-      lookedAt(2, { registry_nameservers: seen(NEW) }, before),
+      { registry_nameservers: createFact(NEW) },
+      lookedAt(2, { registry_nameservers: createFact(NEW) }, before),
     );
     expect(proofOf(input('nameservers', { record: done, history: confirmed }))).toBe('nameservers_set');
   });
@@ -76,7 +76,7 @@ describe('nameservers', () => {
     ['when the previous lookup was weeks ago', { record: done, sentAt: hours(12 * 24) }],
     [
       'when they were those before',
-      { record: done, history: lookedAt(-20, { registry_nameservers: seen(NEW) }) },
+      { record: done, history: lookedAt(-20, { registry_nameservers: createFact(NEW) }) },
     ],
     ['when another order was sent since the previous lookup', { record: done, orders: [other()] }],
   ])('%s prove nothing', (_what, changes) => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createLog } from '../../src/lib/log.ts';
-import { ABSENT, DNS_FACTS, type Facts, seen, unseen } from '../../src/names/facts.ts';
+import { ABSENT, createFact, createUnseenFact, DNS_FACTS, type Facts } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
-import { findingsOf } from '../../src/names/impact.ts';
+import { listFindingKeys } from '../../src/names/impact.ts';
 import { createImpacts } from '../../src/names/order-impact.ts';
 import type { OrderImpact } from '../../src/names/ports.ts';
 import { createDnsClient } from '../../src/registry/dns/client.ts';
@@ -14,11 +14,11 @@ import { namesContextWith, recordWith } from '../support/names-context.ts';
 
 const ORDER = newOrder(['cafe.rest'], { task: 'authcode' });
 const HOUR_MS = 3_600_000;
-const LOCKED = { statuses: seen(['client transfer prohibited']) };
+const LOCKED = { statuses: createFact(['client transfer prohibited']) };
 /** Everything was looked up, and nothing is there. */
 const NOTHING: Facts = { ...Object.fromEntries(DNS_FACTS.map((fact) => [fact, ABSENT])), ...LOCKED };
-const MAIL: Facts = { ...NOTHING, mx: seen(['10 mail.cafe.rest']) };
-const BOTH: Facts = { ...MAIL, a: seen(['198.51.100.7']) };
+const MAIL: Facts = { ...NOTHING, mx: createFact(['10 mail.cafe.rest']) };
+const BOTH: Facts = { ...MAIL, a: createFact(['198.51.100.7']) };
 
 /** Impacts with the lookups of the test. */
 function impactsWith(watched?: NameHistory) {
@@ -31,32 +31,38 @@ function impactsWith(watched?: NameHistory) {
     namesContextWith({
       records: {
         findMany: async () => [],
-        mentioning: async () => [],
+        findMentions: async () => [],
         find: async (name) => watched && recordWith(name, watched, now()),
       },
       impacts: {
-        assessImpact: async (orderId) => kept.get(orderId),
+        findImpact: async (orderId) => kept.get(orderId),
         saveImpact: async (orderId, latest, look) => {
-          const before = { asked: latest, warned: undefined, warnedToldAt: undefined, warnedOf: [] };
+          const before = {
+            atRequest: latest,
+            lastWarning: undefined,
+            warningNotifiedAt: undefined,
+            warnedFindings: [],
+          };
           kept.set(orderId, { ...before, ...kept.get(orderId), latest, isThorough: look !== 'asking' });
         },
         saveWarning: async (orderId, latest) => {
-          const { asked = latest, warnedOf = [] } = kept.get(orderId) ?? {};
+          const { atRequest = latest, warnedFindings = [] } = kept.get(orderId) ?? {};
           kept.set(orderId, {
-            asked,
+            atRequest,
             latest,
-            warned: latest,
-            warnedToldAt: undefined,
-            warnedOf: [...warnedOf, ...findingsOf(latest)],
+            lastWarning: latest,
+            warningNotifiedAt: undefined,
+            warnedFindings: [...warnedFindings, ...listFindingKeys(latest)],
             isThorough: true,
           });
         },
         recordWarningNotified: async (orderId, at) => {
           const before = kept.get(orderId);
-          if (before !== undefined) kept.set(orderId, { ...before, warnedToldAt: before.warnedToldAt ?? at });
+          if (before !== undefined)
+            kept.set(orderId, { ...before, warningNotifiedAt: before.warningNotifiedAt ?? at });
         },
         saveNameServers: async () => undefined,
-        nameServersOf: async () => undefined,
+        findNameServers: async () => undefined,
       },
       dns,
       quickDns: dns,
@@ -95,7 +101,13 @@ describe('an approval', () => {
     ['something that is gone', BOTH, MAIL, 'known', 'known'],
     ['nothing new', MAIL, MAIL, 'known', 'known'],
     ['what cannot be seen any more', MAIL, {}, 'changed', 'unknown'],
-    ['what is only worth a note', NOTHING, { ...NOTHING, statuses: seen(['active']) }, 'known', 'known'],
+    [
+      'what is only worth a note',
+      NOTHING,
+      { ...NOTHING, statuses: createFact(['active']) },
+      'known',
+      'known',
+    ],
   ])('finds %s', async (_what, before, after, first, second) => {
     const { state, showCard, press } = impactsWith();
     state.facts = before;
@@ -112,13 +124,13 @@ describe('an approval', () => {
     await showCard();
     const results: string[] = [];
     for (const failing of ['a', 'mx', 'www_a', 'aaaa', 'mx', 'www_aaaa', 'a', 'mx'] as const) {
-      state.facts = { ...BOTH, [failing]: unseen('timeout') };
+      state.facts = { ...BOTH, [failing]: createUnseenFact('timeout') };
       results.push(await press());
     }
     // The website and the mail servers are one finding each.
     expect(results.filter((result) => result === 'changed')).toHaveLength(2);
     expect(results.slice(2)).toEqual(Array(6).fill('unknown'));
-    state.facts = { ...BOTH, mx: seen(['10 mail.other.example']) };
+    state.facts = { ...BOTH, mx: createFact(['10 mail.other.example']) };
     expect(await press(), 'something new after that').toBe('changed');
     state.facts = BOTH;
     expect(await press(), 'as it was when it was asked for').toBe('known');

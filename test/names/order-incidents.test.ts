@@ -29,7 +29,7 @@ const warned = (incidentId: string, changes: number, hour: number, userId = 'U0B
 });
 
 async function informedSince(open: readonly Incident[], warnings: readonly IncidentWarning[]) {
-  const incidents = { openOf: async () => open, warningsOf: async () => warnings };
+  const incidents = { listOpen: async () => open, listWarnings: async () => warnings };
   const known = await createOrderIncidents(namesContextWith({ incidents, now: () => at(9) })).loadKnown(
     newOrder(['cafe.rest']),
   );

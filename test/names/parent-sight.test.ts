@@ -1,38 +1,38 @@
 import { describe, expect, test } from 'vitest';
-import { ABSENT, type Facts, seen, unseen } from '../../src/names/facts.ts';
+import { ABSENT, createFact, createUnseenFact, type Facts } from '../../src/names/facts.ts';
 import { mergeMajority } from '../../src/names/history.ts';
 import {
-  factsOfDelegation,
   findMajority,
-  isChanged,
+  hasNewDelegation,
   isNewSighting,
+  toDelegationFacts,
 } from '../../src/names/parent-delegation.ts';
 
 const OURS = ['ns1.host.example', 'ns2.host.example'];
 const THIEF = ['ns1.thief.example'];
 const at = (minute: number) => new Date(Date.UTC(2026, 10, 22, 0, minute));
 const said = (hosts: readonly string[], ds: readonly string[] = []): Facts => ({
-  parent_nameservers: seen(hosts),
-  ds: seen(ds),
+  parent_nameservers: createFact(hosts),
+  ds: createFact(ds),
 });
 const look = (minute: number, facts: Facts) => ({ name: 'cafe.rest', at: at(minute), facts });
-const SILENT: Facts = { parent_nameservers: unseen('timeout'), ds: unseen('timeout') };
+const SILENT: Facts = { parent_nameservers: createUnseenFact('timeout'), ds: createUnseenFact('timeout') };
 
 describe('the answer of a parent zone’s server', () => {
   test('is the same in any order and case', () => {
     const ds = { keyTag: 1, algorithm: 13, digestType: 2, digest: 'AB' };
-    const one = factsOfDelegation({ kind: 'delegated', nameServers: [...OURS].reverse(), ds: [ds] });
+    const one = toDelegationFacts({ kind: 'delegated', nameServers: [...OURS].reverse(), ds: [ds] });
     expect(one).toEqual(said(OURS, ['1 13 2 ab']));
   });
 
   test('is absence only if the zone says so', () => {
-    expect(factsOfDelegation({ kind: 'not_delegated' })).toEqual({ parent_nameservers: ABSENT, ds: ABSENT });
-    expect(factsOfDelegation({ kind: 'unanswered', failure: 'refused' })).toEqual({
-      parent_nameservers: unseen('refused'),
-      ds: unseen('refused'),
+    expect(toDelegationFacts({ kind: 'not_delegated' })).toEqual({ parent_nameservers: ABSENT, ds: ABSENT });
+    expect(toDelegationFacts({ kind: 'unanswered', failure: 'refused' })).toEqual({
+      parent_nameservers: createUnseenFact('refused'),
+      ds: createUnseenFact('refused'),
     });
-    expect(factsOfDelegation({ kind: 'delegated', nameServers: OURS, ds: undefined }).ds).toEqual(
-      unseen('not_told'),
+    expect(toDelegationFacts({ kind: 'delegated', nameServers: OURS, ds: undefined }).ds).toEqual(
+      createUnseenFact('not_told'),
     );
   });
 });
@@ -56,7 +56,7 @@ describe('news', () => {
     expect(isNewSighting(flapping, said(OURS))).toBe(true);
     const settled = mergeMajority(flapping, look(2, said(OURS))).history;
     expect(isNewSighting(settled, said(OURS))).toBe(false);
-    expect(isChanged(history, settled)).toBe(false);
+    expect(hasNewDelegation(history, settled)).toBe(false);
   });
 
   test('is a change after two lookups a minute apart', () => {
@@ -64,8 +64,8 @@ describe('news', () => {
     const twice = mergeMajority(once.history, look(2, said(THIEF)));
     expect(once.changes).toEqual([]);
     expect(twice.changes.map(({ fact }) => fact)).toEqual(['parent_nameservers']);
-    expect(isChanged(history, once.history)).toBe(false);
-    expect(isChanged(history, twice.history)).toBe(true);
+    expect(hasNewDelegation(history, once.history)).toBe(false);
+    expect(hasNewDelegation(history, twice.history)).toBe(true);
   });
 });
 
@@ -77,10 +77,10 @@ describe('the servers of a zone', () => {
   });
 
   test.each([
-    ['one of three is poisoned', [said(THIEF), said(OURS), said(OURS)], seen(OURS)],
-    ['two disagree', [said(THIEF), said(OURS)], unseen('servers_disagree')],
-    ['one answers and the others are silent', [said(THIEF), SILENT, SILENT], unseen('timeout')],
-    ['none answers', [SILENT, SILENT], unseen('timeout')],
+    ['one of three is poisoned', [said(THIEF), said(OURS), said(OURS)], createFact(OURS)],
+    ['two disagree', [said(THIEF), said(OURS)], createUnseenFact('servers_disagree')],
+    ['one answers and the others are silent', [said(THIEF), SILENT, SILENT], createUnseenFact('timeout')],
+    ['none answers', [SILENT, SILENT], createUnseenFact('timeout')],
   ] as const)('change nothing if %s', (_case, answers, nameservers) => {
     expect(findMajority(answers).parent_nameservers).toEqual(nameservers);
   });

@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { FACT_NAMES, type Fact, type FactName, type Facts, seen, unseen } from '../../src/names/facts.ts';
-import { matchesFindings, readFilter } from '../../src/names/filter.ts';
+import {
+  createFact,
+  createUnseenFact,
+  FACT_NAMES,
+  type Fact,
+  type FactName,
+  type Facts,
+} from '../../src/names/facts.ts';
+import { matchesFindings, parseFilter } from '../../src/names/filter.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { NO_DELEGATION } from '../../src/names/observe-delegation.ts';
 import {
@@ -10,10 +17,10 @@ import {
   FINDING_CODES,
   type FindingCode,
   type JudgedName,
-  judge,
+  judgeName,
   PARTS,
   type Posture,
-  summarize,
+  summarizePosture,
 } from '../../src/names/posture.ts';
 import { storedPosture } from '../../src/names/stored.ts';
 import fc from '../support/properties.ts';
@@ -26,24 +33,24 @@ const HOSTS = ['ns1.host.example', 'ns2.host.example'];
 /** A name that lacks nothing. */
 const SOUND: Facts = {
   ...NO_DELEGATION,
-  registration: seen(['registered']),
-  statuses: seen(['client transfer prohibited']),
-  parent_nameservers: seen(HOSTS),
-  ds: seen(['1 13 2 ab']),
-  signatures: seen([at(100).toISOString()]),
-  a: seen(['198.51.100.7']),
-  aaaa: seen([]),
-  mx: seen(['10 mail.example']),
-  caa: seen(['0 issue ca.example']),
-  spf: seen(['v=spf1 -all']),
-  dmarc: seen(['v=dmarc1; p=reject']),
-  certificate: seen([at(100).toISOString()]),
-  www_certificate: seen([]),
+  registration: createFact(['registered']),
+  statuses: createFact(['client transfer prohibited']),
+  parent_nameservers: createFact(HOSTS),
+  ds: createFact(['1 13 2 ab']),
+  signatures: createFact([at(100).toISOString()]),
+  a: createFact(['198.51.100.7']),
+  aaaa: createFact([]),
+  mx: createFact(['10 mail.example']),
+  caa: createFact(['0 issue ca.example']),
+  spf: createFact(['v=spf1 -all']),
+  dmarc: createFact(['v=dmarc1; p=reject']),
+  certificate: createFact([at(100).toISOString()]),
+  www_certificate: createFact([]),
 };
 
 const { signatures: _, ...NEVER_SIGNED } = SOUND;
 const signedUntil = (days: number, ...kind: string[]): Facts => ({
-  signatures: seen([at(days).toISOString(), ...kind]),
+  signatures: createFact([at(days).toISOString(), ...kind]),
 });
 
 const posed = (history: NameHistory, moment: Date, former?: Posture) =>
@@ -66,7 +73,7 @@ function nameWith(given: Partial<JudgedName> & { readonly facts?: Facts } = {}):
   };
 }
 
-const codesAt = (name: JudgedName, days = 1) => judge(name, at(days)).findings.map(({ code }) => code);
+const codesAt = (name: JudgedName, days = 1) => judgeName(name, at(days)).findings.map(({ code }) => code);
 
 describe('a name', () => {
   test.each<[string, Parameters<typeof nameWith>[0], readonly FindingCode[]]>([
@@ -80,49 +87,57 @@ describe('a name', () => {
     ['without an owner', { hasOwner: false }, ['no_owner']],
     ['with an incident', { incidentSince: at(0) }, ['incident']],
     ['that is to lapse', { isLapsing: true, expiresAt: at(-1), hasOwner: false }, []],
-    ['without a lock', { facts: { statuses: seen(['active']) } }, ['unlocked']],
+    ['without a lock', { facts: { statuses: createFact(['active']) } }, ['unlocked']],
     [
       'with a lock on updates alone',
-      { facts: { statuses: seen(['client update prohibited']) } },
+      { facts: { statuses: createFact(['client update prohibited']) } },
       ['unlocked'],
     ],
-    ['whose lock has no side', { facts: { statuses: seen(['locked']) } }, []],
-    ['that isn’t registered', { facts: { registration: seen([]), statuses: seen([]) } }, []],
-    ['with a lame server', { facts: { lame_nameservers: seen(HOSTS.slice(1)) } }, ['lame']],
+    ['whose lock has no side', { facts: { statuses: createFact(['locked']) } }, []],
+    ['that isn’t registered', { facts: { registration: createFact([]), statuses: createFact([]) } }, []],
+    ['with a lame server', { facts: { lame_nameservers: createFact(HOSTS.slice(1)) } }, ['lame']],
     [
       'with a server without an address',
-      { facts: { addressless_nameservers: seen(HOSTS.slice(1)) } },
+      { facts: { addressless_nameservers: createFact(HOSTS.slice(1)) } },
       ['lame'],
     ],
-    ['with a silent server', { facts: { silent_nameservers: seen(HOSTS.slice(1)) } }, ['lame']],
-    ['with lame servers alone', { facts: { lame_nameservers: seen(HOSTS) } }, ['all_lame']],
+    ['with a silent server', { facts: { silent_nameservers: createFact(HOSTS.slice(1)) } }, ['lame']],
+    ['with lame servers alone', { facts: { lame_nameservers: createFact(HOSTS) } }, ['all_lame']],
     [
       'whose server is for sale',
-      { facts: { registrable_domains: seen(['host.example']) } },
+      { facts: { registrable_domains: createFact(['host.example']) } },
       ['nameserver_registrable'],
     ],
-    ['whose server ends', { facts: { ending_domains: seen(['host.example']) } }, ['nameserver_expiring']],
-    ['with a DS for no key', { facts: { unfit_ds: seen(HOSTS) } }, ['dnssec_broken']],
+    [
+      'whose server ends',
+      { facts: { ending_domains: createFact(['host.example']) } },
+      ['nameserver_expiring'],
+    ],
+    ['with a DS for no key', { facts: { unfit_ds: createFact(HOSTS) } }, ['dnssec_broken']],
     [
       'whose certificate ended',
-      { facts: { certificate: seen([at(1).toISOString()]) } },
+      { facts: { certificate: createFact([at(1).toISOString()]) } },
       ['certificate_expired'],
     ],
     [
       'whose certificate ended in 1970',
-      { facts: { certificate: seen(['1970-01-01T00:00:00.000Z']) } },
+      { facts: { certificate: createFact(['1970-01-01T00:00:00.000Z']) } },
       ['certificate_expired'],
     ],
-    ['whose certificate never ends', { facts: { certificate: seen(['9999-12-31T23:59:59.000Z']) } }, []],
+    [
+      'whose certificate never ends',
+      { facts: { certificate: createFact(['9999-12-31T23:59:59.000Z']) } },
+      [],
+    ],
     [
       'with 14 days left',
-      { facts: { www_certificate: seen([at(15).toISOString()]) } },
+      { facts: { www_certificate: createFact([at(15).toISOString()]) } },
       ['certificate_expiring'],
     ],
-    ['with more days left', { facts: { www_certificate: seen([at(15.1).toISOString()]) } }, []],
+    ['with more days left', { facts: { www_certificate: createFact([at(15.1).toISOString()]) } }, []],
     [
       'with a certificate for others',
-      { facts: { certificate: seen([at(90).toISOString(), 'mismatch:host.example']) } },
+      { facts: { certificate: createFact([at(90).toISOString(), 'mismatch:host.example']) } },
       ['certificate_mismatch'],
     ],
     ['whose signature ends in 3 days', { facts: signedUntil(4) }, ['dnssec_expiring']],
@@ -130,21 +145,29 @@ describe('a name', () => {
     ['whose signature ended', { facts: signedUntil(-5) }, ['dnssec_expiring']],
     ['whose short signature is renewed', { facts: signedUntil(1, 'short') }, []],
     ['whose short signature had ended', { facts: signedUntil(-0.1, 'short') }, ['dnssec_expiring']],
-    ['that is no longer signed', { facts: { ...signedUntil(2), ds: seen([]) } }, ['unsigned']],
-    ['without DNSSEC', { facts: { ds: seen([]) } }, ['unsigned']],
-    ['without CAA', { facts: { caa: seen([]) } }, ['no_caa']],
-    ['with mail but no protection', { facts: { spf: seen([]), dmarc: seen([]) } }, ['no_spf', 'no_dmarc']],
-    ['that refuses mail', { facts: { mx: seen(['0 .']), spf: seen([]), dmarc: seen([]) } }, []],
-    ['without mail', { facts: { mx: seen([]), spf: seen([]), dmarc: seen([]) } }, []],
+    ['that is no longer signed', { facts: { ...signedUntil(2), ds: createFact([]) } }, ['unsigned']],
+    ['without DNSSEC', { facts: { ds: createFact([]) } }, ['unsigned']],
+    ['without CAA', { facts: { caa: createFact([]) } }, ['no_caa']],
+    [
+      'with mail but no protection',
+      { facts: { spf: createFact([]), dmarc: createFact([]) } },
+      ['no_spf', 'no_dmarc'],
+    ],
+    [
+      'that refuses mail',
+      { facts: { mx: createFact(['0 .']), spf: createFact([]), dmarc: createFact([]) } },
+      [],
+    ],
+    ['without mail', { facts: { mx: createFact([]), spf: createFact([]), dmarc: createFact([]) } }, []],
   ])('%s', (_case, given, codes) => {
     expect(codesAt(nameWith(given))).toEqual(codes);
   });
 
   test('has its worst finding first, and the day on which each began', () => {
-    const facts = { lame_nameservers: seen(HOSTS.slice(1)), ds: seen([]) };
+    const facts = { lame_nameservers: createFact(HOSTS.slice(1)), ds: createFact([]) };
     const former = posed(historyOf([0, { ...SOUND, ...facts }]), at(0), undefined);
     const posture = posed(historyOf([0, { ...SOUND, ...facts }], [1, SOUND]), at(1), former);
-    expect(judge(nameWith({ posture, expiresAt: at(-5) }), at(2)).findings).toEqual([
+    expect(judgeName(nameWith({ posture, expiresAt: at(-5) }), at(2)).findings).toEqual([
       { code: 'expired', since: at(-5) },
       { code: 'lame', since: at(0), about: HOSTS.slice(1) },
       { code: 'unsigned', since: at(0) },
@@ -154,32 +177,39 @@ describe('a name', () => {
   test.each([
     ['was never looked up', undefined, [...PARTS]],
     ['is seen whole', SOUND, []],
-    ['shows no statuses', { ...SOUND, statuses: unseen('not_told') }, ['registry']],
-    ['has a silent server', { ...SOUND, silent_nameservers: seen(HOSTS.slice(1)) }, ['delegation']],
-    ['has a delegation seen in part', { ...SOUND, registrable_domains: unseen('timeout') }, ['delegation']],
-    ['has an unknown DS', { ...SOUND, ds: unseen('server_failure') }, ['dnssec']],
+    ['shows no statuses', { ...SOUND, statuses: createUnseenFact('not_told') }, ['registry']],
+    ['has a silent server', { ...SOUND, silent_nameservers: createFact(HOSTS.slice(1)) }, ['delegation']],
+    [
+      'has a delegation seen in part',
+      { ...SOUND, registrable_domains: createUnseenFact('timeout') },
+      ['delegation'],
+    ],
+    ['has an unknown DS', { ...SOUND, ds: createUnseenFact('server_failure') }, ['dnssec']],
     ['is signed, by signatures never read', NEVER_SIGNED, ['dnssec']],
-    ['has no signature', { ...SOUND, signatures: unseen('unsigned_answer') }, ['dnssec']],
-    ['isn’t signed', { ...NEVER_SIGNED, ds: seen([]) }, []],
-    ['has no TLS', { ...SOUND, certificate: unseen('no_tls') }, ['certificate']],
-    ['has unknown mail servers', { ...SOUND, mx: unseen('timeout') }, ['dns']],
+    ['has no signature', { ...SOUND, signatures: createUnseenFact('unsigned_answer') }, ['dnssec']],
+    ['isn’t signed', { ...NEVER_SIGNED, ds: createFact([]) }, []],
+    ['has no TLS', { ...SOUND, certificate: createUnseenFact('no_tls') }, ['certificate']],
+    ['has unknown mail servers', { ...SOUND, mx: createUnseenFact('timeout') }, ['dns']],
   ] as const)('that %s', (_case, facts, parts) => {
     const posture = facts && posed(historyOf([0, facts]), START, undefined);
-    const { unseen: missing } = judge(nameWith({ posture }), at(1));
+    const { unseen: missing } = judgeName(nameWith({ posture }), at(1));
     expect(missing.map(({ part }) => part)).toEqual(parts);
   });
 
   test('is not known to be fine once its lookups are old', () => {
-    const partsAt = (days: number) => judge(nameWith(), at(days)).unseen.map(({ part }) => part);
+    const partsAt = (days: number) => judgeName(nameWith(), at(days)).unseen.map(({ part }) => part);
     expect(partsAt(1.9)).toEqual([]);
     expect(partsAt(2)).toEqual(['delegation', 'dnssec', 'dns', 'certificate']);
     expect(partsAt(15)).toEqual([...PARTS]);
   });
 
   test('keeps what was found while it isn’t seen', () => {
-    const history = historyOf([0, { ...SOUND, ds: seen([]) }], [1, { ds: unseen('timeout') }]);
+    const history = historyOf(
+      [0, { ...SOUND, ds: createFact([]) }],
+      [1, { ds: createUnseenFact('timeout') }],
+    );
     const name = nameWith({ posture: posed(history, at(1), undefined) });
-    expect(judge(name, at(1))).toMatchObject({
+    expect(judgeName(name, at(1))).toMatchObject({
       findings: [{ code: 'unsigned' }],
       unseen: [{ part: 'dnssec' }],
     });
@@ -188,10 +218,10 @@ describe('a name', () => {
 
 test('names are listed worst first, and only what was seen is fine', () => {
   const named = (name: string, given: Parameters<typeof nameWith>[0]) => ({ name, ...nameWith(given) });
-  const { names, counts } = summarize(
+  const { names, counts } = summarizePosture(
     [
       named('fine.rest', {}),
-      named('note.rest', { facts: { ds: seen([]) } }),
+      named('note.rest', { facts: { ds: createFact([]) } }),
       named('dark.rest', { posture: undefined }),
       named('warned.rest', { hasOwner: false }),
       named('both.rest', { expiresAt: at(-1), hasOwner: false }),
@@ -216,9 +246,9 @@ describe('a filter', () => {
     ['cert<101', true],
     ['', true],
   ])('%s finds an unlocked name: %s', (text, isFound) => {
-    const read = readFilter(text);
+    const read = parseFilter(text);
     if (!read.ok) throw new Error('it is a filter');
-    const unlocked = nameWith({ facts: { statuses: seen(['active']) } });
+    const unlocked = nameWith({ facts: { statuses: createFact(['active']) } });
     expect(matchesFindings(read.filter, unlocked, at(1))).toBe(isFound);
   });
 });
@@ -253,22 +283,22 @@ test('a problem that a worse one replaced isn’t fixed, and notes don’t count
 
 const sometimes = <Value>(...values: readonly Value[]) => fc.constantFrom(undefined, ...values);
 const fact: fc.Arbitrary<Fact> = fc.constantFrom(
-  unseen('timeout'),
-  seen([]),
-  seen(HOSTS),
-  seen(HOSTS.slice(1)),
-  seen(['client transfer prohibited']),
-  seen(['0 .']),
+  createUnseenFact('timeout'),
+  createFact([]),
+  createFact(HOSTS),
+  createFact(HOSTS.slice(1)),
+  createFact(['client transfer prohibited']),
+  createFact(['0 .']),
 );
 const certificate = fc.constantFrom(
-  unseen('no_tls'),
-  ...[-2, 3, 14, 40].map((days) => seen([at(days).toISOString()])),
-  seen([at(20).toISOString(), 'mismatch:host.example']),
+  createUnseenFact('no_tls'),
+  ...[-2, 3, 14, 40].map((days) => createFact([at(days).toISOString()])),
+  createFact([at(20).toISOString(), 'mismatch:host.example']),
 );
 const signatures = fc.constantFrom(
-  unseen('unsigned_answer'),
-  ...[-2, 3, 14, 40].map((days) => seen([at(days).toISOString()])),
-  ...[-1, 2, 6].map((days) => seen([at(days).toISOString(), 'short'])),
+  createUnseenFact('unsigned_answer'),
+  ...[-2, 3, 14, 40].map((days) => createFact([at(days).toISOString()])),
+  ...[-1, 2, 6].map((days) => createFact([at(days).toISOString(), 'short'])),
 );
 const others = FACT_NAMES.filter(
   (name) => name !== 'signatures' && !CERTIFICATES.some((each) => each === name),

@@ -5,7 +5,7 @@ import { type SandboxDns, startSandboxDns } from '@domain-steward/sandbox-servic
 import { groupBy } from '../../src/lib/collections.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { Incident } from '../../src/names/incident.ts';
-import { completeNames, createNames, type Names } from '../../src/names/names.ts';
+import { createNames, createNamesContext, type Names } from '../../src/names/names.ts';
 import { createObservers } from '../../src/names/observers.ts';
 import { parseDnsServers } from '../../src/registry/dns/servers.ts';
 import { createRdapClient } from '../../src/registry/rdap/client.ts';
@@ -311,7 +311,7 @@ export async function playMonth(
   const incidents = createIncidentStore(database, TEAM);
   const orders = createOrderStore(database, WITNESS);
   const names = createNames(
-    completeNames({
+    createNamesContext({
       records: createNameRecordStore(database, TEAM),
       impacts: createImpactStore(database, TEAM),
       incidents,
@@ -425,8 +425,10 @@ export async function playMonth(
       questions += dns.forgetQuestions();
       if (minute % DAY_MINUTES === 0) progress(minute / DAY_MINUTES);
     }
-    const all = await incidents.allOpen(10_000);
-    const everyone = (await Promise.all([...real.keys()].map((name) => incidents.ofName(name, 10)))).flat();
+    const all = await incidents.listAllOpen(10_000);
+    const everyone = (
+      await Promise.all([...real.keys()].map((name) => incidents.listForName(name, 10)))
+    ).flat();
     return {
       real: [...real].map(([name, happened]) => ({
         name,

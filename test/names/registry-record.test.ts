@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import {
   ABSENT,
+  createFact,
   type Fact,
-  factValue,
+  getFactValue,
   isSameValue,
   mergeSameValue,
-  unseen as notSeen,
-  seen,
+  createUnseenFact as notSeen,
 } from '../../src/names/facts.ts';
-import { emptyLookup, readRegistryAnswer } from '../../src/names/registry-record.ts';
+import { createEmptyLookup, readRegistryAnswer } from '../../src/names/registry-record.ts';
 import fc from '../support/properties.ts';
 
 const AT = new Date('2026-11-22T00:00:00Z');
@@ -88,7 +88,7 @@ describe('a record', () => {
       transferred_at: { state: 'absent' },
       deleted_at: { state: 'absent' },
     });
-    expect(factValue(owner)?.map((text) => text.split(':')[0])).toEqual([
+    expect(getFactValue(owner)?.map((text) => text.split(':')[0])).toEqual([
       'country',
       'email',
       'fn',
@@ -129,13 +129,13 @@ describe('a record', () => {
   test('that is missing is absent once the parent zone agrees', () => {
     expect(factsOf(undefined, ABSENT)).toMatchObject({ registration: ABSENT, registrar: ABSENT });
     const reasonOf = (delegation?: Fact) => factsOf(undefined, delegation).registration;
-    expect(reasonOf(seen(['ns1.host.example']))).toEqual(notSeen('delegated_without_record'));
+    expect(reasonOf(createFact(['ns1.host.example']))).toEqual(notSeen('delegated_without_record'));
     expect(reasonOf(notSeen('timeout'))).toEqual(notSeen('registry_unavailable'));
     expect(reasonOf()).toEqual(notSeen('registry_unavailable'));
   });
 
   test('that is unreadable says nothing', () => {
-    const unavailable = emptyLookup('cafe.rest', AT, { code: 'busy' }).facts;
+    const unavailable = createEmptyLookup('cafe.rest', AT, { code: 'busy' }).facts;
     expect(factsOf({ ...RECORD, ldhName: 'other.rest' })).toEqual(unavailable);
     expect(factsOf({ errorCode: 500 })).toEqual(unavailable);
     expect(unavailable.registration).toEqual({ state: 'unseen', reason: 'registry_unavailable' });
@@ -157,7 +157,7 @@ describe('a record', () => {
 });
 
 describe('an owner', () => {
-  const full = factValue(ownerOf(REGISTRANT)) ?? [];
+  const full = getFactValue(ownerOf(REGISTRANT)) ?? [];
   const withFields = (change: (fields: typeof FIELDS) => typeof FIELDS) => ({
     ...REGISTRANT,
     vcardArray: ['vcard', change(FIELDS)],
@@ -166,8 +166,8 @@ describe('an owner', () => {
     withFields((fields) => fields.map((each) => (each[0] === field ? [...each.slice(0, 3), value] : each)));
 
   test('is the same in another order, case and spacing', () => {
-    expect(factValue(ownerOf(withFields((fields) => fields.toReversed())))).toEqual(full);
-    expect(factValue(ownerOf(replaced('org', 'EXAMPLE gmbh ')))).toEqual(full);
+    expect(getFactValue(ownerOf(withFields((fields) => fields.toReversed())))).toEqual(full);
+    expect(getFactValue(ownerOf(replaced('org', 'EXAMPLE gmbh ')))).toEqual(full);
   });
 
   test.each([
@@ -179,7 +179,7 @@ describe('an owner', () => {
       { redacted: [{ name: { description: 'Registrant Email' }, method: 'replacementValue' }] },
     ],
   ])('is the same while a field is hidden behind %s', (_case, registrant, more) => {
-    const hidden = factValue(ownerOf(registrant, more)) ?? [];
+    const hidden = getFactValue(ownerOf(registrant, more)) ?? [];
     expect(hidden.length).toBe(full.length - 1);
     expect(isSameValue('owner', full, hidden)).toBe(true);
     expect(isSameValue('owner', hidden, full)).toBe(true);
@@ -194,10 +194,10 @@ describe('an owner', () => {
   });
 
   test('is another one if a field that is visible in both differs', () => {
-    const other = factValue(ownerOf(replaced('org', 'Thief Ltd'))) ?? [];
+    const other = getFactValue(ownerOf(replaced('org', 'Thief Ltd'))) ?? [];
     expect(isSameValue('owner', full, other)).toBe(false);
     // Hidden in between: the earlier value is still known.
-    const hidden = factValue(ownerOf(replaced('org', 'REDACTED FOR PRIVACY'))) ?? [];
+    const hidden = getFactValue(ownerOf(replaced('org', 'REDACTED FOR PRIVACY'))) ?? [];
     expect(isSameValue('owner', mergeSameValue('owner', full, hidden), other)).toBe(false);
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { type Fact, seen, unseen } from '../../src/names/facts.ts';
-import { signaturesFact, signatureWarning } from '../../src/names/signatures.ts';
+import { createFact, createUnseenFact, type Fact } from '../../src/names/facts.ts';
+import { getSignatureWarning, toSignaturesFact } from '../../src/names/signatures.ts';
 import fc from '../support/properties.ts';
 
 const AT = new Date('2026-11-22T00:00:00Z');
@@ -12,7 +12,7 @@ const signed = (begin: number, end: number) => ({
   expiration: (now + end * HOUR) >>> 0,
 });
 const ends = (hours: number, ...kind: string[]): Fact =>
-  seen([new Date(AT.getTime() + hours * HOUR * 1000).toISOString(), ...kind]);
+  createFact([new Date(AT.getTime() + hours * HOUR * 1000).toISOString(), ...kind]);
 const LONG = signed(-9, 1000);
 
 test.each([
@@ -21,15 +21,15 @@ test.each([
   ['a signature that ended', [[signed(-300, -9)], [LONG]], ends(-9)],
   ['one that begins within a day', [[signed(23, 300)], [LONG]], ends(300)],
   ['one that begins in a day', [[signed(24, 300)], [LONG]], ends(300)],
-  ['none of no length', [[signed(-9, -9)], [LONG]], unseen('unsigned_answer')],
+  ['none of no length', [[signed(-9, -9)], [LONG]], createUnseenFact('unsigned_answer')],
   ['none that begins later', [[signed(25, 300), signed(-9, 200)], [LONG]], ends(200)],
-  ['none that ends before it begins', [[signed(-9, -10)], [LONG]], unseen('unsigned_answer')],
+  ['none that ends before it begins', [[signed(-9, -10)], [LONG]], createUnseenFact('unsigned_answer')],
   ['signatures of less than a week', [[LONG], [signed(-25, 25)]], ends(25, 'short')],
   ['one that lasts a week', [[LONG], [signed(-68, 100)]], ends(100)],
   ['the RRset to warn of first', [[signed(-900, 90)], [signed(-25, 25)]], ends(90)],
-  ['no RRset without a signature', [[LONG], []], unseen('unsigned_answer')],
+  ['no RRset without a signature', [[LONG], []], createUnseenFact('unsigned_answer')],
 ])('counts %s', (_case, found, fact) => {
-  expect(signaturesFact(found, AT)).toEqual(fact);
+  expect(toSignaturesFact(found, AT)).toEqual(fact);
 });
 
 test.each<
@@ -44,14 +44,14 @@ test.each<
   const at = (hours: number) => new Date(AT.getTime() + hours * HOUR * 1000);
   const value = [at(100).toISOString(), ...kind];
   const from = warnedFrom === undefined ? undefined : at(warnedFrom).getTime();
-  expect(signatureWarning({ value, firstSeen: at(firstSeen), lastSeen: at(lastSeen) })).toBe(from);
+  expect(getSignatureWarning({ value, firstSeen: at(firstSeen), lastSeen: at(lastSeen) })).toBe(from);
 });
 
 test('moments wrap around in 2106', () => {
   const at = new Date((2 ** 32 - HOUR) * 1000);
   const signature = { inception: 2 ** 32 - 200 * HOUR, expiration: 100 * HOUR };
   const end = new Date((2 ** 32 + 100 * HOUR) * 1000).toISOString();
-  expect(signaturesFact([[signature], [signature]], at)).toEqual(seen([end]));
+  expect(toSignaturesFact([[signature], [signature]], at)).toEqual(createFact([end]));
 });
 
 test('takes any moments', () => {
@@ -59,7 +59,7 @@ test('takes any moments', () => {
   const signatures = fc.array(fc.record({ inception: serial, expiration: serial }), { maxLength: 50 });
   fc.assert(
     fc.property(signatures, signatures, (keys, soa) => {
-      expect(['seen', 'unseen']).toContain(signaturesFact([keys, soa], AT).state);
+      expect(['seen', 'unseen']).toContain(toSignaturesFact([keys, soa], AT).state);
     }),
   );
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { FACT_NAMES, type Fact, type FactName, seen, unseen } from '../../src/names/facts.ts';
+import { createFact, createUnseenFact, FACT_NAMES, type Fact, type FactName } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { assessImpact, compareImpacts, IMPACT_TASKS } from '../../src/names/impact.ts';
 import type { NameserverCheck } from '../../src/names/nameserver-check.ts';
@@ -10,8 +10,8 @@ import fc from '../support/properties.ts';
 const START = new Date('2026-11-22T00:00:00Z');
 
 const fact: fc.Arbitrary<Fact> = fc.oneof(
-  fc.constantFrom(unseen('timeout'), unseen('not_told'), seen([])),
-  fc.array(fc.constantFrom('a', 'b', 'pending transfer'), { minLength: 1 }).map(seen),
+  fc.constantFrom(createUnseenFact('timeout'), createUnseenFact('not_told'), createFact([])),
+  fc.array(fc.constantFrom('a', 'b', 'pending transfer'), { minLength: 1 }).map(createFact),
 );
 const looks = fc.array(fc.array(fc.tuple(fc.constantFrom<FactName>(...FACT_NAMES), fact)), { maxLength: 8 });
 
@@ -50,7 +50,7 @@ describe('a name’s known facts', () => {
   });
 
   test('keep the order that explains a change', () => {
-    const owner = (value: string) => [['owner', seen([`fn:${value}`])]] as const;
+    const owner = (value: string) => [['owner', createFact([`fn:${value}`])]] as const;
     const { knownChanges } = known([owner('1'), owner('2'), owner('2')]);
     expect(storedKnownChanges.parse(kept(knownChanges))).toMatchObject([{ kind: 'owner', orderId: 'O1' }]);
   });
@@ -69,7 +69,7 @@ describe('an impact', () => {
   const check: fc.Arbitrary<NameserverCheck> = fc.record({
     host: fc.constantFrom('ns1', 'ns2', 'ns3'),
     state: fc.constantFrom('authoritative', 'not_authoritative', 'no_answer', 'no_address', 'unseen'),
-    differences: fc.constantFrom([], [{ fact: 'mx' as const, now: ['10 a.example'], there: [] }]),
+    differences: fc.constantFrom([], [{ fact: 'mx' as const, now: ['10 a.example'], onNewServer: [] }]),
     unseen: fc.subarray<FactName>(['mx', 'a']),
     ds: fc.constantFrom('match', 'mismatch', 'unknown', 'unsigned'),
   });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { readImport } from '../../src/names/details-import.ts';
-import { readTags } from '../../src/names/portfolio.ts';
+import { parseImport } from '../../src/names/details-import.ts';
+import { parseTags } from '../../src/names/portfolio.ts';
 
 test.each([
   ['Client ACME', ['client-acme']],
@@ -9,12 +9,12 @@ test.each([
   ['brand;client-acme\nshop', ['brand', 'client-acme', 'shop']],
   [' , ', []],
 ])('the tags %j', (text, tags) => {
-  expect(readTags(text)).toEqual({ ok: true, tags });
+  expect(parseTags(text)).toEqual({ ok: true, tags });
 });
 
 test.each([
   ['brand client-acme', ['brand', 'client-acme']],
   ['"brand, Client ACME"', ['brand', 'client-acme']],
 ])('a cell with the tags %s', async (cell, tags) => {
-  expect(await readImport(`name,tags\ncafe.rest,${cell}\n`)).toMatchObject({ rows: [{ change: { tags } }] });
+  expect(await parseImport(`name,tags\ncafe.rest,${cell}\n`)).toMatchObject({ rows: [{ change: { tags } }] });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { FactName, FactValue } from '../../src/names/facts.ts';
 import type { NameHistory } from '../../src/names/history.ts';
-import { pastChanges } from '../../src/names/timeline.ts';
+import { listPastChanges } from '../../src/names/timeline.ts';
 import type { KnownChange } from '../../src/names/unexplained-changes.ts';
 
 const DAY = 86_400_000;
@@ -32,7 +32,7 @@ const moved: NameHistory = {
 describe('the changes of a name', () => {
   test('show a move once, whatever the number of records, with the order that explains it', () => {
     const knownChanges = [entry(['registry_nameservers', 'parent_nameservers', 'nameservers'], 11, 'O1')];
-    expect(pastChanges(moved, knownChanges)).toEqual([
+    expect(listPastChanges(moved, knownChanges)).toEqual([
       {
         fact: 'registry_nameservers',
         before: OLD,
@@ -46,13 +46,16 @@ describe('the changes of a name', () => {
 
   test('show another value at the name itself separately', () => {
     const history = { ...moved, nameservers: known([['ns1.thief.example'], 13, 20], [OLD, 0, 12]) };
-    expect(pastChanges(history, []).map(({ fact }) => fact)).toEqual(['nameservers', 'registry_nameservers']);
+    expect(listPastChanges(history, []).map(({ fact }) => fact)).toEqual([
+      'nameservers',
+      'registry_nameservers',
+    ]);
   });
 
   test('show when no order explains a change that needs one', () => {
     const history = { ...moved, mx: known([['10 b.example'], 15, 20], [['10 a.example'], 0, 14]) };
     const knownChanges = [entry(['registry_nameservers'], 11)];
-    expect(pastChanges(history, knownChanges).map(({ fact, cause }) => [fact, cause])).toEqual([
+    expect(listPastChanges(history, knownChanges).map(({ fact, cause }) => [fact, cause])).toEqual([
       ['mx', undefined],
       ['registry_nameservers', 'none'],
     ]);
@@ -60,7 +63,7 @@ describe('the changes of a name', () => {
 
   test('come latest first, with every value of a fact', () => {
     const a = known([['3'], 20, 30], [['2'], 10, 19], [['1'], 0, 9]);
-    expect(pastChanges({ a }, []).map(({ before, after }) => [before, after])).toEqual([
+    expect(listPastChanges({ a }, []).map(({ before, after }) => [before, after])).toEqual([
       [['2'], ['3']],
       [['1'], ['2']],
     ]);
@@ -68,6 +71,6 @@ describe('the changes of a name', () => {
 
   test('leave out consequences of other changes', () => {
     const updated = known([['2027-02-01T00:00:00.000Z'], 20, 30], [['2027-01-01T00:00:00.000Z'], 0, 9]);
-    expect(pastChanges({ updated_at: updated }, [])).toEqual([]);
+    expect(listPastChanges({ updated_at: updated }, [])).toEqual([]);
   });
 });

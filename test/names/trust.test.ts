@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { applySuccess } from '../../src/expiry/follow.ts';
 import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
-import { datesAfterLookup } from '../../src/names/dates.ts';
+import { updateDatesAfterLookup } from '../../src/names/dates.ts';
 import type { Registration } from '../../src/names/registry-record.ts';
-import { isAtAnotherRegistrar } from '../../src/names/trust.ts';
+import { hasUnknownTransfer } from '../../src/names/trust.ts';
 import { formatDoubt } from '../../src/slack/names/doubt.view.ts';
 import { DAY_MS } from '../expiry/rig.ts';
 import { newOrder } from '../orders/sample.ts';
@@ -39,7 +39,7 @@ function lookedUp(...records: readonly Registration[]): WatchedDomain {
 function then(known: WatchedDomain, day: number, next: Registration): WatchedDomain {
   const { name } = known;
   const result = { kind: 'registered', registration: next, server: 'rdap.example' } as const;
-  return { ...known, ...datesAfterLookup(known, { name, at: inDays(day), facts: {}, result }) };
+  return { ...known, ...updateDatesAfterLookup(known, { name, at: inDays(day), facts: {}, result }) };
 }
 
 describe('a date that moves forward', () => {
@@ -78,12 +78,12 @@ describe('a date that moves forward', () => {
     const at = (registrar: string) => {
       const seen = { value: [`name:${registrar}`], firstSeen: NOW, lastSeen: NOW };
       const history = { registrar: { current: seen, candidate: undefined, past: [], unseen: undefined } };
-      return isAtAnotherRegistrar({ trusted, history }, NOW);
+      return hasUnknownTransfer({ trusted, history }, NOW);
     };
     expect(at('Elsewhere Inc.')).toBe(true);
     expect(at('OURS, LTD.')).toBe(false);
-    expect(isAtAnotherRegistrar({ trusted, history: {} }, NOW), 'nothing was seen').toBe(false);
-    expect(isAtAnotherRegistrar({ trusted: undefined, history: {} }, NOW)).toBe(false);
+    expect(hasUnknownTransfer({ trusted, history: {} }, NOW), 'nothing was seen').toBe(false);
+    expect(hasUnknownTransfer({ trusted: undefined, history: {} }, NOW)).toBe(false);
   });
 
   test('counts again when the name is back', () => {

@@ -1,13 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import { FACT_NAMES, type Fact, type FactName, type Facts, seen, unseen } from '../../src/names/facts.ts';
+import {
+  createFact,
+  createUnseenFact,
+  FACT_NAMES,
+  type Fact,
+  type FactName,
+  type Facts,
+} from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import {
+  computeTransferCountdown,
   explainChanges,
   type IncidentKind,
   type KnownChange,
   type NameOrder,
   type NameTask,
-  transferCountdown,
   type UnexplainedChange,
 } from '../../src/names/unexplained-changes.ts';
 import fc from '../support/properties.ts';
@@ -73,7 +80,7 @@ class Watched {
     const facts: { [Name in FactName]?: Fact } = {};
     for (const fact of FACT_NAMES) {
       const value = this.state[fact];
-      if (value !== undefined) facts[fact] = seen(value);
+      if (value !== undefined) facts[fact] = createFact(value);
     }
     const merged = mergeObservation(this.history, {
       name: 'cafe.rest',
@@ -146,7 +153,7 @@ describe('a change without an order is raised once', () => {
   test('only after two lookups', () => {
     const name = new Watched();
     name.pass(HOUR);
-    name.look({ registrar: seen(['iana:999']), ds: seen([]) });
+    name.look({ registrar: createFact(['iana:999']), ds: createFact([]) });
     name.watch(1);
     name.change({ registrar: ['iana:999', 'name:Thief'] });
     name.pass(HOUR);
@@ -493,11 +500,11 @@ test('a running transfer has its deadline from the last time it can’t have bee
   const [alarm] = name.unexplained;
   if (alarm === undefined) throw new Error('there is no incident');
   const now = new Date(before.getTime() + 2 * DAY);
-  expect(transferCountdown(alarm.change, now)).toEqual({
+  expect(computeTransferCountdown(alarm.change, now)).toEqual({
     completesAt: new Date(before.getTime() + 5 * DAY),
     msLeft: 3 * DAY,
   });
-  expect(transferCountdown(alarm.change, new Date(before.getTime() + 9 * DAY), 7).msLeft).toBe(0);
+  expect(computeTransferCountdown(alarm.change, new Date(before.getTime() + 9 * DAY), 7).msLeft).toBe(0);
 });
 
 test('a year of renewals, redaction and reordering raises nothing', () => {
@@ -515,15 +522,15 @@ test('a year of renewals, redaction and reordering raises nothing', () => {
         if (day === 245) name.change({ statuses: ACTIVE });
         name.pass(DAY);
         const noise: { [Name in FactName]?: Fact } = {};
-        if (roll() < 20) noise.owner = seen(roll() < 50 ? ['org:1'] : ['fn:1']);
-        if (roll() < 20) noise.owner = unseen('not_told');
-        if (roll() < 10) noise.registrar = seen(['name:OURS.']);
-        if (roll() < 10) noise.registrar = unseen('registry_unavailable');
-        if (roll() < 10) noise.statuses = seen((name.state.statuses ?? []).toReversed());
-        if (roll() < 10) noise.ds = unseen('timeout');
+        if (roll() < 20) noise.owner = createFact(roll() < 50 ? ['org:1'] : ['fn:1']);
+        if (roll() < 20) noise.owner = createUnseenFact('not_told');
+        if (roll() < 10) noise.registrar = createFact(['name:OURS.']);
+        if (roll() < 10) noise.registrar = createUnseenFact('registry_unavailable');
+        if (roll() < 10) noise.statuses = createFact((name.state.statuses ?? []).toReversed());
+        if (roll() < 10) noise.ds = createUnseenFact('timeout');
         // A stale answer now and then; never twice in a row, which would look like a change.
-        if (day % 2 === 0 && roll() < 5) noise.nameservers = seen(['old.a.example']);
-        if (day % 2 === 0 && roll() < 5) noise.registration = seen([]);
+        if (day % 2 === 0 && roll() < 5) noise.nameservers = createFact(['old.a.example']);
+        if (day % 2 === 0 && roll() < 5) noise.registration = createFact([]);
         name.look(noise);
       }
       expect(name.kinds).toEqual([]);
@@ -597,9 +604,9 @@ describe('a model: over every history', () => {
           if (each.kind === 'noise') {
             name.pass(HOUR);
             name.look({
-              registrar: seen(['iana:5']),
-              ds: unseen('timeout'),
-              parent_nameservers: seen(['x.example']),
+              registrar: createFact(['iana:5']),
+              ds: createUnseenFact('timeout'),
+              parent_nameservers: createFact(['x.example']),
             });
             continue;
           }

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import type { ActiveMandate } from '../../src/mandates/mandate.ts';
 import type { ChangedName } from '../../src/names/portfolio.ts';
 import {
-  classifyChanges,
+  createChangeClassifier,
+  mergeAllRequirements,
   type Protection,
-  requirementsOfAll,
   separateChanges,
 } from '../../src/names/weakening.ts';
 import type { PolicyRule } from '../../src/policy/policy.ts';
@@ -35,8 +35,8 @@ function protection(rules: readonly PolicyRule[], more: Partial<Protection> = {}
     },
     budgetTags: new Set(),
     mandates: [],
-    tagsOf: new Map(),
-    busy: new Set(),
+    parentTags: new Map(),
+    busyNames: new Set(),
     ...more,
   };
 }
@@ -54,7 +54,7 @@ const tags = (before: readonly string[], after: readonly string[]): ChangedName 
 const unwatch = (before: readonly string[] = []): ChangedName => ({ ...tags(before, []), after: undefined });
 /** `2 of U0LEGAL,U0CFO signed` for each requirement; undefined if the change takes effect at once. */
 const needs = (change: ChangedName, given: Protection, by = 'U0ALICE') =>
-  classifyChanges(given)(change, by)?.map(
+  createChangeClassifier(given)(change, by)?.map(
     ({ needed, approvers, signed }) => `${needed} of ${approvers}${signed ? ' signed' : ''}`,
   );
 const LEGAL = ['2 of U0LEGAL,U0CFO signed'];
@@ -138,7 +138,7 @@ describe('a changed tag', () => {
     const given = protection(
       [rule({ names: ['tag:loose'], tasks: ['all'], decision: 'free', approvers: [] })],
       {
-        tagsOf: new Map([['cafe.rest', ['loose']]]),
+        parentTags: new Map([['cafe.rest', ['loose']]]),
       },
     );
     expect(needs({ ...tags([], ['loose']), name: 'shop.cafe.rest' }, given)).toBeUndefined();
@@ -188,7 +188,7 @@ describe('an unwatch', () => {
     ['a refusing rule', protection([rule({ names: ['*'], decision: 'refuse', approvers: [] })]), ANYONE],
     ['a mandate by zone', protection([], { mandates: [mandate('*.rest')] }), ANYONE],
     ['a mandate of another zone', protection([], { mandates: [mandate('*.example')] }), undefined],
-    ['an incident or order', protection([], { busy: new Set(['cafe.rest']) }), ANYONE],
+    ['an incident or order', protection([], { busyNames: new Set(['cafe.rest']) }), ANYONE],
   ])('of a name that %s covers', (_, given, expected) => {
     expect(needs(unwatch(), given)).toEqual(expected);
   });
@@ -252,7 +252,7 @@ describe('while no charter is valid', () => {
   test('a change also needs signed approvals of the environment’s approvers', async () => {
     expect(needs(tags(['brand'], []), lapsed([BRAND]))).toEqual([...LEGAL, SIGNED]);
     expect(needs(tags(['guarded'], []), lapsed([]))).toEqual([SIGNED]);
-    const all = await requirementsOfAll([tags([], [])], 'U0ALICE', lapsed([]));
+    const all = await mergeAllRequirements([tags([], [])], 'U0ALICE', lapsed([]));
     expect(all).toMatchObject([{ rule: { kind: 'environment' }, needed: 2, signed: true }]);
   });
 
@@ -270,7 +270,7 @@ test('changes are separated one by one, and the pending part needs all their req
     given,
   );
   expect(allowed.changes.map(({ after }) => after?.tags)).toEqual([['x']]);
-  const all = await requirementsOfAll(waiting, 'U0ALICE', given);
+  const all = await mergeAllRequirements(waiting, 'U0ALICE', given);
   expect(all.map(({ approvers }) => approvers.join())).toEqual(['U0LEGAL,U0CFO', 'U0BOB']);
 });
 
@@ -278,6 +278,6 @@ test('of many changes each needs its own rule’s requirements', async () => {
   const given = protection([BRAND, rule({ name: 'press', names: ['tag:press'], approvers: ['U0PRESS'] })]);
   const harmless = Array.from({ length: 2_000 }, () => tags(['x'], []));
   const changes = [tags(['brand'], []), ...harmless, tags(['press'], [])];
-  const all = await requirementsOfAll(changes, 'U0ALICE', given);
+  const all = await mergeAllRequirements(changes, 'U0ALICE', given);
   expect(all.map(({ approvers }) => approvers.join())).toEqual(['U0LEGAL,U0CFO', 'U0PRESS']);
 });

@@ -12,7 +12,7 @@ import {
   type Witness,
   witnessText,
 } from '../../src/approvals/charter.ts';
-import { type CharterChallenge, hashOf } from '../../src/approvals/signing/assertion.ts';
+import { type CharterChallenge, hashJson } from '../../src/approvals/signing/assertion.ts';
 import {
   newLog,
   newNonce,
@@ -54,7 +54,7 @@ function charter(
   more: Partial<LoggedCharter> & { readonly signer?: Signer; readonly previous?: string } = {},
 ): LoggedCharter {
   const { signer = bob, previous, ...changed } = more;
-  const hash = hashOf(makeCharter(rules, 'U0ADA'));
+  const hash = hashJson(makeCharter(rules, 'U0ADA'));
   const challenge: CharterChallenge = {
     ...{ by: signer.owner, charter: hash, decision: 'publish' as const, nonce: newNonce() },
     ...(previous === undefined ? hashCharter(last) : { previous }),
@@ -78,7 +78,7 @@ describe('a charter', () => {
 
   test.each<[string, LoggedCharter]>([
     ['it names no charter before', charter(rulesOf(2), undefined)],
-    ['it names another charter before', charter(rulesOf(2), first, { previous: hashOf('other') })],
+    ['it names another charter before', charter(rulesOf(2), first, { previous: hashJson('other') })],
     ['its content can’t be read', charter(rulesOf(2), first, { rules: undefined })],
     ['its content is not what was signed', charter(rulesOf(2), first, { hash: first.hash })],
     ['its publisher signed it', charter(rulesOf(2), first, { publisher: 'U0BOB' })],

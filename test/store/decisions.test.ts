@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { afterLookup, incidentHash } from '../../src/names/incident.ts';
+import { hashIncident, updateIncidents } from '../../src/names/incident.ts';
 import { confirmIncidentAsOurs, raiseIncident } from '../../src/names/incident-actions.ts';
 import { webhookBody } from '../../src/outbox/webhooks/messages.ts';
 import { createIncidentStore, saveIncident } from '../../src/store/incidents.ts';
@@ -99,13 +99,13 @@ test('a decision about an incident leaves one line, and is sent to webhooks', as
     ...seen,
   } as const;
   const unexplained = [{ change, orders: [] }];
-  const update = afterLookup([], { name: 'cafe.rest', unexplained, history: {}, at: rig.now });
+  const update = updateIncidents([], { name: 'cafe.rest', unexplained, history: {}, at: rig.now });
   if (update === undefined) throw new Error('nothing was opened');
   const { id } = update.after;
   expect(await rig.database.transaction((run) => saveIncident(run, TEAM, update))).toBe(true);
   const context = namesContextWith({
     incidents: store,
-    portfolio: { tagsOf: async (names) => new Map(names.map((name) => [name, ['guarded']])) },
+    portfolio: { findTags: async (names) => new Map(names.map((name) => [name, ['guarded']])) },
     records: { find: async () => undefined, requestLookup: async () => undefined },
     notifyDue: () => undefined,
     now: () => rig.now,
@@ -115,7 +115,7 @@ test('a decision about an incident leaves one line, and is sent to webhooks', as
   const say = async (by: string, reason: string) => {
     const incident = await store.find(id);
     if (incident === undefined) throw new Error('it is gone');
-    return confirmIncidentAsOurs(context, id, { by, reason, shown: incidentHash(incident) });
+    return confirmIncidentAsOurs(context, id, { by, reason, shownHash: hashIncident(incident) });
   };
   await say('U0ALICE', 'we moved it');
   await say('U0ALICE', 'once more');

@@ -23,7 +23,7 @@ const full: WatchedDomain = {
   renewed: { until: at(2), at: at(3) },
   trusted: { registrar: 'Régistrar “One”', at: at(4), transferKnownAt: at(5) },
   deletedAt: at(6),
-  lookedAt: at(7),
+  lastLookupAt: at(7),
   nextRegistryAt: at(8),
   doubt: {
     code: 'distrusted',
@@ -55,7 +55,7 @@ test('a name on the list is not added again', async () => {
 
 test.each([
   ['a date', { expiry: { at: at(20), source: 'rdap' } }],
-  ['anything else', { lookedAt: at(20) }],
+  ['anything else', { lastLookupAt: at(20) }],
 ] as const)('of two concurrent changes of %s the second one reads again', async (_what, change) => {
   await rig.store.add(bare);
   expect(

@@ -374,8 +374,8 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
     mandates().announced(['act-7', 'act-8'], NOW, { channelId: 'C0EXPIRY', ts: '1.1' }),
   'a message that is brought up to date': () => mandates().orderChanged('order-8', NOW),
   'what a mandate has not sent': () => mandates().unsentOf('order-7'),
-  'incidents of a name': () => incidents().ofName('name77.rest', 10),
-  'incidents that are open': () => incidents().allOpen(100),
+  'incidents of a name': () => incidents().listForName('name77.rest', 10),
+  'incidents that are open': () => incidents().listAllOpen(100),
   'what was deleted': () => all(createReminderStore(database, 'T0STEWARD').deletedCandidates(ago(80 * 24))),
   'what a digest said in one place': () =>
     createReminderStore(database, 'T0STEWARD').remindersOf('digest-7', ''),

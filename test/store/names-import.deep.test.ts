@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { decodeFile } from '../../src/lib/csv.ts';
-import { readImport } from '../../src/names/details-import.ts';
+import { parseImport } from '../../src/names/details-import.ts';
 import type { PortfolioStore } from '../../src/names/ports.ts';
 import { createChangesFile } from '../../src/slack/names/fact-changes.ts';
 import { importPlan } from '../../src/slack/names/names-import.view.ts';
@@ -84,7 +84,7 @@ test(`${NAMES} names are read, compared, passed on and changed, without blocking
   const read = await step('read', async () => {
     const decoded = decodeFile(bytes);
     if (!decoded.ok) throw new Error(JSON.stringify(decoded.issue));
-    return readImport(decoded.text);
+    return parseImport(decoded.text);
   });
   if (!read.ok) throw new Error(JSON.stringify(read.issues.slice(0, 3)));
   const plan = await step('compared', () => store.planImport(read.rows, 'U0ALICE', NOW, progress));

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { readFilter } from '../../src/names/filter.ts';
+import { parseFilter } from '../../src/names/filter.ts';
 import type { NameCursor, NameQuery } from '../../src/names/ports.ts';
 import { type Database, Prisma } from '../../src/store/database.ts';
 import { namesPage, zonesOfNames } from '../../src/store/portfolio-statements.ts';
@@ -25,7 +25,7 @@ beforeAll(async () => {
 const LIMIT = 51;
 
 function queryOf(text: string): NameQuery {
-  const read = readFilter(text);
+  const read = parseFilter(text);
   if (!read.ok) throw new Error('no filter');
   const { filter } = read;
   return { filter, owners: filter.owners, now: NOW, cursor: undefined, isBackward: false, limit: LIMIT };

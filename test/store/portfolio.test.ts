@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ProposalStore } from '../../src/approvals/proposals/ports.ts';
 import { newlyWatched } from '../../src/expiry/newly-watched.ts';
-import { readImport } from '../../src/names/details-import.ts';
-import { readFilter } from '../../src/names/filter.ts';
+import { parseImport } from '../../src/names/details-import.ts';
+import { parseFilter } from '../../src/names/filter.ts';
 import type { DetailsChange } from '../../src/names/portfolio.ts';
 import type { FoundName, NameCursor, PortfolioStore } from '../../src/names/ports.ts';
 import type { FindingCode } from '../../src/names/posture.ts';
@@ -40,7 +40,7 @@ async function changesOf(name: string) {
 test('returns the tags of every requested name, watched or not', async () => {
   await watch('tagged.rest', 'plain.rest');
   await edit(store, new Map([['tagged.rest', { tags: ['guarded', 'brand'] }]]), 'U0ALICE', NOW);
-  expect(await store.tagsOf(['tagged.rest', 'plain.rest', 'unwatched.rest'])).toEqual(
+  expect(await store.findTags(['tagged.rest', 'plain.rest', 'unwatched.rest'])).toEqual(
     new Map([
       ['tagged.rest', ['brand', 'guarded']],
       ['plain.rest', []],
@@ -179,7 +179,7 @@ describe('the names that a filter finds', () => {
   });
 
   function query(text: string, more: { cursor?: NameCursor; isBackward?: boolean; limit?: number } = {}) {
-    const read = readFilter(`zone:page ${text}`);
+    const read = parseFilter(`zone:page ${text}`);
     if (!read.ok) throw new Error(JSON.stringify(read.issues));
     const { cursor, isBackward = false, limit = 100 } = more;
     return { filter: read.filter, owners: read.filter.owners, now: NOW, cursor, isBackward, limit };
@@ -212,18 +212,18 @@ describe('the names that a filter finds', () => {
     ['sub', 'd'],
     ['tag:brand expiring<90 owner:U0BOB', 'b'],
   ])('by %s', async (text, found) => {
-    expect(letters(await store.page(query(text)))).toBe(found);
-    const zones = await store.zones(query(text));
+    expect(letters(await store.listPage(query(text)))).toBe(found);
+    const zones = await store.listZones(query(text));
     expect(zones.reduce((sum, { count }) => sum + count, 0)).toBe(found.length);
   });
 
   test.each(['', 'sort:-expiry', 'sort:name', 'sort:-name'])(
     'have pages, forwards and backwards: %s',
     async (text) => {
-      const all = await store.page(query(text));
+      const all = await store.listPage(query(text));
       const turned: FoundName[][] = [];
       for (let cursor: NameCursor | undefined; ; ) {
-        const page = await store.page(query(text, { limit: 2, ...(cursor && { cursor }) }));
+        const page = await store.listPage(query(text, { limit: 2, ...(cursor && { cursor }) }));
         if (page.length === 0) break;
         turned.push([...page]);
         cursor = page.at(-1);
@@ -232,28 +232,28 @@ describe('the names that a filter finds', () => {
       for (const [index, page] of turned.entries()) {
         const [cursor] = page;
         if (cursor === undefined) throw new Error('an empty page');
-        const before = await store.page(query(text, { limit: 2, cursor, isBackward: true }));
+        const before = await store.listPage(query(text, { limit: 2, cursor, isBackward: true }));
         expect(letters(before.toReversed()), `before page ${index}`).toBe(letters(turned[index - 1] ?? []));
       }
     },
   );
 
   test('are counted by zone, for their cost', async () => {
-    expect(await store.zones(query(''))).toEqual([
-      { zone: 'page', count: 5, deleted: 1 },
-      { zone: 'sub.page', count: 1, deleted: 1 },
+    expect(await store.listZones(query(''))).toEqual([
+      { zone: 'page', count: 5, deletedCount: 1 },
+      { zone: 'sub.page', count: 1, deletedCount: 1 },
     ]);
   });
 
   test('include deleted ones, marked', async () => {
-    const found = await store.page(query(''));
+    const found = await store.listPage(query(''));
     expect(letters(found.filter(({ deletedAt }) => deletedAt !== undefined))).toBe('db');
   });
 });
 
 describe('an import', () => {
   const rowsOf = async (text: string) => {
-    const read = await readImport(text);
+    const read = await parseImport(text);
     if (!read.ok) throw new Error(JSON.stringify(read.issues));
     return read.rows;
   };
@@ -264,7 +264,7 @@ describe('an import', () => {
     await watch('i1.rest', 'i2.rest');
     await edit(store, new Map([['i1.rest', { note: 'stays' }]]), 'U0ALICE', NOW);
     const planned = await plan('name,tags,owner\ni1.rest,"b a",U0ADA\ni2.rest,,\nnobody.rest,x,');
-    expect(planned).toMatchObject({ same: 1, unwatched: ['nobody.rest'] });
+    expect(planned).toMatchObject({ unchangedCount: 1, unwatched: ['nobody.rest'] });
     expect(planned.changed.map(({ name, after }) => [name, after])).toEqual([
       ['i1.rest', { owner: 'U0ADA', tags: ['a', 'b'], channel: undefined, note: 'stays' }],
     ]);
@@ -298,7 +298,7 @@ describe('an import', () => {
     ['name,tags\ncafe.rest,brand,client', 'too_many_cells'],
     ['name,note\ncafe.rest,"open', 'not_csv'],
   ])('of %j gets the reason: %s', async (text, code) => {
-    expect(await readImport(text)).toMatchObject({ ok: false, issues: [{ code }] });
+    expect(await parseImport(text)).toMatchObject({ ok: false, issues: [{ code }] });
   });
 });
 
@@ -319,7 +319,7 @@ test('counts what began and ended in a period, by the difference between its end
   await observe('two.rest', 40, [], ['unlocked']);
   await observe('back.rest', 4, [], ['unlocked']);
   await observe('back.rest', 5, ['unlocked'], []);
-  const changes = await store.findingsChanges(at(1), at(32));
+  const changes = await store.listFindingsChanges(at(1), at(32));
   expect(changes).toHaveLength(2);
   expect(changes).toContainEqual({ began: ['expired', 'unlocked'], ended: [], names: 1 });
   expect(changes).toContainEqual({ began: ['expired', 'unlocked'], ended: ['lame'], names: 1 });

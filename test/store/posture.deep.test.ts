@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import { EVERY_NAME } from '../../src/names/filter.ts';
-import { summarize } from '../../src/names/posture.ts';
+import { NO_FILTER } from '../../src/names/filter.ts';
+import { summarizePosture } from '../../src/names/posture.ts';
 import { type Database, Prisma } from '../../src/store/database.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { useTestDatabase } from '../support/database.ts';
@@ -57,8 +57,8 @@ test('takes less than a second (p95)', async () => {
   for (let run = 0; run < RUNS; run += 1) {
     calculations.push(calculation());
     const begin = performance.now();
-    const names = await portfolio.judged({ filter: EVERY_NAME, owners: [], now: NOW });
-    const summary = summarize(names, NOW);
+    const names = await portfolio.listJudgedNames({ filter: NO_FILTER, owners: [], now: NOW });
+    const summary = summarizePosture(names, NOW);
     took.push(performance.now() - begin);
     expect(summary.counts).toEqual({ danger: 0, warning: NAMES, unchecked: 0, fine: 0 });
     if (run === 0) {

@@ -1,8 +1,11 @@
 /** Names without records, for the cards of their orders. */
 export const NOTHING_KNOWN = {
   names: {
-    impacts: { forCard: async () => 'none' as const, former: async () => ({ kind: 'same' }) as const },
-    orderIncidents: { openOf: async () => [] },
+    impacts: {
+      forCard: async () => 'none' as const,
+      loadFormerNameServers: async () => ({ kind: 'same' }) as const,
+    },
+    orderIncidents: { listOpen: async () => [] },
   },
   expiry: { findListed: async () => undefined },
 };

@@ -7,7 +7,7 @@ import type { ProposedChange } from '../../src/approvals/proposals/proposal.ts';
 import { createBudgetComparison } from '../../src/money/budget-comparison.ts';
 import { createOrderPricer } from '../../src/money/order-cost.ts';
 import { type Price, priceEdits } from '../../src/money/prices.ts';
-import { afterLookup, incidentHash } from '../../src/names/incident.ts';
+import { hashIncident, updateIncidents } from '../../src/names/incident.ts';
 import { confirmIncidentAsOurs, raiseIncident } from '../../src/names/incident-actions.ts';
 import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import type { Order, OrderEvent } from '../../src/orders/order.ts';
@@ -425,7 +425,7 @@ export async function recordDay(url: string): Promise<Generated> {
       after: ['name:Theirs'],
       ...seen,
     } as const;
-    const incident = afterLookup([], {
+    const incident = updateIncidents([], {
       name: 'b.rest',
       unexplained: [{ change: registrar, orders: [] }],
       history: observed.history,
@@ -436,7 +436,7 @@ export async function recordDay(url: string): Promise<Generated> {
     const incidentStore = createIncidentStore(database, TEAM);
     const context = namesContextWith({
       incidents: incidentStore,
-      portfolio: { tagsOf: async (names) => new Map(names.map((name) => [name, ['guarded']])) },
+      portfolio: { findTags: async (names) => new Map(names.map((name) => [name, ['guarded']])) },
       records: { find: async () => undefined, requestLookup: async () => undefined },
       notifyDue: () => undefined,
       now: () => rig.now,
@@ -445,7 +445,7 @@ export async function recordDay(url: string): Promise<Generated> {
     const say = async (by: string, reason: string) => {
       const shown = await incidentStore.find(id);
       if (shown === undefined) throw new Error('the incident is gone');
-      await step(confirmIncidentAsOurs(context, id, { by, reason, shown: incidentHash(shown) }));
+      await step(confirmIncidentAsOurs(context, id, { by, reason, shownHash: hashIncident(shown) }));
     };
     await say('U0ALICE', 'we moved it');
     await say('U0BOB', 'I know of it');

@@ -4,11 +4,11 @@ import type { WatchedDomain, WatchListStore } from '../../src/expiry/ports.ts';
 import * as list from '../../src/expiry/watch-list.ts';
 import {
   type DetailsChange,
-  editedNames,
+  listEditedNames,
   NO_DETAILS,
   type QuestionAnswer,
 } from '../../src/names/portfolio.ts';
-import type { PortfolioStore, Progress } from '../../src/names/ports.ts';
+import type { PortfolioStore, ReportProgress } from '../../src/names/ports.ts';
 import { type Protection, separateChanges } from '../../src/names/weakening.ts';
 import type { MessagePlace } from '../../src/outbox/notifications.ts';
 import type { Database } from '../../src/store/database.ts';
@@ -32,8 +32,8 @@ const NOTHING: Protection = {
   policy: { version: 0, rules: [], signsSettings: false, tags: [], lapsed: undefined },
   budgetTags: new Set(),
   mandates: [],
-  tagsOf: new Map(),
-  busy: new Set(),
+  parentTags: new Map(),
+  busyNames: new Set(),
 };
 
 /** Edits names. @returns those that changed */
@@ -43,7 +43,7 @@ export async function edit(
   by: string,
   at: Date,
 ): Promise<readonly string[]> {
-  const changes = editedNames(await store.findMany([...edits.keys()]), edits);
+  const changes = listEditedNames(await store.findMany([...edits.keys()]), edits);
   const { allowed } = await separateChanges(changes, by, NOTHING);
   const written = await store.write(allowed, by, at);
   if (written !== 'written') throw new Error(written);
@@ -56,9 +56,9 @@ export async function applyPlan(
   hash: string,
   by: string,
   at: Date,
-  progress: Progress = () => undefined,
+  progress: ReportProgress = () => undefined,
 ) {
-  const plan = await store.readImport(hash, by, at, progress);
+  const plan = await store.findImportPlan(hash, by, at, progress);
   if (plan === 'gone' || 'stale' in plan) return plan;
   const { allowed } = await separateChanges(plan.changed, by, NOTHING);
   return store.write(allowed, by, at, hash, progress);
@@ -85,7 +85,7 @@ function openGate({ portfolio, now }: Omit<Deps, 'store'>, by: string): list.Gat
     const written = await portfolio.write(allowed, by, now());
     if (written === 'gone') throw new Error(written);
     return written === 'written'
-      ? { changed: allowed.changes.map(({ name }) => name), waiting: undefined }
+      ? { changed: allowed.changes.map(({ name }) => name), proposal: undefined }
       : written;
   };
 }

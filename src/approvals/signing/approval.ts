@@ -4,7 +4,7 @@ import {
   type ApprovalChallenge,
   type Assertion,
   approvalAssertion,
-  hashOf,
+  hashJson,
   type Verifier,
   type VouchChallenge,
 } from './assertion.ts';
@@ -43,7 +43,7 @@ export function buildChallenge(approver: string, { statement, policy, bound }: S
   const challenge: ApprovalChallenge = {
     approver,
     decision: 'approve',
-    nonce: hashOf(salted),
+    nonce: hashJson(salted),
     policy,
     statement,
   };
@@ -64,7 +64,7 @@ export async function findDifference(
   if (challenge.statement !== subject.statement) return 'statement';
   if (challenge.approver !== userId) return 'approver';
   if (challenge.policy !== subject.policy) return 'policy';
-  if (salt === undefined || challenge.nonce !== hashOf(bound) || !isDeepStrictEqual(rest, subject.bound))
+  if (salt === undefined || challenge.nonce !== hashJson(bound) || !isDeepStrictEqual(rest, subject.bound))
     return 'order';
   if (signingKey(ring.counting, signature, userId) === undefined) return 'key';
   return (await verifier.verify(signature)) === undefined ? 'signature' : undefined;

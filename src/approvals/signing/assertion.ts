@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { hashJson } from '../../lib/canonical-json.ts';
 import { computeFingerprint, FINGERPRINT, spkiToCose } from './public-key.ts';
 
-export { hashJson as hashOf };
+export { hashJson };
 
 /**
  * Stored passkey signatures and their verification. A signature is stored with its content, so it can be verified with

@@ -2,7 +2,7 @@ import { toReminder } from '../../expiry/digest.ts';
 import type { RenewalDays, WatchedDomain, WatchedReminder } from '../../expiry/ports.ts';
 import { loadOutlook, type Outlook } from '../../mandates/overview.ts';
 import { type WaitingStep, waitingSteps } from '../../money/waiting.ts';
-import { isAtOtherRegistrar } from '../../names/trust.ts';
+import { isAtForeignRegistrar } from '../../names/trust.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import type { SlackContext } from '../context.ts';
 import type { RenewalWays } from '../expiry/due.view.ts';
@@ -48,8 +48,8 @@ export async function loadNameWaitingCosts(
 }
 
 export async function loadRenewalWays({ hasService, portfolio }: SlackContext): Promise<RenewalWays> {
-  const own = hasService ? await portfolio.ownRegistrars() : [];
-  return { hasService, isAtOtherRegistrar: (registrar) => isAtOtherRegistrar(own, registrar) };
+  const own = hasService ? await portfolio.listOwnRegistrars() : [];
+  return { hasService, isAtOtherRegistrar: (registrar) => isAtForeignRegistrar(own, registrar) };
 }
 
 /** Days of renewal by mandates, in the given time zone. */

@@ -119,10 +119,10 @@ async function postNews(
       ? lastScheduled(reminderCron, reminderTimezone, new Date(until.getTime() - 1))
       : new Date(previous);
   const [faulty, registries, ending, renewed] = await Promise.all([
-    records.newlyFaulty(since, until),
-    records.newlyUnrecorded(since, until),
-    records.certificatesEnding(until),
-    records.renewedElsewhere(since, until),
+    records.listNewlyFaulty(since, until),
+    records.listNewlyUnrecorded(since, until),
+    records.listEndingCertificates(until),
+    records.listRenewedElsewhere(since, until),
   ]);
   const certificates = dueCertificates(ending, certificateDays, { from: since, to: until });
   const news = { faulty, registries, certificates, renewed, now: until };

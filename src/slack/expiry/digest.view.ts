@@ -13,7 +13,7 @@ import type {
 } from '../../expiry/ports.ts';
 import { dropMissing } from '../../lib/collections.ts';
 import { compareCostAtRisk, costAtRisk, type WaitingStep } from '../../money/waiting.ts';
-import { ownerAnswer } from '../../names/portfolio.ts';
+import { getOwnerAnswer } from '../../names/portfolio.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import { displayName } from '../../zones/names.ts';
 import {
@@ -257,7 +257,7 @@ function reminderLines(
 ): string[] {
   const { watched, phase, daysLeft, lastThreshold } = reminder;
   const { owner } = watched;
-  const answer = ownerAnswer(watched, reminderEnd(watched));
+  const answer = getOwnerAnswer(watched, reminderEnd(watched));
 
   const isMentionedBelow = lastThreshold && answer?.code === 'unasked';
   const isNear = phase !== 'registered' || daysLeft < NEAR_DAYS || (isShort && daysLeft === NEAR_DAYS);

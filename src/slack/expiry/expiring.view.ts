@@ -4,7 +4,7 @@ import type { RenewalDays } from '../../expiry/ports.ts';
 import { dropMissing } from '../../lib/collections.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import { isDateless } from '../../names/dates.ts';
-import { endOf, ownerAnswer } from '../../names/portfolio.ts';
+import { getExpiry, getOwnerAnswer } from '../../names/portfolio.ts';
 import { displayName } from '../../zones/names.ts';
 import {
   actions,
@@ -105,9 +105,9 @@ export function listedLines(
   renewals: RenewalDays,
   now: Date,
 ): string[] {
-  const { name, lapse, snooze, renewed, deletedAt, doubt, lookedAt, expiry } = listed.domain;
+  const { name, lapse, snooze, renewed, deletedAt, doubt, lastLookupAt, expiry } = listed.domain;
   const due = buildDueFacts(listed);
-  const answer = ownerAnswer(listed.domain, endOf(listed.domain));
+  const answer = getOwnerAnswer(listed.domain, getExpiry(listed.domain));
   const deadlineTexts =
     due === undefined
       ? [listed.deadline === undefined ? 'expiry unknown' : deletedText(listed.deadline)]
@@ -126,7 +126,7 @@ export function listedLines(
       snooze !== undefined && snooze.until > now && `snoozed until ${day(snooze.until, now)}`,
       lapse?.confirmed !== undefined && `set to lapse: “${quote(lapse.reason)}”`,
       renewed !== undefined && 'renewed, but the registry doesn’t show it yet',
-      lookedAt === undefined && 'not looked up yet',
+      lastLookupAt === undefined && 'not looked up yet',
       answer?.code !== 'unasked' && answerText(answer),
       doubt !== undefined && isDateless(listed.domain) && DATELESS_STATE,
     ]).join(' · '),

@@ -135,13 +135,13 @@ export function importReport(summary: ImportSummary): {
   readonly blocks: KnownBlock[];
 } {
   const { added, dated, kept, duplicates, rejected, unusedHeadings = [], lacksExpiry = false } = summary;
-  const { beyondLimit, tooFarAhead, waiting } = summary;
+  const { beyondLimit, tooFarAhead, proposal } = summary;
   const taken = dropMissing([
     `${count(added, 'name')} added`,
     dated > 0 && `${count(dated, 'name')} with a new date`,
     kept > 0 && `${count(kept, 'name')} already watched`,
     duplicates > 0 && `${count(duplicates, 'line')} repeated`,
-    waiting !== undefined && `${count(waiting.payload.names.length, 'date')} waiting for confirmation`,
+    proposal !== undefined && `${count(proposal.payload.names.length, 'date')} proposal for confirmation`,
     tooFarAhead > 0 && `${count(tooFarAhead, 'name')} not added (date more than 10 years ahead)`,
     beyondLimit > 0 && `${count(beyondLimit, 'name')} not added (list full)`,
     `${count(rejected.length, 'line')} rejected`,

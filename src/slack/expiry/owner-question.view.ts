@@ -1,7 +1,7 @@
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { RenewalDays } from '../../expiry/ports.ts';
 import { dropMissing } from '../../lib/collections.ts';
-import { endOf, ownerAnswer } from '../../names/portfolio.ts';
+import { getExpiry, getOwnerAnswer } from '../../names/portfolio.ts';
 import { displayName } from '../../zones/names.ts';
 import {
   type AnyBlock,
@@ -70,7 +70,7 @@ function questionText({ names, open }: QuestionPart): string {
 }
 
 export function isOpen({ domain }: ListedName): boolean {
-  return ownerAnswer(domain, endOf(domain))?.code === 'open';
+  return getOwnerAnswer(domain, getExpiry(domain))?.code === 'open';
 }
 
 export const NOTHING_LEFT = 'There’s nothing left to answer here.';
@@ -83,7 +83,7 @@ function questionBlocks(
   { calculateCost, renewals, notes }: QuestionPart,
 ): AnyBlock[] {
   const { domain } = listed;
-  const answer = ownerAnswer(domain, endOf(domain));
+  const answer = getOwnerAnswer(domain, getExpiry(domain));
   if (answer?.code === 'keep' || answer?.code === 'lapse')
     return [section(`:white_check_mark: ${formatName(domain.name)} · ${ANSWERS[answer.code]}`)];
   const due = buildDueFacts(listed);

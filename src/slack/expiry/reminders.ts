@@ -332,8 +332,8 @@ const renewedForm: FormFeature<'renewed'> = {
     const outcome = await context.expiry.recordRenewal(request, expires, createGate(call));
     if (!outcome.ok) return { errors: { expires: formatWatchRefusal(outcome.refusal) } };
     context.notifyDue();
-    if (outcome.waiting === undefined) return { say: undefined };
-    return { say: textMessage(await requestConfirmation(call, outcome.waiting)) };
+    if (outcome.proposal === undefined) return { say: undefined };
+    return { say: textMessage(await requestConfirmation(call, outcome.proposal)) };
   },
 };
 

@@ -3,7 +3,7 @@ import type { Expiry } from '../../expiry/expiry.ts';
 import { readName, readWatchList, registrableName } from '../../expiry/import.ts';
 import type { AddedName } from '../../expiry/watch-list.ts';
 import type { KnownName } from '../../names/names.ts';
-import { assessPosture, judge } from '../../names/posture.ts';
+import { assessPosture, judgeName } from '../../names/posture.ts';
 import { type CommandCall, type Feature, formOrigin, type Interaction, isAdmin } from '../feature.ts';
 import { escapeText, type Message } from '../kit/blocks.ts';
 import { createGate, requestConfirmation } from '../names/fact-changes.ts';
@@ -55,7 +55,7 @@ async function lookUp(call: Interaction, added: AddedName, ms: number): Promise<
   const dates = { expiresAt: end?.at, deletedAt, isLapsing: false, hasOwner: true, incidentSince: undefined };
   const lookedUp = known && { name: added.name, history: known.history, at, certificateDays: [] };
   const posture = lookedUp && assessPosture(lookedUp, undefined);
-  return { outcome, known, findings: judge({ ...dates, posture }, at).findings };
+  return { outcome, known, findings: judgeName({ ...dates, posture }, at).findings };
 }
 
 async function watchAnswer(
@@ -66,7 +66,7 @@ async function watchAnswer(
   const { reminderTimezone, reminderChannel } = await call.context.savedSettings();
   const confirmations = await Promise.all(
     results.flatMap(({ outcome }) =>
-      outcome.ok && outcome.waiting !== undefined ? [requestConfirmation(call, outcome.waiting)] : [],
+      outcome.ok && outcome.proposal !== undefined ? [requestConfirmation(call, outcome.proposal)] : [],
     ),
   );
   return watchedMessage(results, {

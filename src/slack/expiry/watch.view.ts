@@ -4,9 +4,9 @@ import type { WatchedDomain } from '../../expiry/ports.ts';
 import type { WatchedOutcome } from '../../expiry/watch-list.ts';
 import { dropMissing } from '../../lib/collections.ts';
 import { isDateless } from '../../names/dates.ts';
-import { registrarName } from '../../names/facts.ts';
+import { getRegistrarName } from '../../names/facts.ts';
 import type { KnownName } from '../../names/names.ts';
-import { type Finding, levelOf } from '../../names/posture.ts';
+import { type Finding, getLevel } from '../../names/posture.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import {
   actions,
@@ -103,13 +103,14 @@ function resultLines(
     const why = escapeText(formatWatchRefusal(outcome.refusal));
     return [isList ? `:x: ${code(text)}: ${why}` : `I added nothing to the watch list. ${why}`];
   }
-  const { domain, known: wasWatched, dateNotTaken, waiting } = outcome;
+  const { domain, known: wasWatched, dateNotTaken, proposal } = outcome;
   // The confirmation text is enough.
-  if (!isList && waiting !== undefined) return [];
+  if (!isList && proposal !== undefined) return [];
   const { timeZone, now } = answer;
   const lastDay = domain.expiry && expiryDay(domain.expiry.at, domain.expiry.source, timeZone);
   const daysLeft = lastDay === undefined ? undefined : daysBetween(calendarDay(now, timeZone), lastDay);
-  const registrar = registrarName(known?.history.registrar?.current?.value ?? []) ?? domain.whois?.registrar;
+  const registrar =
+    getRegistrarName(known?.history.registrar?.current?.value ?? []) ?? domain.whois?.registrar;
   const problems = findProblems(findings);
   if (!isList) {
     const watched = {
@@ -136,7 +137,7 @@ function resultLines(
 /** Without notes, and without `undated`, which has its own sentence. */
 function findProblems(findings: readonly Finding[]): string[] {
   return findings
-    .filter(({ code: found }) => levelOf(found) !== 'note' && found !== 'undated')
+    .filter(({ code: found }) => getLevel(found) !== 'note' && found !== 'undated')
     .map((finding) => findingText(finding));
 }
 

@@ -4,9 +4,9 @@ import { loadBriefing } from '../../approvals/briefing.ts';
 import { createErrorReference } from '../../lib/log.ts';
 import { findMandatesByPerson } from '../../mandates/overview.ts';
 import { calculateSpend, readSpan } from '../../money/spend.ts';
-import { EVERY_NAME } from '../../names/filter.ts';
-import { countNames, endOf, ownerAnswer } from '../../names/portfolio.ts';
-import { summarize } from '../../names/posture.ts';
+import { NO_FILTER } from '../../names/filter.ts';
+import { countNames, getExpiry, getOwnerAnswer } from '../../names/portfolio.ts';
+import { summarizePosture } from '../../names/posture.ts';
 import { isRequester, sortScheduledFirst } from '../../orders/order.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import { loadRenewalDays } from '../approvals/waiting.ts';
@@ -57,7 +57,7 @@ async function homeData(context: SlackContext, userId: string, admin: boolean): 
       admin ? loadMoney(context, userId) : undefined,
       findMandatesByPerson(context.orders, userId),
       loadDecisions(context, userId, admin),
-      context.portfolio.judged({ filter: EVERY_NAME, owners: [], now }),
+      context.portfolio.listJudgedNames({ filter: NO_FILTER, owners: [], now }),
     ]);
   return {
     ...{
@@ -73,7 +73,7 @@ async function homeData(context: SlackContext, userId: string, admin: boolean): 
     },
     ...decisions,
     ...next,
-    posture: summarize(judged, now).counts,
+    posture: summarizePosture(judged, now).counts,
     standIn: standIns.get(userId),
     standsInFor: [...standIns]
       .filter(([, standIn]) => standIn.userId === userId)
@@ -119,15 +119,15 @@ async function loadNextExpiring(context: SlackContext, userId: string) {
 }
 
 async function loadOwned({ portfolio, expiry, now }: SlackContext, userId: string) {
-  const query = { filter: EVERY_NAME, owners: [userId], now: now(), cursor: undefined, isBackward: false };
+  const query = { filter: NO_FILTER, owners: [userId], now: now(), cursor: undefined, isBackward: false };
   const [zones, rows] = await Promise.all([
-    portfolio.zones({ ...query, limit: MAX_READ }),
-    portfolio.page({ ...query, limit: MAX_READ }),
+    portfolio.listZones({ ...query, limit: MAX_READ }),
+    portfolio.listPage({ ...query, limit: MAX_READ }),
   ]);
   if (rows.length === 0) return undefined;
   const undecided = await expiry.filterRenewable(rows.map(({ name }) => name));
   const next = undecided.find(({ domain }) => {
-    const code = ownerAnswer(domain, endOf(domain))?.code;
+    const code = getOwnerAnswer(domain, getExpiry(domain))?.code;
     return code === 'open' || code === 'unasked';
   });
   return { count: countNames(zones), next };

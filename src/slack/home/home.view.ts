@@ -375,7 +375,7 @@ function impactShown(briefing: Briefing): string[] {
   const { impact } = briefing;
   if (impact === 'none') return [];
   if (impact === 'unseen') return [worstImpactLine(impact)];
-  return impactChangeLines(compareImpacts(impact.asked, impact.latest)).length > 0
+  return impactChangeLines(compareImpacts(impact.atRequest, impact.latest)).length > 0
     ? impactFindings(briefing)
     : [worstImpactLine(impact.latest)];
 }

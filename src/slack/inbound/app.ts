@@ -100,7 +100,7 @@ async function handleEvent(context: SlackContext, { track }: WorkTracker, body: 
     const { user } = event;
     context.directory.forgetPerson(user.id);
     const { offboard, portfolio } = context;
-    const change = isFullMember(user, context) ? portfolio.ownerReturned : offboard;
+    const change = isFullMember(user, context) ? portfolio.recordOwnerReturned : offboard;
     // On failure, the daily check finds the person.
     const offboarded = track('offboarding', () => change(user.id));
     await Promise.race([offboarded, sleep(ACKNOWLEDGE_WITHIN_MS, undefined, { ref: false })]);

@@ -80,7 +80,7 @@ async function loadFigures(context: SlackContext, span: SpendSpan, timeZone: str
       spending.renewals(now, new Date(now.getTime() + AHEAD_MS), timeZone),
       context.budgets.statuses(utcDay(new Date(to.getTime() - 1))),
       reports.decisions(from, to),
-      context.portfolio.findingsChanges(from, to),
+      context.portfolio.listFindingsChanges(from, to),
     ],
   );
   const { total: spent, byTask, byMandate } = calculateSpend(list, purchases);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EVERY_NAME } from '../../names/filter.ts';
+import { NO_FILTER } from '../../names/filter.ts';
 import { countNames } from '../../names/portfolio.ts';
 import { displayName } from '../../zones/names.ts';
 import type { SlackContext } from '../context.ts';
@@ -32,7 +32,7 @@ export async function findOwnerlessNames(
   subject: string,
 ): Promise<OwnerlessNames> {
   const query = {
-    filter: EVERY_NAME,
+    filter: NO_FILTER,
     owners: subject === ALL ? [] : [subject],
     needsOwner: true,
     now: now(),
@@ -40,7 +40,7 @@ export async function findOwnerlessNames(
     isBackward: false,
     limit: LIMITS.options,
   } as const;
-  const [rows, zones] = await Promise.all([portfolio.page(query), portfolio.zones(query)]);
+  const [rows, zones] = await Promise.all([portfolio.listPage(query), portfolio.listZones(query)]);
   return { names: rows.map(({ name }) => name), total: countNames(zones) };
 }
 

@@ -2,8 +2,8 @@ import type { ProposalOf } from '../../approvals/proposals/proposal.ts';
 import type { Gate } from '../../expiry/watch-list.ts';
 import { iterateSlices } from '../../lib/collections.ts';
 import type { FactsChange, NameLimit } from '../../names/portfolio.ts';
-import { DETAIL_COLUMNS, detailCells, GUARDED } from '../../names/portfolio.ts';
-import type { EditedFacts } from '../../names/protected-changes.ts';
+import { DETAIL_COLUMNS, formatDetailCells, GUARDED_TAG } from '../../names/portfolio.ts';
+import type { EditResult } from '../../names/protected-changes.ts';
 import { type ActionCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
 import { count } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
@@ -30,20 +30,20 @@ export function createGate(call: Interaction): Gate {
  */
 export async function completeEdit(
   call: Interaction,
-  outcome: EditedFacts | NameLimit,
+  outcome: EditResult | NameLimit,
   isSingle: boolean,
 ): Promise<string> {
   if (typeof outcome === 'string') return limitText(outcome);
-  const { changed, waiting } = outcome;
+  const { changed, proposal } = outcome;
   call.context.notifyDue();
 
   const { portfolio, names, log } = call.context;
   for await (const slice of iterateSlices(changed))
     for (const [name, { tags }] of await portfolio.findMany(slice))
-      if (tags.includes(GUARDED)) await names.requestLookup(name);
+      if (tags.includes(GUARDED_TAG)) await names.requestLookup(name);
   log.info({ by: call.person.id, names: changed.length }, 'names changed');
-  const saved = waiting !== undefined && changed.length === 0 ? [] : [savedText(changed, isSingle)];
-  return [...saved, ...(waiting === undefined ? [] : [await requestConfirmation(call, waiting)])].join(' ');
+  const saved = proposal !== undefined && changed.length === 0 ? [] : [savedText(changed, isSingle)];
+  return [...saved, ...(proposal === undefined ? [] : [await requestConfirmation(call, proposal)])].join(' ');
 }
 
 /** Asks other people to confirm a change. @returns the reply to the proposer */
@@ -77,7 +77,7 @@ export const factChanges = {
 
 export async function createChangesFile(changes: FactsChange['names']): Promise<TextFile> {
   const cells = (details: FactsChange['names'][number]['after']) =>
-    details === undefined ? DETAIL_COLUMNS.map(() => '') : detailCells(details);
+    details === undefined ? DETAIL_COLUMNS.map(() => '') : formatDetailCells(details);
   const header = [
     'name',
     ...DETAIL_COLUMNS.map((field) => `${field}_before`),

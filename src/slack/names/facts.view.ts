@@ -2,9 +2,9 @@ import { dropMissing } from '../../lib/collections.ts';
 import {
   type FactName,
   type FactValue,
-  partOf,
+  findPart,
+  getRegistrarName,
   REGISTRY_DATES,
-  registrarName,
   type UnseenReason,
 } from '../../names/facts.ts';
 import { displayName } from '../../zones/names.ts';
@@ -133,8 +133,8 @@ export function formatShortList(texts: readonly string[]): string {
 }
 
 function formatRegistrar(value: FactValue): string {
-  const registrar = registrarName(value);
-  if (registrar === undefined) return `IANA ID ${escapeText(partOf(value, 'iana') ?? '')}`;
+  const registrar = getRegistrarName(value);
+  if (registrar === undefined) return `IANA ID ${escapeText(findPart(value, 'iana') ?? '')}`;
   return quote(registrar, 100);
 }
 

@@ -3,8 +3,8 @@ import { defaultRequirement } from '../../approvals/requirements.ts';
 import type { TeamSettings } from '../../config/environment.ts';
 import { dropMissing, groupBy } from '../../lib/collections.ts';
 import { HOUR_MS } from '../../lib/duration.ts';
-import { type Incident, incidentKinds, isOpen } from '../../names/incident.ts';
-import { isAtAnotherRegistrar } from '../../names/trust.ts';
+import { type Incident, isOpen, listIncidentKinds } from '../../names/incident.ts';
+import { hasUnknownTransfer } from '../../names/trust.ts';
 import { filterPrivateIds } from '../../orders/visibility.ts';
 import type { ClaimedSubject, PostedMessage } from '../../outbox/notifications.ts';
 import { notifiedIds } from '../../policy/policy.ts';
@@ -124,7 +124,7 @@ async function loadName(context: SlackContext, name: string): Promise<IncidentNa
     channel: details?.channel,
     registrar: record?.trusted?.registrar,
     hasService: context.hasService,
-    isAtOtherRegistrar: record !== undefined && isAtAnotherRegistrar(record, context.now()),
+    isAtOtherRegistrar: record !== undefined && hasUnknownTransfer(record, context.now()),
   };
 }
 
@@ -140,7 +140,7 @@ async function findTransferTime(
 ): Promise<Date | undefined> {
   const transfer = changes.find(({ kind }) => kind === 'pending_transfer');
   if (transfer === undefined) return undefined;
-  const latest = await incidents.ofName(name, LATEST_INCIDENTS);
+  const latest = await incidents.listForName(name, LATEST_INCIDENTS);
   const moves = latest.flatMap((incident) => incident.changes.filter(({ kind }) => kind === 'registrar'));
   return moves.find(({ firstSeenAfter }) => firstSeenAfter >= transfer.firstSeenAfter)?.firstSeenAfter;
 }
@@ -171,7 +171,7 @@ function buildReplies(context: SlackContext, update: IncidentUpdate, at: PostedM
   return dropMissing([
     {
       what: 'runbook',
-      version: `${incidentKinds(incident).join(' ')} ${name.isAtOtherRegistrar} ${privateOrders.size}`,
+      version: `${listIncidentKinds(incident).join(' ')} ${name.isAtOtherRegistrar} ${privateOrders.size}`,
       message: () => incidentRunbook(incident, name, people, privateOrders),
     },
     ...joined.map(([ms, added]) => once(`joined:${ms}`, () => joinedReply(added, people))),
@@ -247,6 +247,6 @@ function buildMetadata(incident: Incident): MessageMetadata {
   const { id, name, state } = incident;
   return {
     event_type: 'domain_incident',
-    event_payload: { incident_id: id, name, kinds: incidentKinds(incident).join(','), state },
+    event_payload: { incident_id: id, name, kinds: listIncidentKinds(incident).join(','), state },
   };
 }

@@ -5,15 +5,15 @@ import {
   type Incident,
   type IncidentChange,
   type IncidentRefusal,
-  incidentKinds,
   isOpen,
   type ListedIncident,
+  listIncidentKinds,
 } from '../../names/incident.ts';
 import {
+  computeTransferCountdown,
   type IncidentKind,
   isIncidentOrderId,
   type RuledOutOrder,
-  transferCountdown,
 } from '../../names/unexplained-changes.ts';
 import { displayName } from '../../zones/names.ts';
 import { zoneFor } from '../../zones/rules.ts';
@@ -93,7 +93,9 @@ function formatTitle(incident: ListedIncident): string {
 }
 
 export function findWorstKind(incident: ListedIncident): IncidentKind {
-  const kinds = incidentKinds(incident).toSorted((a, b) => WORST_FIRST.indexOf(a) - WORST_FIRST.indexOf(b));
+  const kinds = listIncidentKinds(incident).toSorted(
+    (a, b) => WORST_FIRST.indexOf(a) - WORST_FIRST.indexOf(b),
+  );
   const [worst = 'nameservers'] = kinds;
   return worst;
 }
@@ -161,7 +163,7 @@ export function incidentRunbook(
   const title = escapeText(displayName(incident.name));
   return message(`What to do about ${title}`, [
     section(mentionPeople(people), ...expiryChangeLines(incident.changes)),
-    ...lines(runbookLines(incidentKinds(incident), name)),
+    ...lines(runbookLines(listIncidentKinds(incident), name)),
     ...lines(['*Orders checked*', ...orderLines(incident, privateOrders)]),
     context(`Details: ${code(`/domain name ${incident.name}`)}`),
   ]);
@@ -293,7 +295,7 @@ function mentionPeople({ owner, approvers }: IncidentPeople): string {
  * @param list how to format several hosts
  */
 function factLines(changes: readonly IncidentChange[], list = formatList): string[] {
-  const kinds = incidentKinds({ changes }).toSorted(
+  const kinds = listIncidentKinds({ changes }).toSorted(
     (a, b) => WORST_FIRST.indexOf(a) - WORST_FIRST.indexOf(b),
   );
   return kinds.flatMap((kind) => {
@@ -353,7 +355,7 @@ function countdownParts(incident: Incident, now: Date, transferredAt: Date | und
   const transfer = incident.changes.find(({ kind }) => kind === 'pending_transfer');
   if (transfer === undefined || !isOpen(incident)) return [];
   if (transferredAt !== undefined) return [`completed, at another registrar since ${moment(transferredAt)}`];
-  const { completesAt, msLeft } = transferCountdown(
+  const { completesAt, msLeft } = computeTransferCountdown(
     transfer,
     now,
     zoneFor(incident.name).transfer.autoApproveDays,
@@ -389,7 +391,7 @@ const TASK_LABELS: Readonly<Record<RuledOutOrder['task'], string>> = {
   lapse: 'The decision to let it lapse',
 };
 
-const RULED_OUT_TEXTS: Readonly<Record<RuledOutOrder['why'], string>> = {
+const RULED_OUT_TEXTS: Readonly<Record<RuledOutOrder['reason'], string>> = {
   refused: 'refused by the service',
   other_task: 'this task can’t cause the change',
   sent_later: 'sent after the change was seen',
@@ -428,11 +430,11 @@ function orderLines({ name, changes }: Incident, privateOrders: ReadonlySet<stri
   return hidden === 0 ? shown : [...shown, `• ${count(hidden, 'private order')}. ${where}`];
 }
 
-function orderLine({ id, task, why }: RuledOutOrder): string {
-  if (isIncidentOrderId(id)) return `• The expected transfer: ${RULED_OUT_TEXTS[why]}.`;
+function orderLine({ id, task, reason }: RuledOutOrder): string {
+  if (isIncidentOrderId(id)) return `• The expected transfer: ${RULED_OUT_TEXTS[reason]}.`;
   return task === 'lapse'
-    ? `• ${TASK_LABELS[task]}: ${RULED_OUT_TEXTS[why]}.`
-    : `• ${TASK_LABELS[task]}, order ${code(id)}: ${RULED_OUT_TEXTS[why]}.`;
+    ? `• ${TASK_LABELS[task]}: ${RULED_OUT_TEXTS[reason]}.`
+    : `• ${TASK_LABELS[task]}, order ${code(id)}: ${RULED_OUT_TEXTS[reason]}.`;
 }
 
 /** @param row prefix of the block id, which identifies an incident's messages */

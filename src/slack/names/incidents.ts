@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { waitingFor } from '../../approvals/approvers.ts';
-import { incidentHash, refusalOfEnded } from '../../names/incident.ts';
+import { findEndedRefusal, hashIncident } from '../../names/incident.ts';
 import {
   type ActionCall,
   type Feature,
@@ -46,7 +46,7 @@ const oursForm: FormFeature<'alert_ours'> = {
     if (incident === undefined) return { intro: [] };
     return {
       intro: oursIntro(incident, await call.context.names.isGuarded(incident.name)),
-      origin: { ...origin, subject: `${id} ${incidentHash(incident)}` },
+      origin: { ...origin, subject: `${id} ${hashIncident(incident)}` },
     };
   },
 
@@ -56,8 +56,8 @@ const oursForm: FormFeature<'alert_ours'> = {
     const notAllowed = await checkMayConfirm(call);
     if (notAllowed !== undefined) return { errors: { reason: notAllowed } };
     const { id, shown } = readSubject(call.origin);
-    const said = { by: call.person.id, reason: read.value.reason, shown };
-    const outcome = await call.context.names.incidents.confirmAsOurs(id, said);
+    const claim = { by: call.person.id, reason: read.value.reason, shownHash: shown };
+    const outcome = await call.context.names.incidents.confirmAsOurs(id, claim);
     if (outcome.ok) return { say: undefined };
     const problem = incidentRefusalText(outcome.refusal);
     if (outcome.refusal.code !== 'changed') return { errors: { reason: problem } };
@@ -75,7 +75,7 @@ function readSubject({ subject = '' }: FormOrigin): { readonly id: string; reado
 async function openOurs(call: ActionCall): Promise<void> {
   const incident = await call.context.names.incidents.find(call.value);
   if (incident === undefined) return call.respond(incidentRefusalText({ code: 'no_such_incident' }));
-  const ended = refusalOfEnded(incident);
+  const ended = findEndedRefusal(incident);
   if (ended !== undefined) return call.respond(incidentRefusalText(ended));
   const notAllowed = await checkMayConfirm(call);
   if (notAllowed !== undefined) return call.respond(notAllowed);

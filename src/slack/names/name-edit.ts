@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type DetailsChange, readTags } from '../../names/portfolio.ts';
+import { type DetailsChange, parseTags } from '../../names/portfolio.ts';
 import { displayName, parseDomainName } from '../../zones/names.ts';
 import type { SlackContext } from '../context.ts';
 import { formatName } from '../expiry/expiry.view.ts';
@@ -47,12 +47,12 @@ const CHANNEL: FieldDisplay = {
 };
 
 const id = z.string().optional();
-const tags = z.string().default('').transform(parseTags);
+const tags = z.string().default('').transform(parseTagsField);
 /** For forms that can remove values. */
 const clear = z.array(z.enum(['owner', 'channel'])).default([]);
 
-function parseTags(text: string, context: z.RefinementCtx): readonly string[] {
-  const read = readTags(text);
+function parseTagsField(text: string, context: z.RefinementCtx): readonly string[] {
+  const read = parseTags(text);
   if (read.ok) return read.tags;
   context.addIssue(read.issues.map(tagIssueText).join(' '));
   return z.NEVER;
@@ -81,7 +81,7 @@ const bulkSchema = z.object({
         const isRemoved = (word: string) => /^[-–—]./.test(word);
         const added = words.filter((word) => !isRemoved(word)).join(' ');
         const removed = words.filter(isRemoved).map((word) => word.slice(1));
-        return { added: parseTags(added, context), removed: parseTags(removed.join(' '), context) };
+        return { added: parseTagsField(added, context), removed: parseTagsField(removed.join(' '), context) };
       }),
   ),
   channel: field({ ...CHANNEL, hint: 'Leave empty to keep each name’s channel.' }, id),

@@ -1,6 +1,6 @@
 import { findMandate } from '../../mandates/overview.ts';
-import { EVERY_NAME } from '../../names/filter.ts';
-import { assessPosture, judge } from '../../names/posture.ts';
+import { NO_FILTER } from '../../names/filter.ts';
+import { assessPosture, judgeName } from '../../names/posture.ts';
 import { filterVisibleIds, listVisible } from '../../orders/visibility.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import { parseDomainName } from '../../zones/names.ts';
@@ -38,7 +38,7 @@ async function runName(call: CommandCall): Promise<void> {
     changes,
   ] = await Promise.all([
     expiry.findListed(ascii),
-    portfolio.judged({ filter: EVERY_NAME, owners: [], names: [ascii], now }),
+    portfolio.listJudgedNames({ filter: NO_FILTER, owners: [], names: [ascii], now }),
     names.known(ascii),
     listVisible(orders, toViewer(call), { name: ascii, limit: ORDERS_SHOWN }),
     savedSettings(),
@@ -66,7 +66,7 @@ async function runName(call: CommandCall): Promise<void> {
       ),
       incidents,
       changes,
-      judgement: judge(
+      judgement: judgeName(
         {
           ...NOT_WATCHED,
           posture: assessPosture(

@@ -3,21 +3,21 @@ import type { ListedName } from '../../expiry/expiry.ts';
 import { dropMissing, groupBy } from '../../lib/collections.ts';
 import type { CoveringMandate } from '../../mandates/overview.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
-import { isDateless, type WhoisSighting } from '../../names/dates.ts';
+import { isDateless, type LastWhoisAnswer } from '../../names/dates.ts';
 import {
-  EARLIEST_READING,
+  ASSUMED_EARLIEST,
   FACT_NAMES,
   type FactName,
   type FactValue,
   type UnseenReason,
 } from '../../names/facts.ts';
-import { NO_MAIL, WEB } from '../../names/impact.ts';
+import { NO_MAIL, WEB_FACTS } from '../../names/impact.ts';
 import { type ListedIncident, rulesOutRenewal } from '../../names/incident.ts';
 import type { KnownName } from '../../names/names.ts';
 import type { NameDetails } from '../../names/portfolio.ts';
-import { endOf, ownerAnswer } from '../../names/portfolio.ts';
-import { type Judgement, registryLocks } from '../../names/posture.ts';
-import { type PastChange, pastChanges, UNLISTED_FACTS } from '../../names/timeline.ts';
+import { getExpiry, getOwnerAnswer } from '../../names/portfolio.ts';
+import { type Judgement, listRegistryLocks } from '../../names/posture.ts';
+import { listPastChanges, type PastChange, UNLISTED_FACTS } from '../../names/timeline.ts';
 import { isIncidentOrderId, REQUESTED_BY_ZONE } from '../../names/unexplained-changes.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
 import type { LifePhase } from '../../zones/lifecycle.ts';
@@ -88,7 +88,7 @@ const EXPECTED_FACTS: readonly FactName[] = [
   'statuses',
   'nameservers',
   'mx',
-  ...WEB,
+  ...WEB_FACTS,
   'caa',
   'ds',
 ];
@@ -136,7 +136,7 @@ export function nameScreen(screen: NameScreen): Message {
 
 /** ` (answer: keep)`, if the owner was asked or has left. */
 function ownerAnswerSuffix({ listed }: NameScreen): string {
-  const answer = listed && ownerAnswer(listed.domain, endOf(listed.domain));
+  const answer = listed && getOwnerAnswer(listed.domain, getExpiry(listed.domain));
   if (answer === undefined || answer.code === 'unasked') return '';
   return ` (${ownerAnswerText(answer)})`;
 }
@@ -202,7 +202,7 @@ function incidentLine(incident: ListedIncident): string {
 
 /** Why the date may be a day too early. */
 function earliestText(known: KnownName): string {
-  return currentValue(known, 'expires_at')?.includes(EARLIEST_READING) === true
+  return currentValue(known, 'expires_at')?.includes(ASSUMED_EARLIEST) === true
     ? ', or a day later: the registry gives no time zone'
     : '';
 }
@@ -248,7 +248,7 @@ function missingDateReason(known: KnownName): string {
     : 'the registry publishes no record, or didn’t answer';
 }
 
-function registryPairs(known: KnownName, whois: WhoisSighting | undefined): Fact[] {
+function registryPairs(known: KnownName, whois: LastWhoisAnswer | undefined): Fact[] {
   const pair = (fact: FactName, label = FACT_LABELS[fact]): Fact => {
     const value = currentValue(known, fact);
     return [label, value === undefined || value.length === 0 ? undefined : formatValue(fact, value)];
@@ -266,7 +266,7 @@ function registryPairs(known: KnownName, whois: WhoisSighting | undefined): Fact
 
 /** `transfers, changes, deletion` */
 function registryLockText(known: KnownName): string | undefined {
-  const locked = registryLocks(known.history);
+  const locked = listRegistryLocks(known.history);
   const words = { transfer: 'transfers', update: 'changes', delete: 'deletion' };
   const shown = Object.entries(words).flatMap(([what, word]) => (locked.includes(what) ? [word] : []));
   return shown.length === 0 ? undefined : shown.join(', ');
@@ -301,7 +301,7 @@ function dnssecText(known: KnownName): string | undefined {
 }
 
 function servicePairs(known: KnownName): Fact[] {
-  const web = WEB.map((fact) => currentValue(known, fact));
+  const web = WEB_FACTS.map((fact) => currentValue(known, fact));
   const addresses = [...new Set(web.flatMap((value) => value ?? []))];
   const mx = currentValue(known, 'mx');
   const caa = currentValue(known, 'caa');
@@ -362,7 +362,7 @@ function suspectedLines(known: KnownName): string[] {
 
 /** Changes and orders in one timeline, latest first. */
 function historyBlocks(known: KnownName, orders: readonly Order[], visible: ReadonlySet<string>): AnyBlock[] {
-  const changes = pastChanges(known.history, known.knownChanges);
+  const changes = listPastChanges(known.history, known.knownChanges);
   const all = [
     ...changes.map((change) => ({ at: change.firstSeenAfter, line: changeLine(change, visible) })),
     ...orders

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { readImport } from '../../names/details-import.ts';
+import { parseImport } from '../../names/details-import.ts';
 import { MAX_IMPORTED_NAMES } from '../../names/portfolio.ts';
-import type { Progress } from '../../names/ports.ts';
+import type { ReportProgress } from '../../names/ports.ts';
 import { attachedCsv, csvFields } from '../attached-text.ts';
 import { type ActionCall, type Feature, type FormFeature, formOrigin, type Interaction } from '../feature.ts';
 import { toFields } from '../kit/form.ts';
@@ -37,7 +37,7 @@ export const namesImportForm: FormFeature<'names_import'> = {
   async submit(call) {
     const given = await attachedCsv(call);
     if ('errors' in given) return given;
-    const read = await readImport(given.text);
+    const read = await parseImport(given.text);
     if (!read.ok) return { errors: { [given.field]: importIssuesText(read.issues) } };
     const owners = await findOwnersIssue(
       call.context,
@@ -62,7 +62,7 @@ export const namesImportForm: FormFeature<'names_import'> = {
 export function reportProgress<T>(
   respond: Interaction['respond'],
   activity: 'Compared' | 'Changed',
-  run: (progress: Progress) => Promise<T>,
+  run: (progress: ReportProgress) => Promise<T>,
 ): Promise<T> {
   let reached = { done: 0, total: 0 };
   return runWithProgress(

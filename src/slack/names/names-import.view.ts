@@ -56,7 +56,10 @@ function issueText(issue: ImportIssue): string {
 }
 
 /** @param isRepeated whether names changed since the earlier plan */
-export function importPlan({ hash, changed, same, unwatched }: ImportPlan, isRepeated = false): Message {
+export function importPlan(
+  { hash, changed, unchangedCount, unwatched }: ImportPlan,
+  isRepeated = false,
+): Message {
   const title =
     changed.length === 0 ? 'Nothing would change.' : `${count(changed.length, 'name')} would change.`;
   const first = changed.slice(0, SHOWN_CHANGES).map(changeLine);
@@ -77,7 +80,7 @@ export function importPlan({ hash, changed, same, unwatched }: ImportPlan, isRep
           button('names_import_apply', `Change ${count(changed.length, 'name')}`, hash, { style: 'primary' }),
         ])),
     context(
-      `${count(same, 'name')} already ${same === 1 ? 'matches' : 'match'} the file. I keep this plan for a day.`,
+      `${count(unchangedCount, 'name')} already ${unchangedCount === 1 ? 'matches' : 'match'} the file. I keep this plan for a day.`,
     ),
   ]);
 }

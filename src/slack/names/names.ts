@@ -3,16 +3,16 @@ import { daysBetween, expiryDay } from '../../expiry/days.ts';
 import { findQuote } from '../../money/prices.ts';
 import { renewalsByZone } from '../../money/spend.ts';
 import {
-  filtersFindings,
+  hasFindingFilter,
   isLeft,
   isNone,
   matchesFindings,
   type NameFilter,
-  readFilter,
+  parseFilter,
 } from '../../names/filter.ts';
-import { countNames, DETAIL_COLUMNS, detailCells } from '../../names/portfolio.ts';
+import { countNames, DETAIL_COLUMNS, formatDetailCells } from '../../names/portfolio.ts';
 import type { FoundName, ListedJudgedName, NameQuery } from '../../names/ports.ts';
-import { findingCodes, summarize } from '../../names/posture.ts';
+import { listFindingCodes, summarizePosture } from '../../names/posture.ts';
 import { calendarDay, utcDay } from '../../zones/calendar-day.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import { renewManyForm } from '../expiry/reminders.ts';
@@ -54,18 +54,18 @@ type ParsedQuery =
 
 /** Parses a filter and resolves its owners. */
 export async function parseQuery(call: Interaction, text: string): Promise<ParsedQuery> {
-  const read = readFilter(text);
+  const read = parseFilter(text);
   if (!read.ok) return { problem: formatProblems(read.issues) };
   const owners = await findOwners(call, read.filter);
   if ('unknown' in owners)
     return { problem: formatProblems([{ code: 'unknown_owner', value: owners.unknown }]) };
   const { portfolio, now } = call.context;
   const base = { filter: read.filter, owners: owners.ids, now: now() };
-  const all = filtersFindings(read.filter) ? await portfolio.judged(base) : undefined;
+  const all = hasFindingFilter(read.filter) ? await portfolio.listJudgedNames(base) : undefined;
   const matching = all?.filter((each) => matchesFindings(read.filter, each, base.now));
   return {
     text,
-    judged: async () => matching ?? portfolio.judged(base),
+    judged: async () => matching ?? portfolio.listJudgedNames(base),
     query: {
       ...base,
       ...(matching && { names: matching.map(({ name }) => name) }),
@@ -102,7 +102,7 @@ async function findOwners(
 }
 
 async function findOwnersByName(context: Interaction['context'], wanted: string): Promise<string[]> {
-  const owners = (await context.portfolio.owners()).map(({ id }) => id);
+  const owners = (await context.portfolio.listOwners()).map(({ id }) => id);
   const names = await Promise.all(owners.map((id) => context.directory.findName(id).catch(() => undefined)));
   return owners.filter((_, index) => {
     const words = (names[index] ?? '').toLowerCase().split(/\s+/);
@@ -137,8 +137,8 @@ async function renderPage(call: Interaction, state: PageState): Promise<Message>
   // One extra name shows whether another page exists.
   const query = { ...found.query, cursor, isBackward, limit: NAMES_PER_PAGE + 1 };
   const [rows, zones, locale, { reminderTimezone }] = await Promise.all([
-    portfolio.page(query),
-    portfolio.zones(query),
+    portfolio.listPage(query),
+    portfolio.listZones(query),
     directory.findLocale(call.person.id),
     savedSettings(),
   ]);
@@ -168,11 +168,11 @@ async function renderPage(call: Interaction, state: PageState): Promise<Message>
     renewal: renewalsByZone(
       list,
       zones
-        .map((found) => ({ zone: found.zone, count: found.count - found.deleted }))
+        .map((found) => ({ zone: found.zone, count: found.count - found.deletedCount }))
         .filter(({ count: renewable }) => renewable > 0),
       today,
     ),
-    deleted: zones.reduce((sum, found) => sum + found.deleted, 0),
+    deleted: zones.reduce((sum, found) => sum + found.deletedCount, 0),
     previous:
       cursor === undefined || (isBackward && !hasMore)
         ? undefined
@@ -214,8 +214,8 @@ async function findMenuNames(call: ActionCall): Promise<MenuNames | undefined> {
   }
   const { portfolio } = call.context;
   const [rows, zones] = await Promise.all([
-    portfolio.page({ ...found.query, limit: LIMITS.options }),
-    portfolio.zones(found.query),
+    portfolio.listPage({ ...found.query, limit: LIMITS.options }),
+    portfolio.listZones(found.query),
   ]);
   return {
     names: rows.map(({ name }) => name),
@@ -247,15 +247,15 @@ async function exportNames(call: Interaction, text: string): Promise<void> {
   const found = await parseQuery(call, text);
   if ('problem' in found) return call.respond(found.problem);
   const { portfolio, now } = call.context;
-  const { names: judged } = summarize(await found.judged(), now());
-  const findings = new Map(judged.map((each) => [each.name, findingCodes(each).join(' ')]));
+  const { names: judged } = summarizePosture(await found.judged(), now());
+  const findings = new Map(judged.map((each) => [each.name, listFindingCodes(each).join(' ')]));
   const lines: (readonly string[])[] = [COLUMNS];
   for (let { query } = found; lines.length <= MAX_EXPORT; ) {
-    const rows = await portfolio.page({ ...query, limit: EXPORT_BATCH });
+    const rows = await portfolio.listPage({ ...query, limit: EXPORT_BATCH });
     for (const row of rows) {
       const { name, expiresAt, registrar = '' } = row;
       const expires = expiresAt === undefined ? '' : utcDay(expiresAt);
-      lines.push([name, ...detailCells(row), expires, registrar, findings.get(name) ?? '']);
+      lines.push([name, ...formatDetailCells(row), expires, registrar, findings.get(name) ?? '']);
     }
     const cursor = rows.at(-1);
     if (cursor === undefined || rows.length < EXPORT_BATCH) break;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAX_NOTE } from '../../names/portfolio.ts';
+import { MAX_NOTE_LENGTH } from '../../names/portfolio.ts';
 import { type FieldDisplay, field } from '../kit/form.ts';
 import { cleanReason } from '../kit/parse.ts';
 
@@ -14,7 +14,10 @@ const id = z.string().optional();
 const note = z
   .string()
   .transform(cleanReason)
-  .refine((text) => text === undefined || text.length <= MAX_NOTE, `Use at most ${MAX_NOTE} characters.`)
+  .refine(
+    (text) => text === undefined || text.length <= MAX_NOTE_LENGTH,
+    `Use at most ${MAX_NOTE_LENGTH} characters.`,
+  )
   .optional();
 
 export function ownerField(more: Partial<FieldDisplay> = {}) {

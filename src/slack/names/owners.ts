@@ -14,7 +14,7 @@ export async function findOwnersIssue(
 ): Promise<OwnersIssue | undefined> {
   const named = new Set(given.flatMap((owner) => owner ?? []));
   if (named.size === 0) return undefined;
-  const known = new Set((await portfolio.owners()).flatMap(({ id, hasLeft }) => (hasLeft ? [] : id)));
+  const known = new Set((await portfolio.listOwners()).flatMap(({ id, hasLeft }) => (hasLeft ? [] : id)));
   const added = [...named].filter((owner) => !known.has(owner));
   if (added.length > MAX_NEW_OWNERS) return { code: 'too_many_new', limit: MAX_NEW_OWNERS };
   const found = await Promise.all(

@@ -1,5 +1,5 @@
 import { dropMissing } from '../../lib/collections.ts';
-import { summarize } from '../../names/posture.ts';
+import { summarizePosture } from '../../names/posture.ts';
 import type { ActionCall, CommandCall, Feature, Interaction } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
 import { type PageRequest, pageActions, slicePage } from '../kit/pages.ts';
@@ -17,7 +17,7 @@ async function buildPosturePage(call: Interaction, { of, offset }: PageRequest):
   const filter = (withNotes ? rest : dropMissing([first, ...rest])).join(' ').trim();
   const found = await parseQuery(call, filter);
   if ('problem' in found) return found.problem;
-  const { names: judged, counts } = summarize(await found.judged(), call.context.now());
+  const { names: judged, counts } = summarizePosture(await found.judged(), call.context.now());
   const listed = judged.filter(({ status, findings }) =>
     status === 'fine' ? withNotes && findings.length > 0 : true,
   );

@@ -3,12 +3,12 @@ import {
   type Finding,
   type FindingCode,
   type FindingLevel,
+  getLevel,
   type Judgement,
-  levelOf,
   type NameJudgement,
   type Part,
   type PostureSummary,
-  type Unseen,
+  type UnseenPart,
 } from '../../names/posture.ts';
 import { displayName } from '../../zones/names.ts';
 import {
@@ -117,7 +117,7 @@ export function findingText(
   label = '',
 ): string {
   const hosts = about.length === 0 ? '' : `: ${formatList(about)}`;
-  return `${ICONS[levelOf(finding)]} ${label}${FINDING_TEXTS[finding].what}${hosts}`;
+  return `${ICONS[getLevel(finding)]} ${label}${FINDING_TEXTS[finding].what}${hosts}`;
 }
 
 /** Already in the headline of a name's screen. */
@@ -126,7 +126,7 @@ const IN_HEADLINE: readonly FindingCode[] = ['expired', 'expires_soon', 'undated
 /** For the screen of a name, which shows the notes elsewhere. Missing data never counts as healthy. */
 export function findingLines({ findings, unseen }: Judgement): string[] {
   const shown = findings.filter(
-    ({ code: finding }) => levelOf(finding) !== 'note' && !IN_HEADLINE.includes(finding),
+    ({ code: finding }) => getLevel(finding) !== 'note' && !IN_HEADLINE.includes(finding),
   );
   return [
     ...shown.map((finding) => {
@@ -137,7 +137,7 @@ export function findingLines({ findings, unseen }: Judgement): string[] {
   ];
 }
 
-function uncheckedDelegationText({ since, about = [] }: Unseen): string {
+function uncheckedDelegationText({ since, about = [] }: UnseenPart): string {
   const when = since === 0 ? 'yet' : `since ${moment(new Date(since))}`;
   const silent = about.length === 0 ? '' : `. No response from ${formatList(about)}`;
   return `:grey_question: *Delegation* hasn’t been fully checked ${when}${silent}`;
@@ -188,10 +188,10 @@ function othersText({ danger, warning, unchecked }: PostureSummary['counts']): s
 
 /** Shows the worst finding with what to do, and the others without. */
 function postureLine({ name, findings, unseen }: NameJudgement, withNotes: boolean): string {
-  const [worst, ...others] = findings.filter((each) => withNotes || levelOf(each.code) !== 'note');
+  const [worst, ...others] = findings.filter((each) => withNotes || getLevel(each.code) !== 'note');
   const parts = unseen.map(({ part }) => PARTS[part]).join(', ');
   const title = `*${escapeText(displayName(name))}*`;
-  const level = worst && levelOf(worst.code);
+  const level = worst && getLevel(worst.code);
   const icon = level === undefined || (level === 'note' && parts !== '') ? ':grey_question:' : ICONS[level];
   return dropMissing([
     `${icon} ${title}`,

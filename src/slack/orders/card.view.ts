@@ -451,8 +451,8 @@ export function restoreLines(order: Order, { restoreCost }: DraftBriefing): stri
 export function impactFindings({ impact }: Briefing): string[] {
   if (impact === 'none') return [];
   if (impact === 'unseen') return [':warning: Impact not checked yet, checking now'];
-  const { asked, latest } = impact;
-  return impactWarnings(latest, compareImpacts(asked, latest));
+  const { atRequest, latest } = impact;
+  return impactWarnings(latest, compareImpacts(atRequest, latest));
 }
 
 /** Explanations for *Details*: money, approvers, rules, account and documented notes. */
@@ -491,8 +491,8 @@ export function impactBlocks({ impact }: Briefing): SectionBlock[] {
   if (impact === 'unseen') {
     return [section('*Impact*\n:grey_question: Not checked yet. The result appears here in a moment.')];
   }
-  const { asked, latest } = impact;
-  return lines([...impactLines(latest), ...impactChangeLines(compareImpacts(asked, latest))]);
+  const { atRequest, latest } = impact;
+  return lines([...impactLines(latest), ...impactChangeLines(compareImpacts(atRequest, latest))]);
 }
 
 function formatSending(order: Order, { decision, statement }: Briefing): string {

@@ -147,7 +147,7 @@ function formatItem(item: ImpactItem, wording = WHOLE): string {
     case 'records_differ': {
       const value = (is: readonly string[]) => formatValue(item.fact, is, list);
       const where = wording === WHOLE ? ` at ${list(item.hosts)}` : '';
-      return `${FACT_LABELS[item.fact]} would change: ${value(item.now)} → ${value(item.there)}${where}`;
+      return `${FACT_LABELS[item.fact]} would change: ${value(item.now)} → ${value(item.onNewServer)}${where}`;
     }
     case 'records_unseen':
       return `At ${list([item.host])} not found out: ${facts(item.facts)}`;

@@ -129,7 +129,7 @@ async function undo(call: ActionCall): Promise<void> {
     userId: call.person.id,
     reason: undoReason(call.value),
     deliveryId: call.deliveryId,
-    findPreviousNameServers: call.context.names.impacts.former,
+    findPreviousNameServers: call.context.names.impacts.loadFormerNameServers,
   });
   const reply = await buildOutcomeReply(call, outcome);
   await (reply === undefined ? call.respondIfLate(UNDO_REQUESTED) : call.respond(reply));

@@ -375,7 +375,7 @@ async function findUndoOffer(
   const [item, ...others] = order.items;
   const until = item && findUndoDeadline(order, item);
   if (until === undefined || until <= now || others.length > 0) return undefined;
-  const former = await names.impacts.former(order);
+  const former = await names.impacts.loadFormerNameServers(order);
   return former.kind === 'same' ? undefined : { until, former };
 }
 

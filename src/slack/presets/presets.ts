@@ -5,7 +5,7 @@ import {
   PRESET_KINDS,
   type Preset,
   type PresetKind,
-  readPreset,
+  parsePreset,
 } from '../../names/presets.ts';
 import {
   type ActionCall,
@@ -111,7 +111,7 @@ async function save(
   const fields = Object.fromEntries(
     PRESET_FIELDS[kind].map((name) => [name, [content[name] ?? []].flat().join('\n')]),
   );
-  const read = readPreset({ name: typed.preset_name, kind, fields });
+  const read = parsePreset({ name: typed.preset_name, kind, fields });
   if (!read.ok) return { errors: errorTexts(read.issues, presetIssueText) };
   const outcome =
     edited === undefined

@@ -1,6 +1,6 @@
 import type { ProposalRefusal } from '../../approvals/proposals/decide-confirmation.ts';
 import type { Proposal, ProposalKind, ProposedChange } from '../../approvals/proposals/proposal.ts';
-import { GUARDED } from '../../names/portfolio.ts';
+import { GUARDED_TAG } from '../../names/portfolio.ts';
 import { APPROVER_SETTINGS, applyChanges, approverErrors } from '../approvals/approver-errors.ts';
 import { offerCharterLink, offerLink } from '../approvals/signing/offer-link.ts';
 import type { SlackContext } from '../context.ts';
@@ -49,7 +49,7 @@ export async function confirmProposal(call: ActionCall, kinds: Kinds): Promise<v
   if (!isComplete) return;
   if (proposal.kind !== 'facts' && proposal.kind !== 'lapse') return context.refreshWaitingCards();
   for (const { name, after } of proposal.payload.names)
-    if (after?.tags.includes(GUARDED)) await context.names.requestLookup(name);
+    if (after?.tags.includes(GUARDED_TAG)) await context.names.requestLookup(name);
 }
 
 export async function withdrawProposal(call: ActionCall, kinds: Kinds): Promise<void> {

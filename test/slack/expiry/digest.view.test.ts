@@ -33,7 +33,7 @@ function named(name: string, days: number, more: Partial<WatchedDomain> = {}): W
   return {
     ...newlyWatched(name, 'U0ALICE', NOW),
     expiry: { at: inDays(days), source: 'rdap' },
-    lookedAt: NOW,
+    lastLookupAt: NOW,
     ...more,
   };
 }
@@ -299,7 +299,7 @@ describe('within Slack’s limits', () => {
       rejected,
       beyondLimit: 2,
       tooFarAhead: 1,
-      waiting: undefined,
+      proposal: undefined,
     });
     expectBlocks(report.blocks, 'modal');
     expectBlocks(report.blocks, 'message');

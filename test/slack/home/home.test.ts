@@ -3,7 +3,7 @@ import type { Briefing } from '../../../src/approvals/briefing.ts';
 import type { ListedName } from '../../../src/expiry/expiry.ts';
 import type { OrderCost } from '../../../src/money/prices.ts';
 import type { Impact } from '../../../src/names/impact.ts';
-import { afterLookup } from '../../../src/names/incident.ts';
+import { updateIncidents } from '../../../src/names/incident.ts';
 import type { OrderImpact } from '../../../src/names/ports.ts';
 import type { Order } from '../../../src/orders/order.ts';
 import type { Requirements } from '../../../src/policy/evaluate.ts';
@@ -26,11 +26,11 @@ function listed(name: string, day: string, daysLeft: number): ListedName {
     addedBy: 'U0ALICE',
     addedAt: ASKED_AT,
     registeredBy: undefined,
-    moved: undefined,
+    changed: undefined,
     renewed: undefined,
     trusted: undefined,
     deletedAt: undefined,
-    lookedAt: ASKED_AT,
+    lastLookupAt: ASKED_AT,
     deletionPhase: undefined,
     nextRegistryAt: ASKED_AT,
     doubt: undefined,
@@ -100,7 +100,7 @@ it.each([
 });
 
 it('starts with unexplained changes of names, in few lines', () => {
-  const update = afterLookup([], {
+  const update = updateIncidents([], {
     name: 'cafe.rest',
     unexplained: [
       {
@@ -209,8 +209,8 @@ const IMPACT: Impact = {
 };
 
 function seenAs(impact: Impact): OrderImpact {
-  const unwarned = { warned: undefined, warnedToldAt: undefined, warnedOf: [] };
-  return { asked: impact, latest: impact, ...unwarned, isThorough: true };
+  const unwarned = { lastWarning: undefined, warningNotifiedAt: undefined, warnedFindings: [] };
+  return { atRequest: impact, latest: impact, ...unwarned, isThorough: true };
 }
 
 function waiting(order: Order, found: Pick<Briefing, 'cost' | 'impact'>): string {

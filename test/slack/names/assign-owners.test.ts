@@ -29,7 +29,7 @@ test('names that lapse need no owner', async () => {
     findOwnerlessNames(slackContextWith({ portfolio, now: () => NOW }), subject);
 
   expect(await needed('U0CAROL'), 'before Carol leaves').toEqual({ names: [], total: 0 });
-  await portfolio.ownerLeft('U0CAROL', NOW);
+  await portfolio.recordOwnerLeft('U0CAROL', NOW);
   expect(await needed('U0CAROL')).toEqual({ names: ['theirs.rest'], total: 1 });
   expect(await needed('all')).toEqual({ names: ['nobodys.rest', 'theirs.rest'], total: 2 });
 });

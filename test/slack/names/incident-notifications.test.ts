@@ -2,11 +2,11 @@ import { type Message, startWorkspace, type Workspace } from '@domain-steward/sl
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
 import {
-  afterLookup,
   confirmAsOurs,
+  hashIncident,
   type Incident,
-  incidentHash,
-  raise,
+  markRaised,
+  updateIncidents,
 } from '../../../src/names/incident.ts';
 import type { IncidentStore, NameRecordStore } from '../../../src/names/ports.ts';
 import type { OrderStore } from '../../../src/orders/ports.ts';
@@ -127,9 +127,9 @@ async function show(kind: Kind = 'registrar', name = 'cafe.rest', orderId = 'o1'
     firstSeenAfter: new Date(nowMs - HOUR_MS),
     ...(isRegistrar ? { expiry: { before: '2027-07-01', after: '2028-07-01' } } : {}),
   };
-  const incident = afterLookup(await incidents.ofName(name, 1), {
+  const incident = updateIncidents(await incidents.listForName(name, 1), {
     name,
-    unexplained: [{ change, orders: [{ id: orderId, task: 'renew', why: 'other_task' }] }],
+    unexplained: [{ change, orders: [{ id: orderId, task: 'renew', reason: 'other_task' }] }],
     history: known.history,
     at: now(),
   });
@@ -153,8 +153,8 @@ const repliesOf = (incident: Incident) =>
 test('an incident is read back as saved, and one of a late lookup was not saved', async () => {
   const incident = await show();
   expect(incident).toMatchObject({ state: 'open', version: 0, changes: [{ kind: 'registrar' }] });
-  expect(await incidents.ofName('cafe.rest', 5)).toHaveLength(1);
-  expect(await incidents.openOf(['cafe.rest', 'bar.rest'])).toMatchObject([{ id: incident.id }]);
+  expect(await incidents.listForName('cafe.rest', 5)).toHaveLength(1);
+  expect(await incidents.listOpen(['cafe.rest', 'bar.rest'])).toMatchObject([{ id: incident.id }]);
   expect(await createIncidentStore(db, 'T0OTHER').find(incident.id), 'another team').toBeUndefined();
 });
 
@@ -182,12 +182,12 @@ test('a new change is posted in the thread with the same mentions, and the messa
 test('a concurrent lookup and decision lose nothing of each other', async () => {
   const incident = await show('pending_transfer');
   const known = await observations.find('cafe.rest');
-  const pressed = raise(incident, 'U0ALICE');
+  const pressed = markRaised(incident, 'U0ALICE');
   if (known === undefined || !pressed.ok) throw new Error('it was refused');
   await incidents.change(incident, pressed.incident, { kind: 'incident_raised', actor: 'U0ALICE' }, now());
   const change = { kind: 'registrar', fact: 'registrar', before: ['a'], after: ['b'] } as const;
   const moments = { lastSeenBefore: now(), firstSeenAfter: now() };
-  const stale = afterLookup([incident], {
+  const stale = updateIncidents([incident], {
     name: 'cafe.rest',
     unexplained: [{ change: { ...change, ...moments }, orders: [] }],
     history: {},
@@ -229,7 +229,7 @@ test('a person’s decision during the post is posted too', async () => {
       if (message.purpose !== 'runbook' || isPressed) return isFirst;
       isPressed = true;
       const standing = await incidents.find(subject.id);
-      const pressed = standing && raise(standing, 'U0ALICE');
+      const pressed = standing && markRaised(standing, 'U0ALICE');
       if (standing === undefined || !pressed?.ok) throw new Error('it was refused');
       const decision = { kind: 'incident_raised', actor: 'U0ALICE' } as const;
       expect(await incidents.change(standing, pressed.incident, decision, now())).toBe(true);
@@ -269,7 +269,7 @@ test('the countdown of a transfer continues until a person explains it', async (
   const standing = await incidents.find(incident.id);
   const said =
     standing &&
-    confirmAsOurs(standing, { by: 'U0BOB', reason: 'ours', shown: incidentHash(standing) }, false);
+    confirmAsOurs(standing, { by: 'U0BOB', reason: 'ours', shownHash: hashIncident(standing) }, false);
   if (standing === undefined || !said?.ok) throw new Error('it was refused');
   await incidents.change(
     standing,

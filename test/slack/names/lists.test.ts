@@ -3,7 +3,7 @@ import { shiftDay } from '../../../src/expiry/days.ts';
 import type { ListedName } from '../../../src/expiry/expiry.ts';
 import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../../src/expiry/ports.ts';
-import { EARLIEST_READING, seen } from '../../../src/names/facts.ts';
+import { ASSUMED_EARLIEST, createFact } from '../../../src/names/facts.ts';
 import type { ListedIncident } from '../../../src/names/incident.ts';
 import type { IncidentKind } from '../../../src/names/unexplained-changes.ts';
 import { expiringPage } from '../../../src/slack/expiry/expiring.view.ts';
@@ -25,7 +25,12 @@ function listed(name: string, daysLeft: number, more: Partial<WatchedDomain> = {
   const at = new Date(NOW.getTime() + daysLeft * 86_400_000);
   const day = shiftDay(TODAY, daysLeft);
   return {
-    domain: { ...newlyWatched(name, 'U0ALICE', NOW), expiry: { at, source: 'rdap' }, lookedAt: NOW, ...more },
+    domain: {
+      ...newlyWatched(name, 'U0ALICE', NOW),
+      expiry: { at, source: 'rdap' },
+      lastLookupAt: NOW,
+      ...more,
+    },
     day,
     daysLeft,
     deadline: { action: 'renew', phase: 'registered', until: day, daysLeft },
@@ -86,7 +91,7 @@ test.each<[what: string, more: Partial<WatchedDomain>, expected: RegExp]>([
     { renewed: { until: NOW, at: NOW } },
     /renewed, but the registry doesn’t show it yet/,
   ],
-  ['that there was no lookup', { lookedAt: undefined }, / · not looked up yet/],
+  ['that there was no lookup', { lastLookupAt: undefined }, / · not looked up yet/],
 ])('expiring says %s', (_what, more, expected) => {
   expect(read(expiring([listed('cafe.rest', 9, more)]))).toMatch(expected);
   expect(read(expiring([listed('cafe.rest', 9)]))).not.toMatch(expected);
@@ -128,7 +133,7 @@ test('names: one line per name, two buttons and a menu', () => {
 });
 
 function known(values: readonly string[]) {
-  const fact = seen(values);
+  const fact = createFact(values);
   const value = fact.state === 'seen' ? fact.value : [];
   return {
     current: { value, since: NOW, firstSeen: NOW, lastSeen: NOW },
@@ -183,7 +188,7 @@ test('name: a date without a time zone is marked as the earliest reading', () =>
     );
   const date = '2027-08-13T10:00:00.000Z';
   expect(withDate([date])).not.toContain('earliest reading');
-  expect(withDate([date, EARLIEST_READING])).toContain(
+  expect(withDate([date, ASSUMED_EARLIEST])).toContain(
     'Expires 13 Aug 2027* (in 60 days), or a day later: the registry gives no time zone.',
   );
 });

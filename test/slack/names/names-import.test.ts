@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { Progress } from '../../../src/names/ports.ts';
+import type { ReportProgress } from '../../../src/names/ports.ts';
 import { reportProgress } from '../../../src/slack/names/names-import.ts';
 
 beforeEach(() => vi.useFakeTimers());
@@ -9,7 +9,7 @@ test.each(['Compared', 'Changed'] as const)(
   '%s: the importer of many names sees the progress, at most three times, and nothing after the end',
   async (activity) => {
     const told: string[] = [];
-    let reach: Progress = () => undefined;
+    let reach: ReportProgress = () => undefined;
     let end = () => {};
     const outcome = reportProgress(
       async (message) => void told.push(typeof message === 'string' ? message : message.text),

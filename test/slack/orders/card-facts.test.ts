@@ -60,8 +60,15 @@ function ofTask(task: Order['task'], changes: Partial<Order> = {}, names: readon
   return sampleOrder('PENDING', { task, input: checked.input, ...changes }, names);
 }
 const signed: ImpactItem = { code: 'no_transfer_lock', severity: 'at_stake' };
-const looked = (asked: Impact, latest = asked) => ({
-  impact: { asked, latest, warned: undefined, warnedToldAt: undefined, warnedOf: [], isThorough: true },
+const looked = (atRequest: Impact, latest = atRequest) => ({
+  impact: {
+    atRequest,
+    latest,
+    lastWarning: undefined,
+    warningNotifiedAt: undefined,
+    warnedFindings: [],
+    isThorough: true,
+  },
 });
 const waiting = sampleOrder('PENDING', {}, NAMES);
 

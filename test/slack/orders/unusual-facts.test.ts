@@ -3,7 +3,7 @@ import type { PendingDecision } from '../../../src/approvals/approvers.ts';
 import type { Briefing } from '../../../src/approvals/briefing.ts';
 import type { OrderCost } from '../../../src/money/prices.ts';
 import type { Impact, ImpactItem } from '../../../src/names/impact.ts';
-import { afterLookup } from '../../../src/names/incident.ts';
+import { updateIncidents } from '../../../src/names/incident.ts';
 import type { Order } from '../../../src/orders/order.ts';
 import { signingFacts, toPlainText } from '../../../src/slack/approvals/signing/page-words.view.ts';
 import { findingLines } from '../../../src/slack/bulk/bulk.view.ts';
@@ -61,8 +61,15 @@ const website: ImpactItem = { code: 'website', severity: 'stops', addresses: ['1
 const assessImpact = (...items: readonly ImpactItem[]): Impact => ({
   ...{ task: 'delete', seenAt: ASKED_AT, items, isInUse: 'yes', areNewNameserversReady: undefined },
 });
-const looked = (asked: Impact, latest = asked) => ({
-  ...{ asked, latest, warned: undefined, warnedToldAt: undefined, warnedOf: [], isThorough: true },
+const looked = (atRequest: Impact, latest = atRequest) => ({
+  ...{
+    atRequest,
+    latest,
+    lastWarning: undefined,
+    warningNotifiedAt: undefined,
+    warnedFindings: [],
+    isThorough: true,
+  },
 });
 
 function openIncident() {
@@ -72,7 +79,7 @@ function openIncident() {
     ...{ lastSeenBefore: ASKED_AT, firstSeenAfter: ASKED_AT },
   };
   const unexplained = [{ change, orders: [] }];
-  const update = afterLookup([], { name: 'cafe.rest', unexplained, history: {}, at: ASKED_AT });
+  const update = updateIncidents([], { name: 'cafe.rest', unexplained, history: {}, at: ASKED_AT });
   if (update === undefined) throw new Error('nothing was opened');
   return { ...update.after, channelId: 'C0ALERTS' };
 }
@@ -309,7 +316,7 @@ test('copies in the approval channel and in direct messages equal the card', asy
         }),
         names: {
           impacts: { forCard: async () => looked(assessImpact(), assessImpact(website)) },
-          orderIncidents: { openOf: async () => [openIncident()] },
+          orderIncidents: { listOpen: async () => [openIncident()] },
         },
         expiry: { findListed: async () => undefined },
         ...{ directory, savedSettings: settings, adminsToNotify: async () => ['U0ADA'] },
