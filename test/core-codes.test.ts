@@ -56,10 +56,10 @@ function messagesIn(source: string): string[] {
 
 describe('a sentence is found', () => {
   test.each([
-    ["const A = 'Only the requester can confirm.';", 1],
+    ["const A = 'Only the requester can confirm this.';", 1],
     ['function f() { return `Use at most 3 characters.`; }', 1],
-    ["const TIE = 'the superior user’s email';", 1],
-    ["const QUOTE = /'/; const A = 'Only the requester can confirm.';", 1],
+    ["const TIE = 'the parent user’s email';", 1],
+    ["const QUOTE = /'/; const A = 'Only the requester can confirm this.';", 1],
     ["// 'This is a comment of the code.'\nconst a = 'a_code';", 0],
     ["deps.log.warn({ err, at: now() }, 'extending the lease of an order');", 0],
     ['throw new Error(`changing the order: it kept changing`);', 0],

@@ -124,11 +124,11 @@ test('a secret is shown once, to its requester', async () => {
   await alice.type('/domain authcode deli.rest');
   const card = alice.message(/Got the auth code for deli\.rest/);
   await alice.openThread(card);
-  const reveal = alice.thread.getByRole('button', { name: 'Show the auth code, once' });
+  const reveal = alice.thread.getByRole('button', { name: 'Show the auth code once' });
   await reveal.waitFor();
 
   await bob.openThread(bob.message(/Got the auth code for deli\.rest/));
-  await bob.thread.getByRole('button', { name: 'Show the auth code, once' }).click();
+  await bob.thread.getByRole('button', { name: 'Show the auth code once' }).click();
   await bob.page.getByText(/Only visible to you/).waitFor();
   expect(await bob.dialog.count()).toBe(0);
 

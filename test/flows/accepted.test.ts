@@ -23,7 +23,7 @@ test('a restore is accepted, and its thread says when the registry shows it', as
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain restore gone.rest'));
   const reply = textOf(await order.ends('SUCCEEDED'));
   expect(reply).toContain('accepted by the service, not done yet');
-  expect(reply).toContain('It’s done by hand; how long that takes isn’t documented');
+  expect(reply).toContain('It’s processed by hand; the service doesn’t say how long it takes');
   expect(textOf(order.card)).toContain('*Accepted by the service, not done yet*');
   expect(textOf(order.card)).not.toMatch(/\bDone\b/);
   expect(await answerTo(t.workspace, t.alice, '/domain orders gone.rest')).toContain('accepted');
@@ -40,7 +40,7 @@ test('a restore is accepted, and its thread says when the registry shows it', as
       .map((each) => textOf(each))
       .slice(1),
   ).toEqual([
-    expect.stringContaining('*Restore gone.rest*: confirmed by the registry’s public record: gone.rest.'),
+    expect.stringContaining('*Restore gone.rest*: the registry’s public record confirms it for gone.rest.'),
   ]);
   await t.demo.bot.catchUp();
   await t.demo.bot.catchUp();
@@ -62,7 +62,7 @@ test('a transfer is accepted with the day of its completion', async () => {
   await t.demo.moveTime(6 * DAY_MS);
   await until('the thread says what the registry shows', () => order.replies().length > 1);
   expect(textOf(order.replies()[1] ?? { blocks: [] })).toContain(
-    'confirmed by the registry’s public record: bistro.rest',
+    'the registry’s public record confirms it for bistro.rest',
   );
 });
 
@@ -76,9 +76,9 @@ test('an owner change is a started process, with the end of its lock', async () 
     confirmByName(t.workspace, t.alice, question, 'tapas.rest'),
   );
   const reply = textOf(await order.ends('SUCCEEDED'));
-  expect(reply).toMatch(/accepted by the service, not done yet.*when it’s done isn’t documented/s);
+  expect(reply).toMatch(/accepted by the service, not done yet.*the service doesn’t say when it’s done/s);
   expect(reply).toMatch(/No transfers until \*\d+ \w+ \d{4}\*/);
-  expect(textOf(order.card)).toContain('cost not stated');
+  expect(textOf(order.card)).toContain('price unknown');
 });
 
 test('a task that is really done says so', async () => {
@@ -105,6 +105,6 @@ test('a restore that the registry doesn’t show is reported in its thread, whil
     /the registry still shows \*?lost\.rest\*? as deleted, 3 days after the service accepted this/,
   );
   expect(await answerTo(t.workspace, t.alice, `/domain order ${order.id}`)).toContain(
-    'accepted long ago, not visible at the registry',
+    'still not visible at the registry',
   );
 });

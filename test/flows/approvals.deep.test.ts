@@ -58,7 +58,7 @@ describe('time', () => {
     await settings({ approval_ttl: '1s' });
     const order = await ask(t.workspace, t.alice, '/domain renew cocktail.rest');
     const expired = await order.ends('EXPIRED', 6_000);
-    expect(textOf(expired)).toMatch(/<@U0ALICE>.*nobody approved it in time/is);
+    expect(textOf(expired)).toMatch(/<@U0ALICE>.*no one approved it in time/is);
     expect(buttonsOf(order.card)).toEqual(['order_look', 'order_receipt']);
     nothingSent(order);
     const next = await ask(t.workspace, t.alice, '/domain renew cocktail.rest');
@@ -79,12 +79,12 @@ describe('several approvals', () => {
     await t.bob.click(order.card, 'order_approve');
     await cardShows(
       order,
-      '1 of 2 approvals (<@U0BOB>) · <@U0CAROL>’s approval doesn’t count while Slack doesn’t return the members of an approver group',
+      '1 of 2 approvals (<@U0BOB>) · <@U0CAROL>’s approval can’t be counted, because Slack doesn’t return the members of an approver group',
     );
     const reply = await t.workspace.waitFor(() => order.replies()[1], {
       what: 'the reply about Bob’s approval',
     });
-    expect(textOf(reply)).toContain('people who approved can press Approve again in a minute');
+    expect(textOf(reply)).toContain('press *Approve* again in a minute');
     nothingSent(order);
     t.workspace.faults.clear();
     await t.bob.click(order.card, 'order_approve');

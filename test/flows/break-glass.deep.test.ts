@@ -55,10 +55,10 @@ test('an admin approves alone, everyone is notified, and another admin signs it 
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
   expect(buttonsOf(order.card)).toContain('order_break_glass');
   expect(await told(t.carol, () => t.carol.click(order.card, 'order_break_glass'))).toContain(
-    'Only admins can break the glass.',
+    'Only admins can use break glass.',
   );
   expect(await told(t.alice, () => t.alice.click(order.card, 'order_break_glass'))).toContain(
-    'You requested this, so you can’t break the glass for it.',
+    'You requested this, so you can’t use break glass for it.',
   );
   const form = await openedAfter(t.workspace, t.ada, () => t.ada.click(order.card, 'order_break_glass'));
   expect(form.callback_id).toBe('break_glass');

@@ -108,7 +108,7 @@ it('are shown on the card, and an excess waits for an admin and says so', async 
   await t.ada.click(over.card, 'order_approve');
   await over.ends('SUCCEEDED');
   await t.allShown();
-  expect(textOf(over.card)).toContain('<@U0BOB> and <@U0ADA> approved, over a budget');
+  expect(textOf(over.card)).toContain('<@U0BOB> and <@U0ADA> approved over budget');
   expect(await detailsOf(t.workspace, t.bob, over.card)).toContain('Approved by <@U0ADA>.');
 
   const spend = await answerTo(t.workspace, t.alice, '/domain spend');

@@ -278,7 +278,7 @@ describe('names that point to another one', () => {
     );
     await order.ends('SUCCEEDED');
     const said = textOf(await draftOf('delete target.rest'));
-    expect(said).toMatch(/www\.cafe\.rest will lead nowhere: it redirects to this name/);
+    expect(said).toMatch(/www\.cafe\.rest will break: it redirects to this name/);
     expect(said).not.toContain('No website or mail found');
   });
 
@@ -295,7 +295,7 @@ describe('names that point to another one', () => {
       25_000,
     );
     expect(textOf(await draftOf('delete aliased.rest'))).toMatch(
-      /leading\.rest will lead nowhere: it redirects to this name/,
+      /leading\.rest will break: it redirects to this name/,
     );
   });
 });

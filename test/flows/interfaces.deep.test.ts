@@ -31,12 +31,9 @@ describe('with both interfaces', () => {
 
     const shown = () => textOf(t.alice.openedViews().find(({ id }) => id === view.id) ?? view);
     await t.alice.changeInput(view, 'mode', 'single');
-    await t.workspace.waitFor(
-      () => shown().includes('XML interface, because of the mode single') || undefined,
-      {
-        what: 'the form to say that it goes over XML',
-      },
-    );
+    await t.workspace.waitFor(() => shown().includes('XML interface because of single mode') || undefined, {
+      what: 'the form to say that it goes over XML',
+    });
     await t.alice.changeInput(view, 'type', 'email');
     await t.workspace.waitFor(() => shown().includes('because of an email redirect') || undefined, {
       what: 'the form to say why it goes over XML',
@@ -62,7 +59,7 @@ describe('with both interfaces', () => {
     };
     expect(await t.alice.submit(view, typed)).toMatchObject({
       errors: {
-        mode: expect.stringMatching(/mode HTTP needs the JSON interface.*a backup target needs XML/),
+        mode: expect.stringMatching(/HTTP mode needs the JSON interface.*a backup target needs XML/),
       },
     });
     const order = await orderAfter(t.workspace, () => t.alice.submit(view, { mode: 'HTTP', backup: '' }));
@@ -97,11 +94,11 @@ describe('with both interfaces', () => {
     expect(textOf(view)).toContain('Uses the service’s JSON interface');
     const overXml = await chooseXml(view);
     expect(fieldsOf(overXml)).not.toContain('fname');
-    expect(textOf(overXml)).toContain('it’s sent first in the contact');
+    expect(textOf(overXml)).toContain('I send the ID first');
     const typed = { address: '1 Quay\nGate 4', fax: '030 5550101' };
     const order = await orderAfter(t.workspace, () => t.alice.submit(overXml, typed));
     await order.ends('SUCCEEDED');
-    expect(textOf(order.card)).toContain('over XML');
+    expect(textOf(order.card)).toContain('· XML ·');
     expect(t.service.requestsFor({ task: 'sslContact.update' }).at(-1)?.body).toMatch(
       /<auth><user>alice<.*<contact><id>501<\/id><address>1 Quay,Gate 4<\/address><fax>030 5550101<\/fax><\/contact>/,
     );
@@ -130,7 +127,7 @@ describe('with both interfaces', () => {
     const view = await openForm(t.workspace, t.alice, '/domain user');
     expect(fieldsOf(view)).toContain('user_mail_key');
     expect(textOf(view), 'a guess is said to be one').toContain(
-      'Its position isn’t documented either: it’s sent last in the user.',
+      'where it goes in the request, so I send it last.',
     );
     const typed = { user: 'olga', context: '4', defaultEmail: 'olga@team.example', user_mail_key: 'welcome' };
     expect(

@@ -115,7 +115,7 @@ test('many names are only deleted after typing their number and one of them', as
     outcome: 'errors',
     errors: {
       count: expect.stringContaining('There are 3 names'),
-      name: expect.stringContaining('none of these names'),
+      name: expect.stringContaining('isn’t in this order'),
     },
   });
   expect(await t.alice.submit(form, { name: 'typed-2.rest' })).toMatchObject({

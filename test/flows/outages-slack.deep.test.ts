@@ -102,7 +102,7 @@ const WORDS: Readonly<Record<string, RegExp>> = {
   SUCCEEDED: /Renewed|Changed/,
   FAILED: /Failed/,
   UNKNOWN: /Outcome unknown/,
-  CANCELLED: /Cancelled, nothing was sent/,
+  CANCELLED: /Canceled, nothing was sent/,
 };
 
 const cardsOf = (order: SeenOrder) => order.messages().filter(({ thread_ts }) => thread_ts === undefined);

@@ -75,12 +75,12 @@ test('the rest of several names is answered after one was settled: the end is po
   await giveReason(t.workspace, t.bob, unknown, 'order_resolve_failed', 'Nothing there');
   await order.ends('FAILED');
   const told = await t.workspace.waitFor(
-    () => order.replies().find((reply) => textOf(reply).includes('answered after all')),
+    () => order.replies().find((reply) => textOf(reply).includes('has now responded')),
     { what: 'the late answer in the thread', timeoutMs: 15_000 },
   );
-  expect(textOf(told)).toMatch(/\*sushi\.rest\* of .*contradicts how it was settled/);
+  expect(textOf(told)).toMatch(/\*sushi\.rest\* of .*contradicts the outcome that was entered/);
   expect(told.notifies, 'whom it pings').toEqual(expect.arrayContaining(['U0ALICE', 'U0BOB', 'S0APPROVERS']));
-  expect(textOf(told)).toMatch(/<@U0BOB> settled it as failed. The service says that it was carried out/);
+  expect(textOf(told)).toMatch(/<@U0BOB> marked it as failed. The service says that it was carried out/);
   await t.allShown();
   expect(order.state, 'what was settled stays').toBe('FAILED');
   expect(chargesFor(t.service, 'sushi.rest')).toBe(1);
@@ -93,7 +93,7 @@ test('the rest of several names is answered after one was settled: the end is po
     'what was done is not asked for again',
   ).toEqual([1, 1]);
   const said = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
-  expect(said).toMatch(/service responded after it was settled.* done/);
+  expect(said).toMatch(/service responded after the outcome was entered.* done/);
   expect((await audited(order)).filter((line) => line.includes(',answered_late,'))).toHaveLength(1);
 });
 
@@ -107,7 +107,7 @@ test('a pending Retry is stopped when the service has said that the first one wa
   const failed = await order.ends('FAILED');
   const again = await orderAfter(t.workspace, () => t.alice.click(failed, 'order_retry'));
   await t.workspace.waitFor(
-    () => order.replies().find((reply) => textOf(reply).includes('answered after all')),
+    () => order.replies().find((reply) => textOf(reply).includes('has now responded')),
     { what: 'the late answer in the thread', timeoutMs: 15_000 },
   );
   await t.bob.click(again.card, 'order_approve');

@@ -63,7 +63,7 @@ test('in other people’s direct message, without an invitation: the card says w
   const again = await askOn(t.alice.say('D0ALICEBOB', 'deli.rest?'), 'deli.rest', 'D0ALICE');
   for (const { card } of [order, again]) {
     expect(textOf(card)).toMatch(
-      /can’t post where <@U0ALICE> asked.*use this conversation or a channel I’m in/s,
+      /can’t post in the conversation where <@U0ALICE> requested this.*use this conversation or a channel I’m in/s,
     );
     expect(textOf(card)).not.toContain('/invite');
   }
@@ -123,6 +123,6 @@ test('in a huddle’s thread: the card goes there, or if Slack accepts no reply,
   });
   const order = await askOn(room, 'grill.rest', 'D0ALICE');
   t.workspace.faults.clear();
-  expect(textOf(order.card)).toMatch(/can’t post where <@U0ALICE> asked/);
+  expect(textOf(order.card)).toMatch(/can’t post in the conversation where <@U0ALICE> requested this/);
   expect(buttonsOf(order.card)).toContain('order_cancel');
 });

@@ -125,7 +125,7 @@ test('two of a group decide about an expensive order, including a stand-in', asy
 test('a task that a rule refuses for a name opens no form, and requests no auth code', async () => {
   const before = t.alice.openedViews().length;
   const said = await answerTo(t.workspace, t.alice, '/domain transfer catering.rest');
-  expect(said).toContain('rule “nothing of leadership” of policy version 3. If it’s needed, ask an admin.');
+  expect(said).toContain('rule “nothing of leadership” of policy version 3. If you need it, ask an admin.');
   expect(t.alice.openedViews()).toHaveLength(before);
 
   const message = t.alice.say(DOMAINS, 'catering.rest should come to us');

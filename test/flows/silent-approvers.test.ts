@@ -24,7 +24,7 @@ test('a silent approver approves, is named without a mention, and is listed by D
   const order = await ask(t.workspace, t.alice, '/domain renew catering.rest');
   expect(textOf(order.card)).toMatch(/Waiting for <@U0BOB>, until/);
   const details = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_look'));
-  expect(textOf(details)).toMatch(/Can approve, not notified.*<@U0CAROL>/s);
+  expect(textOf(details)).toMatch(/Approvers, not notified.*<@U0CAROL>/s);
   await t.carol.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
   await t.demo.bot.catchUp();

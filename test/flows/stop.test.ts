@@ -15,7 +15,7 @@ afterEach(() => t.service.faults.clear());
 const offersStop = (order: SeenOrder) =>
   t.workspace.waitFor(
     () =>
-      buttonsOf(order.card).includes('order_stop') && textOf(order.card).includes('waiting until')
+      buttonsOf(order.card).includes('order_stop') && textOf(order.card).includes('next try')
         ? order.card
         : undefined,
     { what: 'Stop on the card' },
@@ -26,7 +26,7 @@ test('its card says until when it waits, and Stop cancels it: no further request
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest 2'));
   await order.becomes('APPROVED');
   const card = await offersStop(order);
-  expect(textOf(card)).toMatch(/Waiting for a retry.*waiting until .*The service is busy\./s);
+  expect(textOf(card)).toMatch(/Waiting for a retry.*next try .*The service is busy\./s);
   expect(await toldAfter(t.workspace, t.ada, () => t.ada.click(card, 'order_stop'))).toMatch(
     /Only the requester or an approver can stop this/,
   );
@@ -40,7 +40,7 @@ test('its card says until when it waits, and Stop cancels it: no further request
   expect(textOf(order.card)).toMatch(/Stopped, nothing was carried out/);
   expect(buttonsOf(order.card)).toEqual(['order_look', 'order_receipt']);
   const late = () => clickAs(t.workspace, 'U0BOB', 'order_stop', order.id);
-  expect(await toldAfter(t.workspace, t.bob, late)).toMatch(/is cancelled/);
+  expect(await toldAfter(t.workspace, t.bob, late)).toMatch(/is canceled/);
   expect(await answerTo(t.workspace, t.alice, `/domain order ${order.id}`)).toMatch(
     /stopped: the rest won’t be sent by <@U0ALICE>/,
   );

@@ -273,17 +273,17 @@ test('nameservers on the line are sent once they are confirmed', async () => {
 });
 
 test.each([
-  ['as confirmed, unless the tick is taken away', {}, true, '*Order confirmed*: true'],
-  ['as not confirmed', { confirmOrder: [] }, false, '*Order confirmed*: false'],
+  ['as confirmed, unless the tick is taken away', {}, true, '*Order confirmed*: yes'],
+  ['as not confirmed', { confirmOrder: [] }, false, '*Order confirmed*: no'],
 ])('a registration is sent %s', async (_how, tick, confirmOrder, shown) => {
   const name = confirmOrder ? 'ticked.rest' : 'unticked.rest';
   const view = await openForm(t.workspace, t.alice, `/domain create ${name}`);
   const ticked = JSON.stringify(view.blocks.find(({ block_id: id }) => id === 'confirmOrder'));
-  expect(ticked).toMatch(/"initial_options":.*Send it as confirmed.*doesn’t say what the service does/);
+  expect(ticked).toMatch(/"initial_options":.*Send it as confirmed.*doesn’t say what happens/);
   const order = await orderAfter(t.workspace, () => t.alice.submit(view, { ...DELEGATION, ...tick }));
   expect(await detailsOf(t.workspace, t.bob, order.card)).toContain(shown);
   await t.bob.click(order.card, 'order_approve');
-  // The sandbox refuses unconfirmed registrations; the document doesn’t say what the service does.
+  // The sandbox refuses unconfirmed registrations; its documentation doesn’t say what happens to others.
   await order.ends(confirmOrder ? 'SUCCEEDED' : 'FAILED');
   expect(requestsOf(t.service, order)).toMatchObject([{ body: { name, confirmOrder } }]);
 });

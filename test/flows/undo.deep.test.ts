@@ -55,7 +55,7 @@ test('the card offers to undo it, with the former nameservers', async () => {
   const draft = await draftOf(`nameservers bar.rest ${NEW.join(' ')}`);
   moved = await orderAfter(t.workspace, () => t.alice.click(draft, 'order_confirm'));
   await moved.ends('SUCCEEDED');
-  expect(textOf(moved.card)).toMatch(/Undo until .*: back to `ns1\.dns\.example`, `ns2\.dns\.example`/);
+  expect(textOf(moved.card)).toMatch(/Undo by .* to restore `ns1\.dns\.example`, `ns2\.dns\.example`/);
   expect(buttonsOf(moved.card)).toContain('order_undo');
 });
 

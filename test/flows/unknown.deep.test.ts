@@ -33,22 +33,22 @@ test('a changed expiry over plain http: a hint for the approver who settles it, 
   // After the clock moved, the worker may still have the order; then no lookup ran.
   await until('the hint is on the card', async () => {
     await t.demo.bot.catchUp();
-    return textOf(order.card).includes('hint, not proof');
+    return textOf(order.card).includes('(not proof)');
   });
   const { card } = order;
   expect(order.state).toBe('UNKNOWN');
   const unwatched = await answerTo(t.workspace, t.alice, '/domain unwatch cafe.rest');
   expect(unwatched, 'one person, while nobody knows').toContain('Another person must confirm this change');
   expect(textOf(card)).toMatch(
-    /shows the expiry .*Before this was sent it was .*The record came over plain HTTP\. Seen at/,
+    /shows the expiry date .*Before this was sent it was .*The record came over plain HTTP\. Source:/,
   );
   const history = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
-  expect(history).toMatch(/public records show, as a hint: `[^`]+` “The registry shows/);
+  expect(history).toMatch(/found in public records: `[^`]+` “The registry shows/);
   const form = await giveReason(t.workspace, t.bob, card, 'order_resolve_done', 'The invoice shows it');
-  expect(textOf(form)).toMatch(/hint, not proof.*plain HTTP/s);
+  expect(textOf(form)).toMatch(/not proof.*plain HTTP/s);
   const reply = await order.ends('SUCCEEDED');
   expect(textOf(reply)).toMatch(/<@U0BOB> marked this as done/);
-  expect(textOf(order.card), 'of what is settled').not.toContain('hint, not proof');
+  expect(textOf(order.card), 'of what is settled').not.toContain('not proof');
   expect(chargesFor(t.service, 'cafe.rest')).toBe(1);
   expect(requestsOf(t.service, order)).toHaveLength(1);
 });

@@ -83,12 +83,12 @@ describe('a renewal', () => {
     [
       'came over plain http',
       { result: { ...found, isSecure: false } },
-      /shows the expiry 20 Jun 2029.*plain HTTP/,
+      /shows the expiry date 20 Jun 2029.*plain HTTP/,
     ],
     [
       'was seen over plain http before',
       { seen: [shown(-3, BEFORE, { transport: ['http'] })] },
-      /shows the expiry 20 Jun 2029/,
+      /shows the expiry date 20 Jun 2029/,
     ],
     [
       'shows another date than either',
@@ -106,15 +106,19 @@ describe('a renewal', () => {
       { result: { ...found, expiresAt: BEFORE }, days: 13 },
       /^No renewal/,
     ],
-    ['was seen after the old end', { days: 6.1 }, /moved after that day/],
-    ['moved after the old end, as was seen then', { seen: seenMoved(6.1), days: 9 }, /moved after that day/],
+    ['was seen after the old end', { days: 6.1 }, /changed after that day/],
+    [
+      'moved after the old end, as was seen then',
+      { seen: seenMoved(6.1), days: 9 },
+      /changed after that day/,
+    ],
     ['names another registrar', { result: { ...found, registrar: 'Another' } }, /registrar may have changed/],
     ['names a registrar where it named none', { seen: [shown(-3, BEFORE, { registrar: [] })] }, /registrar/],
     ['names no registrar any more', { result: { ...found, registrar: undefined } }, /registrar/],
     [
       'shows a transfer since',
       { result: { ...found, transferredAt: inDays(0.01) } },
-      /a transfer moves the date/,
+      /a transfer also changes the date/,
     ],
     ['is of a name that nobody watched', { seen: [] }, /previous date is unknown/],
     ['was first seen after the request', { seen: [shown(0.01)] }, /previous date is unknown/],
@@ -151,7 +155,7 @@ describe('a registration', () => {
     [
       'other nameservers',
       { nameServers: ['ns1.parked.example'] },
-      /^The registry shows a registration of 14 Jun 2027 with other nameservers: ns1\.parked\.example\.$/,
+      /^The registry shows a registration on 14 Jun 2027, with other nameservers: ns1\.parked\.example\.$/,
     ],
     ['one of the nameservers', { nameServers: SERVERS.slice(0, 1) }, /other nameservers/],
     ['one nameserver more', { nameServers: [...SERVERS, 'ns3.example.net'] }, /other nameservers/],
@@ -159,9 +163,9 @@ describe('a registration', () => {
     [
       'a day long before',
       { registeredAt: inDays(-9) },
-      /registration of 5 Jun 2027 with the requested nameservers/,
+      /registration on 5 Jun 2027, with the requested nameservers/,
     ],
-    ['a day later', { registeredAt: inDays(1) }, /registration of 15 Jun 2027/],
+    ['a day later', { registeredAt: inDays(1) }, /registration on 15 Jun 2027/],
     [
       'plain http',
       { isSecure: false },
@@ -176,7 +180,7 @@ describe('a registration', () => {
   });
 
   test('is not proved by a record without its registration date', () => {
-    expect(look({ task: 'create', result: found })).toMatch(/registration without a date/);
+    expect(look({ task: 'create', result: found })).toMatch(/registration, with/);
   });
 
   test.each([0.1, 1.1, 2.9])(

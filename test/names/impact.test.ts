@@ -158,10 +158,10 @@ describe('names that depend on another one', () => {
     const shown = (dependents: Partial<Dependents>, task: ImpactTask) =>
       impactLines(impact(task, { dependents: { ...NOBODY, ...dependents } })).join('\n');
     expect(shown({ redirects }, 'delete')).toContain(
-      'both.rest, open.rest will lead nowhere: they redirect to this name; 1 redirect of a private order will lead nowhere',
+      'both.rest, open.rest will break: they redirect to this name; 1 redirect of a private order will break',
     );
     const alone = { count: 2, privateCount: 2, names: [] };
-    expect(shown({ redirects: alone }, 'authcode')).toContain('2 redirects of private orders lead to it');
+    expect(shown({ redirects: alone }, 'authcode')).toContain('2 redirects of private orders point to it');
     // A public redirect that becomes a private one is a change.
     const open = { count: 2, privateCount: 0, names: [] };
     const found = (redirects: Dependents['redirects']) =>

@@ -88,14 +88,12 @@ test('a hint settles nothing, and is shown on the card, in the form and in the a
   });
   expect((await rig.due(order.id)).notifications).toEqual(rig.now);
   const words =
-    /Public records: a hint, not proof.*No registration of the name was found\. Seen at `rdap\.example` <!date/;
+    /Public records \(not proof\).*No registration of the name was found\. Source: `rdap\.example`, <!date/;
   expect(await card(order.id)).toMatch(words);
   expect(JSON.stringify(recordLines(hinted))).toMatch(words);
-  expect(recordLines(order), 'before').toEqual(['Public records: nothing conclusive found.']);
+  expect(recordLines(order), 'before').toEqual(['I found nothing conclusive in public records.']);
   const history = await rig.store.loadHistory(order.id, 'system');
-  expect(JSON.stringify(orderHistory(order, history))).toMatch(
-    /public records show, as a hint: .*No registration/,
-  );
+  expect(JSON.stringify(orderHistory(order, history))).toMatch(/found in public records: .*No registration/);
   const line = history.at(-1);
   if (line === undefined) throw new Error('there is no history');
   expect(line).toMatchObject({ kind: 'hinted', actor: 'system', state: 'UNKNOWN' });

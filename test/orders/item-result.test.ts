@@ -248,7 +248,7 @@ describe('an error’s text for people', () => {
     ['auth', 'FAILED', /alice in context 4.*`\/domain link`/],
     ['refused', 'FAILED', /refused/],
     ['busy', 'FAILED', /busy.*wasn’t carried out/],
-    ['token_used', 'FAILED', /one-time tokens.*nothing was sent/],
+    ['token_used', 'FAILED', /one-time token .*nothing was sent/],
     ['not_sent', 'FAILED', /nothing was sent/],
     ['unsupported', 'FAILED', /Nothing was sent\. The service’s interface doesn’t accept this/],
     ['invalid_input', 'FAILED', /Nothing was sent\. The service’s interface doesn’t accept this/],
@@ -276,7 +276,7 @@ describe('an error’s text for people', () => {
 
   it('has nothing of an unexpected error, which could contain anything', () => {
     for (const [outcome, summary] of [
-      ['UNKNOWN', /may have been in progress/],
+      ['UNKNOWN', /while it was sending the request/],
       ['FAILED', /nothing was sent/],
     ] as const) {
       const result = buildErrorResult(new Error('canary'), outcome, account);

@@ -262,7 +262,7 @@ describe('an order that has ended without its request', () => {
       expect(rig.service.timesSent(order.id)).toBe(1);
       const said = await threadOf(order.id);
       expect(said).toMatch(
-        /<@U0ALICE>, <@U0BOB>, <!subteam\^S0LEADS>: .*my database lost the record of a request that was sent/,
+        /<@U0ALICE>, <@U0BOB>, <!subteam\^S0LEADS>: .*my database lost the record of a sent request/,
       );
       expect(said).toMatch(words);
       expect(JSON.stringify(cardOf(ended, { approvers: [] }))).not.toContain('nothing was sent');
@@ -299,7 +299,7 @@ describe('an order that has ended without its request', () => {
       state: 'SUCCEEDED',
       items: [{ result: { stid: '20260301-test-1', late: 'SUCCEEDED' } }],
     });
-    expect(await threadOf(order.id)).toMatch(/database lost the record of a request that was sent/);
+    expect(await threadOf(order.id)).toMatch(/database lost the record of a sent request/);
     const kept = (await rig.store.loadHistory(order.id, 'system'))
       .map((entry) => JSON.stringify(entry))
       .join();

@@ -198,7 +198,7 @@ describe('a late response', () => {
         state: outcome,
         items: [{ state: outcome, result: { resolvedBy: 'U0BOB', late: outcome } }],
       });
-      expect(await reply(order.id)).toMatch(/agrees with how it was settled/);
+      expect(await reply(order.id)).toMatch(/confirms the outcome that was entered/);
       expect((await rig.due(order.id)).notifications, 'it is shown').toBeInstanceOf(Date);
     },
   );
@@ -216,7 +216,7 @@ describe('a late response', () => {
     });
     const said = await reply(order.id);
     expect(said).toMatch(/<@U0ALICE>, <@U0BOB>, <!subteam\^S0LEADS>.*contradicts/);
-    expect(said).toMatch(/<@U0BOB> settled it as failed.*it was carried out.*S0100/);
+    expect(said).toMatch(/<@U0BOB> marked it as failed.*it was carried out.*S0100/);
     expect(JSON.stringify(cardOf(ended, { approvers: [], now: rig.now }))).not.toContain('order_retry');
     expect(await retryOrder(rig.orders, order.id, 'U0ALICE')).toMatchObject({
       kind: 'refused',
@@ -232,7 +232,7 @@ describe('a late response', () => {
       state: 'SUCCEEDED',
       items: [{ result: { late: 'FAILED' } }],
     });
-    expect(await reply(order.id)).toMatch(/<@U0BOB>.*contradicts.*settled it as done.*was not carried out/);
+    expect(await reply(order.id)).toMatch(/<@U0BOB>.*contradicts.*marked it as done.*wasn’t carried out/);
   });
 
   test('that leaves the outcome open changes nothing', async () => {

@@ -188,7 +188,7 @@ describe('an order that turns out to have been done', () => {
     await set(state);
     const refused = await approveOrder(rig.orders, waiting.id, 'U0BOB');
     expect(refusalOf(refused)).toMatch(
-      new RegExp(`order \`${failed.id}\`.*is unknown.*Settle that order first`),
+      new RegExp(`order \`${failed.id}\`.*is unknown.*Mark that order as done or failed first`),
     );
     expect(await rig.read(waiting.id), 'it still waits').toMatchObject({ state: 'PENDING', approvals: [] });
     await set('FAILED');
@@ -292,7 +292,7 @@ describe('the person who retries is a requester', () => {
     const failed = await failedRenewal('told.rest');
     const again = await retry(failed.id, 'U0BOB');
     expect(await thread(again.id)).toMatch(
-      /<@U0ALICE>: \*Renew told\.rest.*<@U0BOB> requested it again, with your account `alice in context 4`/,
+      /<@U0ALICE>: \*Renew told\.rest.*<@U0BOB> retried order .*, which failed, with your account `alice in context 4`/,
     );
     const card = JSON.stringify(cardOf(again, { approvers: ['U0CAROL'] }));
     expect(card).toMatch(/<@U0BOB> requested it/);

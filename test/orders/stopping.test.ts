@@ -59,7 +59,7 @@ describe('an order that waits after a 429', () => {
     const order = await waiting(['busy.rest']);
     expect(order).toMatchObject({ state: 'APPROVED', items: [{ state: 'WAITING', attempts: 1 }] });
     const before = await card(order.id);
-    expect(before).toMatch(/Waiting for a retry.*waiting until <!date\^1772356200\^.*The service is busy\./);
+    expect(before).toMatch(/Waiting for a retry.*next try <!date\^1772356200\^.*The service is busy\./);
     expect(before).toContain('order_stop');
 
     expect(await stop(order.id)).toBe('CANCELLED');
@@ -96,7 +96,7 @@ describe('an order that waits after a 429', () => {
     expect(await stop(order.id, 'U0EVE')).toMatch(/Only the requester or an approver can stop/);
     expect(await rig.read(order.id)).toEqual(order);
     expect(await stop(order.id, 'U0DORA'), 'an approver by her group').toBe('CANCELLED');
-    expect(await stop(order.id, 'U0BOB')).toMatch(/is cancelled; nothing is waiting to be sent/);
+    expect(await stop(order.id, 'U0BOB')).toMatch(/is canceled; nothing is waiting to be sent/);
   });
 
   test('wipes its sealed values', async () => {

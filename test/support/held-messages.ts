@@ -74,7 +74,9 @@ function kindOf({ text, blocks, metadata: about, isReply }: Shown): Kind | undef
   // A result that contradicts an earlier message is an alarm.
   if (
     has(/^late_/) ||
-    /contradicts how it was settled|database lost/.test(blocks.flatMap((block) => textsOf(block)).join())
+    /contradicts the outcome that was entered|database lost/.test(
+      blocks.flatMap((block) => textsOf(block)).join(),
+    )
   )
     return { name: 'an alarm', lines: 14 };
   if (order !== undefined && isReply && (ENDED.has(order.state) || order.state === 'UNKNOWN'))

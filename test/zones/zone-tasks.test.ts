@@ -85,9 +85,9 @@ test('notes for approvers about each task in .rest', () => {
     /costs money.*cost more at registration.*each need an email address.*60 days/,
   );
   expect(said['transfer']).toMatch(/costs money.*5 days.*renews.*auth code/);
-  expect(said['renew']).toMatch(/costs money.*possibly at renewal.*no unit; years are assumed/);
+  expect(said['renew']).toMatch(/costs money.*possibly at renewal.*doesn’t name the period’s unit/);
   expect(said['restore']).toMatch(/costs money.*by hand.*30 days/);
-  expect(said['delete']).toMatch(/30 days.*5 days later anyone/);
+  expect(said['delete']).toMatch(/30 days.*5 days later, anyone/);
   expect(said['delete']).not.toContain('This costs money');
   expect(said['owner-change']).toMatch(
     /no field for the new owner.*current and the new registrant are notified.*60 days.*opts out/,
@@ -97,7 +97,7 @@ test('notes for approvers about each task in .rest', () => {
 test('notes for approvers in an undocumented zone', () => {
   for (const task of Object.values(TASKS)) {
     const said = say(general)(task);
-    expect(said).toContain('No rules are known for this zone');
+    expect(said).toContain('I don’t know this zone’s rules');
     expect(said).not.toMatch(/undefined|\d/);
   }
 });

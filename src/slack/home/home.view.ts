@@ -341,7 +341,7 @@ function moneyWords(order: Order): string[] {
     case 'assumed':
       return ['assumed to cost money'];
     case 'not_stated':
-      return ['cost not stated'];
+      return ['price unknown'];
     case 'no':
       return [];
   }

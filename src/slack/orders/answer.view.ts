@@ -155,7 +155,7 @@ export function fitsView(answers: readonly StoredResponse[]): boolean {
 }
 
 export function answersView(order: Order, title: string, answers: readonly StoredResponse[]): ModalView {
-  return noticeView('Response of the service', [
+  return noticeView('Service response', [
     section(escapeText(title)),
     ...answers.flatMap(({ n, at, answer }) => [
       section(`*${escapeText(order.items.find((each) => each.n === n)?.name ?? '')}*, ${moment(at)}`),
@@ -165,12 +165,12 @@ export function answersView(order: Order, title: string, answers: readonly Store
   ]);
 }
 
-export const NO_FULL_RESPONSE = 'Nothing more of the response was kept.';
+export const NO_FULL_RESPONSE = 'I didn’t store more of the response.';
 
 export function answersFile(order: Order, title: string) {
   return {
     filename: `domain-steward-order-${order.id}.json`,
     what: `Full response: ${escapeText(title)}, order ${code(order.id)}`,
-    told: `The response to order ${code(order.id)} is too long for a view. I sent you the file as a direct message.`,
+    told: `The response to order ${code(order.id)} is too long to show here. I sent you a file as a direct message.`,
   };
 }

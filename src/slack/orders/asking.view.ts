@@ -30,9 +30,9 @@ export function rejectionMessage(
     case 'refused':
       return textMessage(refusalText(outcome.refusal));
     case 'needs_secret':
-      return textMessage('Its secret wasn’t kept. Press Retry again and enter it.');
+      return textMessage('The secret wasn’t stored. Press *Retry* again and enter it.');
     case 'needs_plan':
-      return textMessage('Press Retry again to get a plan of the failed rows.');
+      return textMessage('Press *Retry* again to get a plan of the failed rows.');
   }
 }
 
@@ -118,4 +118,4 @@ export const yearsLastText = (line: string) =>
   `Nothing was requested. Put the number of years last: ${code(line)}.`;
 
 export const noContactIdText = (id: string) =>
-  `${code(id)} isn’t a contact id. Give only the id, such as \`/domain ssl-contact 501\`.`;
+  `${code(id)} isn’t a contact ID. Enter only the ID, such as \`/domain ssl-contact 501\`.`;

@@ -227,7 +227,7 @@ export function cardTitle(
   const shown = cost ?? approved ?? atRequest;
   const price = shown === undefined || shown.sums.length === 0 ? '' : ` · about ${amountsText(shown.sums)}`;
   const demo = isDemoContext(order.account.context) ? 'DEMO · ' : '';
-  const charge = { yes: price, assumed: price, not_stated: ' · cost not stated', no: '' }[worstCharge(order)];
+  const charge = { yes: price, assumed: price, not_stated: ' · price unknown', no: '' }[worstCharge(order)];
   return `${demo}${orderTitle(order, cardTense(order))}${charge}`;
 }
 
@@ -278,7 +278,7 @@ const QUOTED_LINES = 3;
 function lastLine(order: Order, { statement, decision, history }: Briefing): string {
   const parts = [
     systemText(order),
-    isOverXml(statement) ? 'over XML' : undefined,
+    isOverXml(statement) ? 'XML' : undefined,
     code(order.id),
     order.bulk === undefined ? undefined : `plan ${code(shortHash(order))}`,
     order.isPrivate ? 'private' : undefined,
@@ -308,7 +308,7 @@ function contentLines(order: Order, briefing: Briefing): string[] {
   if (order.bulk !== undefined) {
     const { skipped } = order.bulk;
     return [
-      `${count(order.items.length, 'row')}${skipped === 0 ? '' : `, ${count(skipped, 'row')} of the file left out`}`,
+      `${count(order.items.length, 'row')}${skipped === 0 ? '' : `, ${count(skipped, 'row')} of the file skipped`}`,
     ];
   }
   const term = briefing.term && termLine(briefing.term);
@@ -396,7 +396,7 @@ function isWaitingForBudget({ decision, history }: Briefing): boolean {
 
 function priceLines(order: Order, { cost }: Briefing): string[] {
   const charge = worstCharge(order);
-  // The title says that a cost isn't stated.
+  // The title says that the price is unknown.
   if (charge === 'no' || charge === 'not_stated' || cost?.unknown === 0) return [];
   if (cost === undefined || cost.sums.length === 0)
     return [`:warning: ${charge === 'yes' ? 'Costs' : 'May cost'} money, price unknown`];
@@ -406,22 +406,20 @@ function priceLines(order: Order, { cost }: Briefing): string[] {
 export function accountLine(order: Order): string | undefined {
   if (order.account.isTeamAccount === true) return ':warning: Uses *the team’s account*';
   const owner = getAccountOwner(order);
-  return owner === order.requesterId ? undefined : `:warning: Uses the account of ${mention(owner)}`;
+  return owner === order.requesterId ? undefined : `:warning: Uses ${mention(owner)}’s account`;
 }
 
 function taskNotes({ task, items }: Order) {
   return findTask(task).listNotes(items.map(({ name }) => name));
 }
 
-/** `Renewed a week ago, for about €36.00`: a recent payment would be lost or repeated. */
+/** `Renewed a week ago for about €36.00`: a recent payment would be lost or repeated. */
 export function lastChangeLine({ last, now }: DraftBriefing): string | undefined {
   const at = last?.order.closedAt;
   if (last === undefined || at === undefined) return undefined;
   const days = Math.floor((now.getTime() - at.getTime()) / DAY_MS);
   const price =
-    last.cost === undefined || last.cost.sums.length === 0
-      ? ''
-      : `, for about ${amountsText(last.cost.sums)}`;
+    last.cost === undefined || last.cost.sums.length === 0 ? '' : ` for about ${amountsText(last.cost.sums)}`;
   return days > RECENT_DAYS
     ? undefined
     : `:warning: ${findTask(last.order.task).words.done} ${daysAgo(days)}${price}`;
@@ -443,14 +441,14 @@ export function restoreLines(order: Order, { restoreCost }: DraftBriefing): stri
   const price =
     restoreCost === undefined || restoreCost.sums.length === 0
       ? 'price unknown'
-      : `for about ${amountsText(restoreCost.sums)}`;
+      : `about ${amountsText(restoreCost.sums)}`;
   return [`Can be restored for ${note.restorableDays} days, ${price}`];
 }
 
 /** Dependencies found, worst first, and changes since the request. */
 export function impactFindings({ impact }: Briefing): string[] {
   if (impact === 'none') return [];
-  if (impact === 'unseen') return [':warning: Impact not checked yet, checking now'];
+  if (impact === 'unseen') return [':warning: Still checking what would stop working'];
   const { atRequest, latest } = impact;
   return impactWarnings(latest, compareImpacts(atRequest, latest));
 }
@@ -460,15 +458,15 @@ export function explainingFacts(order: Order, briefing: Briefing): Fact[] {
   return [
     ...moneyFacts(order, briefing),
     ...(order.state === 'PENDING' ? decisionFacts(order, briefing) : []),
-    ['Decided by', ruleNames(collectRules(briefing.decision, briefing.history)) || undefined],
-    ['Approved by one admin', emergencyFact(order, briefing.history)],
+    ['Rules', ruleNames(collectRules(briefing.decision, briefing.history)) || undefined],
+    ['Break glass', emergencyFact(order, briefing.history)],
     ['Account', formatAccount(order)],
     [
       'Requested',
       `${moment(order.createdAt)}${order.reason === undefined ? '' : `: “${quote(order.reason, 1_000)}”`}`,
     ],
     ['Owner', order.ownership?.owner && mention(order.ownership.owner)],
-    ['Note', order.ownership?.note && quote(order.ownership.note)],
+    ['Purpose', order.ownership?.note && quote(order.ownership.note)],
     ['Plan', order.bulk && code(order.statementHash)],
     ['Retry of', order.retryOf && code(order.retryOf)],
     ['Visible to', order.isPrivate ? 'Only the requester, approvers and admins' : undefined],
@@ -489,7 +487,7 @@ function questionLines(history: readonly HistoryEvent[]): string[] {
 export function impactBlocks({ impact }: Briefing): SectionBlock[] {
   if (impact === 'none') return [];
   if (impact === 'unseen') {
-    return [section('*Impact*\n:grey_question: Not checked yet. The result appears here in a moment.')];
+    return [section('*Impact*\n:grey_question: Still checking. The result appears here in a moment.')];
   }
   const { atRequest, latest } = impact;
   return lines([...impactLines(latest), ...impactChangeLines(compareImpacts(atRequest, latest))]);
@@ -500,9 +498,9 @@ function formatSending(order: Order, { decision, statement }: Briefing): string 
   const what = order.items.length === 1 ? 'the request' : `${order.items.length} requests, one per name,`;
   const time = findUpcomingTime(order);
   const waves = order.bulk && `in waves of ${order.bulk.waveSize}`;
-  const start = time === undefined ? !waves && 'at once' : moment(time);
+  const start = time === undefined ? !waves && 'immediately' : moment(time);
   const when = dropMissing([start, waves]).join(', ');
-  const over = isOverXml(statement) ? ', over the service’s XML interface' : '';
+  const over = isOverXml(statement) ? ', through the service’s XML interface' : '';
   return `${approval} sends ${what} ${when}${over}. Everything that will be sent is shown here.`;
 }
 
@@ -514,7 +512,7 @@ export function moneyFacts(order: Order, briefing: Briefing): Fact[] {
     ['Price', charge === 'no' ? undefined : priceText(briefing)],
     ['Budget', budgetText(order, briefing)],
     ['Resume by', isPaused(order) ? order.expiresAt && moment(order.expiresAt) : undefined],
-    ['Expiry', briefing.term && termText(briefing.term)],
+    ['Expires', briefing.term && termText(briefing.term)],
     ['System', formatContext(order.account.context)],
   ];
 }
@@ -538,19 +536,20 @@ function decisionFacts({ expiresAt }: Order, { approvers, decision, history }: B
   const ruled = decision !== undefined && hasPolicyRule(decision.demand) ? decision.demand : undefined;
   const silent = silentIds(decision?.demand.requirements ?? []);
   return [
-    ['Open until', expiresAt && moment(expiresAt)],
-    ['Needs', ruled && requirementLines(ruled, history).join('\n')],
-    ['Can approve', ruled === undefined && approvers.length > 0 ? approverList(approvers) : undefined],
-    ['Can approve, not notified', silent.length > 0 ? approverList(silent) : undefined],
+    ['Approve by', expiresAt && moment(expiresAt)],
+    ['Required approvals', ruled && requirementLines(ruled, history).join('\n')],
+    ['Approvers', ruled === undefined && approvers.length > 0 ? approverList(approvers) : undefined],
+    ['Approvers, not notified', silent.length > 0 ? approverList(silent) : undefined],
     ['Stand-ins', decision && (standInLines(decision).join('\n') || undefined)],
   ];
 }
 
 const CHARGES: Readonly<Record<Charge, string | undefined>> = {
-  yes: '*Yes*',
+  yes: 'Yes',
   no: undefined,
-  assumed: '*Yes*, assumed as in .rest: the service’s document has nothing about this zone',
-  not_stated: 'The service’s document doesn’t say',
+  assumed:
+    'Probably. The service’s documentation doesn’t cover this zone, so I assume the same as for .rest.',
+  not_stated: 'Unknown. The service’s documentation doesn’t say.',
 };
 
 /** The zone's notes on the task, except the card's facts. */
@@ -660,7 +659,7 @@ function formatApproved(order: Order, history: readonly HistoryEvent[]): string[
   const approvers = findLoggedApprovers(history);
   if (order.emergencyApprovedBy !== undefined) return [emergencyText(order, history)];
   if (approvers.length === 0) return [];
-  const over = exceededFact(history) === undefined ? '' : ', over a budget';
+  const over = exceededFact(history) === undefined ? '' : ' over budget';
   return [`${approvers.map((userId) => approverName(userId, history)).join(' and ')} approved${over}`];
 }
 
@@ -670,13 +669,13 @@ function findNextRetry(order: Order): Date | undefined {
   return moments.length === 0 ? undefined : new Date(Math.min(...moments));
 }
 
-/** `waits until 10:05: The service is busy.` */
+/** `next try 10:05. The service is busy.` */
 function formatWait(order: Order, history: readonly HistoryEvent[]): string[] {
   const first = findNextRetry(order);
   if (first === undefined) return [];
   const why = history.findLast((event) => event.kind === 'retry_scheduled')?.why;
-  const until = `waiting until ${moment(first)}`;
-  return [why === undefined ? until : `${until}: ${ownSentence(retryReasonText(why))}`];
+  const next = `next try ${moment(first)}`;
+  return [why === undefined ? next : `${next}. ${ownSentence(retryReasonText(why))}`];
 }
 
 /** `1 of 2 approvals (@Bob)`, and lapsed approvals. */
@@ -699,7 +698,7 @@ function formatApprovals(
 
 function undoText({ until, former }: UndoOffer): string {
   return former.kind === 'known'
-    ? `Undo until ${moment(until)}: back to ${formatList(former.nameServers)}`
+    ? `Undo by ${moment(until)} to restore ${formatList(former.nameServers)}`
     : ':warning: The previous nameservers are unknown, so this can’t be undone';
 }
 
@@ -714,7 +713,7 @@ export function commentButton(order: Order) {
 /** Why the card is in a direct message, which others can't join. */
 export function noPlaceHint({ requesterId, channelId }: Order): string {
   const next = isDirectMessage(channelId)
-    ? 'To get the next card where you ask, use this conversation or a channel I’m in.'
-    : 'Invite me with `/invite @Domain Steward` to get the next card there.';
-  return `I can’t post where ${mention(requesterId)} asked, so the card is here and I’ll notify the approvers. ${next}`;
+    ? 'Next time, use this conversation or a channel I’m in.'
+    : 'To get the next card there, invite me with `/invite @Domain Steward`.';
+  return `I can’t post in the conversation where ${mention(requesterId)} requested this, so the card is here. I’ll notify the approvers. ${next}`;
 }

@@ -41,7 +41,7 @@ const contactField = (label: string, more: Partial<FieldDisplay> = {}) =>
 
 const DELEGATION = {
   ownerc: contactField('Owner contact', {
-    hint: 'The contact’s id at the domain service. In .rest all three contacts need an email address there.',
+    hint: 'The contact’s ID at the domain service. For .rest, all three contacts need an email address there.',
   }),
   adminc: contactField('Admin contact'),
   techc: contactField('Tech contact'),
@@ -64,7 +64,7 @@ const confirmOrder = choiceField(
   PICKED.transform((ticked) => ticked.includes(CONFIRMED)),
   {
     kind: 'choices',
-    hint: 'The document doesn’t say what the service does with an unconfirmed order.',
+    hint: 'The service’s documentation doesn’t say what happens to an unconfirmed order.',
   },
 );
 
@@ -84,7 +84,7 @@ export const transferForm = orderForm({
     ...NAMED,
     auth: typedField('Auth code', {
       kind: 'secret',
-      hint: 'From the current registrar. Encrypted until the order ends, never shown.',
+      hint: 'You get it from the current registrar. I store it encrypted until the order ends, and never show it.',
       isNeeded: true,
     }),
     ...DELEGATION,
@@ -104,7 +104,7 @@ export const renewForm = orderForm({
       {
         kind: 'lines',
         placeholder: 'cafe.rest',
-        hint: 'One per line; they become one order.',
+        hint: 'One per line. They become a single order.',
         isNeeded: true,
       },
       names,
@@ -113,7 +113,7 @@ export const renewForm = orderForm({
       'Period in years',
       {
         kind: 'number',
-        hint: 'The service’s document gives the period no unit; years are assumed.',
+        hint: 'The service’s documentation doesn’t name the unit, so I assume years.',
         isNeeded: true,
       },
       z.string().default('1'),

@@ -57,7 +57,7 @@ export function impactLines(impact: Impact | 'unseen'): string[] {
       ':grey_question: Couldn’t be checked. A website, mail or other names may depend on it.',
     ];
   }
-  const nothing = `${NOTHING_ON_IT}: no website, no mail, no other watched name. Redirects are covered only if set here or by a DNS alias.`;
+  const nothing = `${NOTHING_ON_IT}, and no other watched name depends on it. I only know redirects that were set here or by a DNS alias.`;
   return [
     `*Impact* as of ${moment(impact.seenAt)}`,
     ...clearLines(impact).map((line) => (line === NOTHING_ON_IT ? nothing : line)),
@@ -106,7 +106,7 @@ function isUnusual({ severity, code: item }: ImpactItem): boolean {
 
 /** One line for lists of orders; the card has the rest. */
 export function worstImpactLine(impact: Impact | 'unseen'): string {
-  if (impact === 'unseen') return ':grey_question: Impact not checked yet.';
+  if (impact === 'unseen') return ':grey_question: Still checking what would stop working';
   const [worst, ...others] = impact.items;
   if (worst === undefined) return impactLines(impact).slice(1).join(' ');
   const more = others.length === 0 ? '' : `. And ${others.length} more.`;
@@ -135,13 +135,13 @@ function formatItem(item: ImpactItem, wording = WHOLE): string {
     case 'new_nameservers_silent':
       return `${list(item.hosts)} ${verb(item.hosts, 'doesn’t', 'don’t')} answer at all`;
     case 'new_nameservers_without_address':
-      return `${list(item.hosts)} ${verb(item.hosts, 'has', 'have')} no address: no such server`;
+      return `${list(item.hosts)} ${verb(item.hosts, 'has', 'have')} no IP address, so it can’t be reached`;
     case 'new_nameservers_unseen':
       return `${list(item.hosts)} couldn’t be checked from here`;
     case 'new_nameservers_unchecked':
       return 'The new nameservers weren’t checked for this name yet';
     case 'ds_does_not_fit':
-      return `${list(item.hosts)} ${verb(item.hosts, 'lacks', 'lack')} its DNSSEC key: DNSSEC would break`;
+      return `${list(item.hosts)} ${verb(item.hosts, 'doesn’t', 'don’t')} have its DNSSEC key, so DNSSEC would break`;
     case 'ds_unseen':
       return `Couldn’t check whether ${list(item.hosts)} ${verb(item.hosts, 'has', 'have')} its DNSSEC key`;
     case 'records_differ': {
@@ -150,9 +150,9 @@ function formatItem(item: ImpactItem, wording = WHOLE): string {
       return `${FACT_LABELS[item.fact]} would change: ${value(item.now)} → ${value(item.onNewServer)}${where}`;
     }
     case 'records_unseen':
-      return `At ${list([item.host])} not found out: ${facts(item.facts)}`;
+      return `Couldn’t check at ${list([item.host])}: ${facts(item.facts)}`;
     case 'mail':
-      return `${item.severity === 'stops' ? 'Mail will stop working' : 'Mail is delivered'} (${list(item.servers)})`;
+      return `${item.severity === 'stops' ? 'Mail will stop working' : 'Mail uses this name'} (${list(item.servers)})`;
     case 'website':
       return `${item.severity === 'stops' ? 'The website will stop working' : 'A website uses this name'} (${list(item.addresses)})`;
     case 'dependents':
@@ -174,7 +174,7 @@ function formatItem(item: ImpactItem, wording = WHOLE): string {
 const DEPENDENTS: Readonly<Record<Dependency, readonly [one: string, several: string, stops: string]>> = {
   nameservers: ['has nameservers under this name', 'have nameservers under this name', 'will stop working'],
   mail: ['has mail servers under this name', 'have mail servers under this name', 'will lose mail'],
-  redirects: ['redirects to this name', 'redirect to this name', 'will lead nowhere'],
+  redirects: ['redirects to this name', 'redirect to this name', 'will break'],
 };
 
 /** Everyone can read this, so it doesn't name targets of private orders. */
@@ -182,7 +182,7 @@ function dependentsText(item: DependentsItem, maxNames: number): string {
   const { count: all, privateCount: hidden, severity } = item;
   const shown = { ...item, count: all - hidden };
   const order = hidden === 1 ? 'a private order' : 'private orders';
-  const stops = severity === 'stops' ? 'will lead nowhere' : hidden === 1 ? 'leads to it' : 'lead to it';
+  const stops = severity === 'stops' ? 'will break' : hidden === 1 ? 'points to it' : 'point to it';
   return dropMissing([
     shown.count > 0 && `${dependentNames(shown, maxNames)} ${dependency(shown)}`,
     hidden > 0 && `${count(hidden, 'redirect')} of ${order} ${stops}`,

@@ -13,12 +13,12 @@ export const CONSTRAINT_TEXTS: Readonly<Record<InterfaceConstraint['kind'], stri
   first_name: 'a first name',
   last_name: 'a last name',
   mail_key: 'the mail key',
-  mode_HTTP: 'the mode HTTP',
-  mode_frame: 'the mode frame',
-  mode_single: 'the mode single',
-  superior_email: 'the superior user’s email',
-  superior_status: 'the superior user’s status',
-  superior_substatus: 'the superior user’s substatus',
+  mode_HTTP: 'HTTP mode',
+  mode_frame: 'frame mode',
+  mode_single: 'single mode',
+  superior_email: 'the parent user’s email',
+  superior_status: 'the parent user’s status',
+  superior_substatus: 'the parent user’s substatus',
   title: 'a title',
 };
 
@@ -35,9 +35,9 @@ export function interfaceNote(
   if (account?.method === 'two_factor') {
     return 'Uses the service’s XML interface, the only one that accepts two-factor accounts.';
   }
-  if (because !== undefined) return `Uses the service’s XML interface, because of ${because}.`;
+  if (because !== undefined) return `Uses the service’s XML interface because of ${because}.`;
   const json = 'Uses the service’s JSON interface';
-  if (xmlFeatures === undefined) return `${json}, which has all of these fields.`;
+  if (xmlFeatures === undefined) return `${json}, which supports all of these fields.`;
   return available.xml
     ? `${json}. ${xmlFeatures} use XML automatically.`
     : `${json}. ${xmlFeatures} need the XML interface, and its address isn’t set (SERVICE_XML_URL).`;

@@ -6,7 +6,7 @@ import { orderTitle } from './order.view.ts';
 
 const DIFFERENCES: Readonly<Record<LogDifference, string>> = {
   missing: 'the log doesn’t have what the database has',
-  older: 'the database has an older state',
+  older: 'the database has an older status',
   sent: 'the database says it waits to be sent, but it was already sent',
   ended: 'the database says it’s open, but it has ended',
 };
@@ -14,6 +14,6 @@ const DIFFERENCES: Readonly<Record<LogDifference, string>> = {
 /** To an admin: an order's rows differ from its log. */
 export function logDiffersNotice(order: Order, { found = 'older' }: AnyOrderLogEntry): Message {
   return textMessage(
-    `:rotating_light: *${escapeText(orderTitle(order))}*: my database and the log disagree, so I sent nothing more: ${DIFFERENCES[found]}. Someone with write access to the database may have done this. Find out who has access, and what else changed. See it with ${code(`/domain order ${order.id}`)}.`,
+    `:rotating_light: *${escapeText(orderTitle(order))}*: my database and the log disagree (${DIFFERENCES[found]}), so I sent nothing more. Someone with write access to the database may have done this. Find out who has access, and what else changed. See it with ${code(`/domain order ${order.id}`)}.`,
   );
 }

@@ -71,6 +71,7 @@ import {
   NOT_ON_LIST,
   otherCountText,
   otherNameText,
+  outcomeTitle,
   secretView,
   signedOffText,
   stoppedText,
@@ -390,15 +391,24 @@ const askForm: FormFeature<'ask_back'> = {
   },
 };
 
-/** The subject is order and finding: `<order id>:done` or `<order id>:failed`. */
-const resolveForm = reasonForm(
-  { name: 'settle', title: 'Settle this order', submit: 'Settle' },
+/** The subject is the order and its outcome: `<order id>:done` or `<order id>:failed`. */
+const outcomeForm = reasonForm(
+  { name: 'settle', title: 'Mark the outcome', submit: 'Save' },
   (context, subject, userId, reason) => {
-    const [orderId = '', found] = subject.split(':');
-    return resolveOrder(context, orderId, userId, found === 'done' ? 'SUCCEEDED' : 'FAILED', reason);
+    const [orderId = '', outcome] = subject.split(':');
+    return resolveOrder(context, orderId, userId, outcome === 'done' ? 'SUCCEEDED' : 'FAILED', reason);
   },
   (_call, order) => (PUBLIC_RECORD_TASKS.has(order.task) ? lines(recordLines(order)) : []),
 );
+
+const resolveForm: FormFeature<'settle'> = {
+  ...outcomeForm,
+  async render(call, origin, values) {
+    const title = outcomeTitle(origin.subject?.endsWith(':done') === true);
+    const form = { ...outcomeForm.form, title, submit: title };
+    return { ...(await outcomeForm.render?.(call, origin, values)), form };
+  },
+};
 
 /**
  * Opens a form about an order, for people who may submit it.

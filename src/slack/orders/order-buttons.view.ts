@@ -13,32 +13,35 @@ export function titleWithId(order: Order): string {
 }
 
 export function approvedText(title: string, { state }: Order): string {
-  if (state === 'FAILED') return `${title} was stopped, nothing was sent. See its thread for the reason.`;
+  if (state === 'FAILED') return `${title} was stopped. Nothing was sent. See its thread for the reason.`;
   return state === 'PENDING'
-    ? `Your approval counts: ${title}. It needs another approval.`
+    ? `You approved ${title}. It needs another approval.`
     : `Approved: ${title}. The result appears in its thread.`;
 }
 
 export function resumedText(title: string, order: Order): string {
-  if (isPaused(order)) return `Your approval counts: ${title}. It needs another approval before it resumes.`;
+  if (isPaused(order)) return `You approved ${title}. It needs another approval before it resumes.`;
   return isFinal(order.state)
-    ? `${title} was stopped, nothing more was sent. See its thread for the reason.`
+    ? `${title} was stopped. Nothing more was sent. See its thread for the reason.`
     : `Resumed: ${title}.`;
 }
 
 export const signedOffText = (title: string) => `Signed off: ${title}. The review is closed.`;
-export const cancelledText = (title: string) => `Cancelled: ${title}. Nothing was sent.`;
-export const stoppedText = (title: string) => `Stopped: ${title}. Pending names won’t be sent.`;
+export const cancelledText = (title: string) => `Canceled: ${title}. Nothing was sent.`;
+export const stoppedText = (title: string) => `Stopped: ${title}. The remaining names won’t be sent.`;
 export const confirmedText = (order: Order) =>
   `Confirmed: ${escapeText(orderTitle(order))}. Its card follows.`;
-export const UNDO_REQUESTED = 'Requested. Its card follows.';
+export const UNDO_REQUESTED = 'Undo requested. Its card follows.';
+
+export const outcomeTitle = (isDone: boolean) => (isDone ? 'Mark as done' : 'Mark as failed');
 
 export const undoReason = (orderId: string) => `Undo of order ${orderId}`;
 
 export const otherNameText = (name: string) =>
   `That’s a different name. Type ${displayName(name)} to confirm, or close this.`;
 
-export const NOT_ON_LIST = 'That’s none of these names. Type one of them as in your file, or close this.';
+export const NOT_ON_LIST =
+  'That name isn’t in this order. Type one of its names as in your file, or close this.';
 export const otherCountText = (names: number) =>
   `There are ${count(names, 'name')}. Check the plan again if you expected another number.`;
 
@@ -47,14 +50,14 @@ export function secretView(order: Order, secret: string): ModalView {
   return noticeView(order.task === 'authcode' ? 'Auth code' : 'Generated password', [
     section(escapeText(orderTitle(order))),
     preformatted(secret),
-    context('Shown once. Copy it now: it’s gone when you close this.'),
+    context('This is shown only once. Copy it before you close this.'),
   ]);
 }
 
 export const BREAK_GLASS_INTRO = section(
-  'You’re approving this *alone*, and it’s sent at once. Everyone who could have approved is notified, with your reason. Another admin reviews it afterwards.',
+  'You’re approving this *alone*, and it’s sent immediately. Everyone who could have approved is notified, with your reason. Another admin reviews it afterwards.',
 );
 
 /** Why a click opened the full order first. */
 export const ROWS_NOT_SHOWN =
-  'The button you pressed didn’t show all rows, so nothing changed. All rows are here: check them, then press again.';
+  'You haven’t seen all rows yet, so nothing changed. Check them here, then press the button again.';

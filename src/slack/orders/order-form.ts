@@ -84,9 +84,9 @@ export function readSecret(typed: string): SecretRead {
 export const OWNERSHIP = z.object({
   owner: ownerField({
     label: 'Owner in the team',
-    hint: 'Asked before the name expires whether you still need it.',
+    hint: 'Before the name expires, I ask this person whether you still need it.',
   }),
-  note: noteField({ label: 'Purpose', hint: 'Kept here, not sent to the service.' }),
+  note: noteField({ label: 'Purpose', hint: 'Stored here, not sent to the service.' }),
 });
 
 /** Never part of a task's input. */

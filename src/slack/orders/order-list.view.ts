@@ -32,7 +32,7 @@ export function ordersMessage(title: string, page: Page<Order>, of: string): Mes
   return message(title, [
     ordersTable(plain(title), page.shown),
     ...pageControls('orders', page, ORDERS_SHOWN, of),
-    context('One order with its history: `/domain order ID`.'),
+    context('To see an order with its history, use `/domain order ID`.'),
   ]);
 }
 
@@ -44,8 +44,8 @@ export function scheduledMessage(orders: readonly Order[], until: 'tomorrow' | '
     section(`*${title}*`),
     ...lines(orders.slice(0, ORDERS_SHOWN).map((order) => `• ${ownOrderLine(order)}`)),
     orders.length > ORDERS_SHOWN &&
-      section(`… and ${orders.length - ORDERS_SHOWN} more. All: ${code('/domain orders pending')}`),
-    context('An approver or the requester can stop them on their cards.'),
+      section(`… and ${orders.length - ORDERS_SHOWN} more. See all with ${code('/domain orders pending')}.`),
+    context('An approver or the requester can stop an order on its card.'),
   ]);
 }
 

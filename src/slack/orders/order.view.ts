@@ -50,10 +50,10 @@ const NEXT_STEPS: Readonly<
 > = {
   transfer_period: (days, after) =>
     days === undefined
-      ? 'how long it takes in this zone isn’t documented'
+      ? 'the service doesn’t say how long it takes'
       : `it completes by *${after(days)}* at the latest`,
-  manual_processing: () => 'it’s done by hand; how long that takes isn’t documented',
-  no_public_record: () => 'both registrants are notified; when it’s done isn’t documented',
+  manual_processing: () => 'it’s processed by hand; the service doesn’t say how long it takes',
+  no_public_record: () => 'both registrants are notified; the service doesn’t say when it’s done',
 };
 
 /** A state's icon, words after "the order is", and full line. */
@@ -68,12 +68,12 @@ export const STATES: Readonly<
   FAILED: { icon: ':x:', words: 'failed', line: 'Failed' },
   UNKNOWN: {
     icon: ':warning:',
-    words: 'sent, with an unknown outcome',
+    words: 'sent, but its outcome is unknown',
     line: 'Outcome unknown: an approver has to mark it as done or failed',
   },
   DENIED: { icon: ':no_entry:', words: 'denied', line: 'Denied, nothing was sent' },
   EXPIRED: { icon: ':alarm_clock:', words: 'expired', line: 'Expired without approval, nothing was sent' },
-  CANCELLED: { icon: ':wastebasket:', words: 'cancelled', line: 'Cancelled, nothing was sent' },
+  CANCELLED: { icon: ':wastebasket:', words: 'canceled', line: 'Canceled, nothing was sent' },
 };
 
 export function stateIcon(order: Order): string {
@@ -198,7 +198,7 @@ export function notifiedText({ reached, waiting }: NotifiedPeople): string {
     reached.length > 0 && `I messaged ${names(reached)}.`,
     waiting.length > 0 && `${names(waiting)} will get a message later.`,
   ]);
-  return sentences.length === 0 ? 'No admin could be reached.' : sentences.join(' ');
+  return sentences.length === 0 ? 'I couldn’t reach any admin.' : sentences.join(' ');
 }
 
 export function findLapsedApprovals(history: readonly HistoryEvent[]): LapsedApprovals {
@@ -209,9 +209,10 @@ export function findLapsedApprovals(history: readonly HistoryEvent[]): LapsedApp
 /** `@Carol’s approval no longer counts`. */
 export function formatLapsed({ userIds, isUncertain }: LapsedApprovals): string {
   const whose = userIds.map((userId) => `${mention(userId)}’s`).join(' and ');
+  const isOne = userIds.length === 1;
   return isUncertain
-    ? `${whose} approval doesn’t count while Slack doesn’t return the members of an approver group`
-    : `${whose} approval no longer counts`;
+    ? `${whose} ${isOne ? 'approval' : 'approvals'} can’t be counted, because Slack doesn’t return the members of an approver group`
+    : `${whose} ${isOne ? 'approval no longer counts' : 'approvals no longer count'}`;
 }
 
 /** The reason after a colon, for the end of a clause. Empty without one. */
@@ -254,9 +255,9 @@ function isCompleteSummary(state: OrderItem['state'], result: ItemResult, respon
 
 /** An answer that arrived after the end. */
 function formatLate(agrees: boolean, late: NonNullable<ItemResult['late']>): string {
-  if (agrees) return 'The service answered later and agrees.';
+  if (agrees) return 'The service confirmed it later.';
   if (late === 'UNKNOWN') return 'That request got no response, so it may have been carried out.';
-  return `The service answered later that it ${late === 'SUCCEEDED' ? 'was' : 'was not'} carried out.`;
+  return `The service said later that it ${late === 'SUCCEEDED' ? 'was' : 'wasn’t'} carried out.`;
 }
 
 /** Service messages shown; an answer may contain any number. */
@@ -385,13 +386,11 @@ export function sentLines(order: Order): string[] {
   const left = unknown.length - MAX_SENT_LINES;
   return dropMissing([
     ...unknown.slice(0, MAX_SENT_LINES).map(({ name, ctid, sentAt }) => {
-      const how = overXml
-        ? 'sent over XML, which has no client transaction id'
-        : `client transaction ${code(ctid)}`;
+      const how = overXml ? 'no client transaction (XML)' : `client transaction ${code(ctid)}`;
       const about = order.items.length > 1 ? `${escapeText(itemName(order, name))}: ` : '';
       return capitalized(`${about}${how}${sentAt === undefined ? '' : `, sent ${moment(sentAt)}`}`);
     }),
-    left > 0 && `${left} more in the audit log.`,
+    left > 0 && `The audit log has ${left} more.`,
   ]);
 }
 
@@ -405,22 +404,22 @@ export function hintLines(order: Order): string[] {
     if (hint === undefined) return [];
     const about = order.items.length > 1 ? `${escapeText(itemName(order, name))}: ` : '';
     return [
-      `• ${about}${ownSentence(recordFindingText(hint.seen))} Seen at ${code(hint.source)} ${moment(new Date(hint.seenAt))}.`,
+      `• ${about}${ownSentence(recordFindingText(hint.seen))} Source: ${code(hint.source)}, ${moment(new Date(hint.seenAt))}.`,
     ];
   });
   if (hints.length === 0) return [];
   const left = hints.length - MAX_HINTS;
   return dropMissing([
-    '*Public records: a hint, not proof*',
+    '*Public records (not proof)*',
     ...hints.slice(0, MAX_HINTS),
-    left > 0 && `${left} more in the audit log.`,
+    left > 0 && `The audit log has ${left} more.`,
   ]);
 }
 
 /** Public records, even without findings. */
 export function recordLines(order: Order): string[] {
   const hints = hintLines(order);
-  return hints.length > 0 ? hints : ['Public records: nothing conclusive found.'];
+  return hints.length > 0 ? hints : ['I found nothing conclusive in public records.'];
 }
 
 function listState(order: Order): string {
@@ -437,9 +436,9 @@ export function orderLine(order: Order): string {
 /** For a person's own orders. */
 export function ownOrderLine(order: Order): string {
   const { state, expiresAt } = order;
-  const until = state === 'PENDING' && expiresAt !== undefined ? ` · open until ${moment(expiresAt)}` : '';
+  const until = state === 'PENDING' && expiresAt !== undefined ? ` · until ${moment(expiresAt)}` : '';
   const time = findUpcomingTime(order);
-  const sent = time === undefined ? '' : ` · sends ${moment(time)}`;
+  const sent = time === undefined ? '' : ` · scheduled for ${moment(time)}`;
   return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${listState(order)}${sent}${until}`;
 }
 
@@ -452,7 +451,7 @@ export function ordersTable(caption: string, orders: readonly Order[]): DataTabl
   const isTimed = orders.some((order) => findUpcomingTime(order) !== undefined);
   return table({
     caption,
-    columns: ['Order', 'What', 'State', 'Requested by', 'When', ...(isTimed ? ['Sends'] : [])],
+    columns: ['Order', 'Task', 'Status', 'Requested by', 'Requested', ...(isTimed ? ['Scheduled for'] : [])],
     rows: orders.map((order) => [
       order.id,
       orderTitle(order),

@@ -125,7 +125,7 @@ export const orders = {
     },
     {
       usage: 'order ID',
-      summary: 'One order with its history',
+      summary: 'Show an order and its history',
       example: '/domain order 7k2m9qx4h1ab',
       run: runOrder,
     },

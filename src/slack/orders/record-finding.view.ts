@@ -15,8 +15,8 @@ function findingText(finding: RecordFinding): string {
       return 'No registration of the name was found.';
     case 'registration_seen': {
       const { registeredAt } = finding;
-      const when = registeredAt === undefined ? 'without a date' : `of ${formatDay(registeredAt)}`;
-      return `The registry shows a registration ${when} with ${nameServersText(finding)}.`;
+      const when = registeredAt === undefined ? '' : ` on ${formatDay(registeredAt)}`;
+      return `The registry shows a registration${when}, with ${nameServersText(finding)}.`;
     }
     case 'nameservers_seen':
       return `The registry shows ${nameServersText(finding)}.`;
@@ -32,17 +32,17 @@ function findingText(finding: RecordFinding): string {
       return `The registry shows ${whose}, with ${statusesText(finding)}. ${transfer}`;
     }
     case 'expiry_seen':
-      return `The registry shows the expiry ${formatDay(finding.expiresAt)}. The previous date is unknown.`;
+      return `The registry shows the expiry date ${formatDay(finding.expiresAt)}. The previous date is unknown.`;
     case 'expiry_unmoved':
-      return `No renewal found: the registry still shows the expiry ${formatDay(finding.expiresAt)}.`;
+      return `No renewal found: the registry still shows the expiry date ${formatDay(finding.expiresAt)}.`;
     case 'expiry_moved': {
-      const moved = `The registry shows the expiry ${formatDay(finding.expiresAt)}. Before this was sent it was ${formatDay(finding.before)}.`;
+      const moved = `The registry shows the expiry date ${formatDay(finding.expiresAt)}. Before this was sent it was ${formatDay(finding.before)}.`;
       return finding.otherCause === undefined ? moved : `${moved} ${OTHER_CAUSES[finding.otherCause]}`;
     }
     case 'registered':
       return 'The registry shows the name registered when this was sent, with the requested nameservers.';
     case 'renewed':
-      return `The registry’s expiry date moved by the requested years, from ${formatDay(finding.before)} to ${formatDay(finding.expiresAt)}.`;
+      return `The registry’s expiry date changed by the requested years, from ${formatDay(finding.before)} to ${formatDay(finding.expiresAt)}.`;
     case 'nameservers_set':
       return 'The registry shows the requested nameservers. It showed others before this was sent, and no other order requested them.';
     case 'transferred':
@@ -55,8 +55,8 @@ function findingText(finding: RecordFinding): string {
 }
 
 const OTHER_CAUSES = {
-  expiry_passed: 'It moved after that day, when registries move it automatically.',
-  transfer: 'The registrar may have changed too, and a transfer moves the date.',
+  expiry_passed: 'It changed after that day, when registries renew names automatically.',
+  transfer: 'The registrar may have changed too, and a transfer also changes the date.',
 } as const;
 
 /** UTC day of a registry's time. */

@@ -16,14 +16,14 @@ import { orderForm, pick } from './order-form.ts';
 
 const SOURCE = typedField('Source', {
   placeholder: 'www.cafe.rest',
-  hint: 'An existing redirect; its source and type stay. A leading http:// is removed; a path is sent unchanged.',
+  hint: 'The source of an existing redirect. It keeps its source and type. I remove a leading http:// and send a path unchanged.',
   isNeeded: true,
 });
 const TARGET: FieldDisplay = {
   label: 'Target',
   kind: 'text',
   placeholder: 'https://www.example.com/menu',
-  hint: 'A web address, or a host with a dot.',
+  hint: 'A web address or a host name.',
   isNeeded: true,
 };
 
@@ -38,7 +38,7 @@ function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
       xml
         ? {
             ...TARGET,
-            hint: 'A web address, or a host with a dot. An email redirect needs an email address.',
+            hint: 'A web address or a host name. An email redirect needs an email address.',
           }
         : TARGET,
       UNCHECKED_TEXT,
@@ -46,8 +46,8 @@ function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
     type: choiceField(
       'Type',
       {
-        ...(json ? { DOMAIN: 'Domain, over JSON' } : {}),
-        ...(xml ? { domain: 'Domain, over XML', email: 'Email, over XML' } : {}),
+        ...(json ? { DOMAIN: 'Domain (JSON)' } : {}),
+        ...(xml ? { domain: 'Domain (XML)', email: 'Email (XML)' } : {}),
       },
       UNCHECKED_TEXT,
       CHOSEN,
@@ -55,8 +55,8 @@ function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
     mode: choiceField(
       'Mode',
       {
-        ...(json ? { HTTP: 'HTTP, over JSON' } : {}),
-        ...(xml ? { frame: 'Frame, over XML', single: 'Single, over XML' } : {}),
+        ...(json ? { HTTP: 'HTTP (JSON)' } : {}),
+        ...(xml ? { frame: 'Frame (XML)', single: 'Single (XML)' } : {}),
       },
       UNCHECKED_TEXT,
       CHOSEN,
@@ -79,7 +79,7 @@ function reuseRedirect(last: FormValues, given: FormValues): FormValues {
 const redirectForm = orderForm({
   task: 'redirect',
   fields: buildFields,
-  interfaces: { xmlFeatures: 'Email redirects, the modes frame and single, titles and backup targets' },
+  interfaces: { xmlFeatures: 'Email redirects, frame and single mode, titles and backup targets' },
   presets: (account) =>
     account?.method === 'two_factor' ? { type: 'domain' } : { type: 'DOMAIN', mode: 'HTTP' },
   reuseValues: reuseRedirect,

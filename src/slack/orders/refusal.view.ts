@@ -18,7 +18,7 @@ const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
   emergency_approved: 'approved in an emergency',
   signed_off: 'signed off',
   denied: 'denied',
-  cancelled: 'cancelled',
+  cancelled: 'canceled',
   expired: 'expired',
   reminded: 'reminded',
   escalated: 'escalated',
@@ -47,7 +47,7 @@ const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
 
 const NEXT_STEPS: Readonly<Record<OrderState, string>> = {
   DRAFT: 'The requester has to confirm it first.',
-  PENDING: 'It needs an approver’s decision.',
+  PENDING: 'An approver has to decide first.',
   APPROVED: 'The result appears in its thread.',
   EXECUTING: 'The result appears in its thread.',
   SUCCEEDED: 'See the result in its thread.',
@@ -62,7 +62,8 @@ const NOT_AN_APPROVER: Readonly<Record<ApproverRight, string>> = {
   approve: 'Only approvers can approve orders. The card lists them.',
   ask: 'Only approvers can ask a question here. Write in the thread instead.',
   deny: 'Only approvers can deny orders. The card lists them.',
-  resolve: 'Only approvers can settle an unknown outcome. Ask one of them to check the domain service.',
+  resolve:
+    'Only approvers can mark this as done or failed. Ask one of them to check with the domain service.',
   retry:
     'Only the requester or an approver can retry. Ask one of them, or request it yourself with `/domain`.',
   stop: 'Only the requester or an approver can stop this. Ask one of them.',
@@ -77,7 +78,7 @@ const NOT_AN_APPROVER_BY_RULE: Readonly<Record<ApproverRight, string>> = {
   approve: 'You can’t approve this. The policy’s approvers:',
   ask: 'Only its approvers can ask a question here. The policy’s approvers:',
   deny: 'You can’t deny this. The policy’s approvers:',
-  resolve: 'You can’t settle this. The policy’s approvers:',
+  resolve: 'You can’t mark this as done or failed. The policy’s approvers:',
   retry: 'Only the requester or an approver can retry. The policy’s approvers:',
   stop: 'Only the requester or an approver can stop this. The policy’s approvers:',
   resume: 'Only the requester or an approver can resume this. The policy’s approvers:',
@@ -87,13 +88,13 @@ const NOT_AN_APPROVER_BY_RULE: Readonly<Record<ApproverRight, string>> = {
 };
 
 const NOT_THE_REQUESTER = {
-  cancel: 'Only the requester can cancel. An approver can deny it.',
-  confirm: 'Only the requester can confirm.',
+  cancel: 'Only the requester can cancel this. An approver can deny it.',
+  confirm: 'Only the requester can confirm this.',
   reveal: 'Only the requester can see this. Request your own with `/domain`.',
 };
 
 const NOT_AN_ADMIN = {
-  break_glass: 'Only admins can break the glass.',
+  break_glass: 'Only admins can use break glass.',
   sign_off: 'Only admins can sign this off.',
 };
 
@@ -109,7 +110,7 @@ const PLAIN = {
     'The approval you could give as a stand-in was already given. It needs another approver.',
   approved_already: 'You already approved this. It needs another approver.',
   own_question: 'You requested this. Write in the thread what approvers should know.',
-  own_emergency: 'You requested this, so you can’t break the glass for it. Ask an approver or another admin.',
+  own_emergency: 'You requested this, so you can’t use break glass for it. Ask an approver or another admin.',
   break_glass_not_allowed:
     'The policy doesn’t allow break glass here: not every rule that requires approval permits it. Ask an approver; the card lists them.',
   reason_missing: 'Say why it can’t wait. Everyone who could have approved will read it.',
@@ -122,7 +123,7 @@ const PLAIN = {
     'The impact of this order changed since it was requested, so your approval wasn’t counted. Check the card, and approve again if it’s still right.',
   own_membership_unknown: 'Slack doesn’t confirm that you’re still a member. Try again in a minute.',
   retry_unanswered:
-    'A request was sent and got no response, so it may have been carried out and can’t be retried. Check the domain service. If it wasn’t done, request it again with `/domain`.',
+    'A request was sent and got no response, so it may have been carried out and can’t be retried. Check with the domain service. If it wasn’t done, request it again with `/domain`.',
   retry_done_since: 'This was carried out after all, so it can’t be retried. See the response in its thread.',
   retry_account_gone:
     'The account it used is no longer linked. Link it with `/domain link` and request it again.',
@@ -135,11 +136,11 @@ const PLAIN = {
   retry_bulk:
     'The auth codes of its file weren’t kept. Take the failed rows from its result file, add their auth codes, and use `/domain bulk transfer`.',
   sent_already: 'Its request is being sent and can’t be stopped. The result appears in its thread.',
-  outcome_known: 'Its outcome is known, so there’s nothing to settle. See its thread.',
+  outcome_known: 'Its outcome is known, so there’s nothing to mark. See its thread.',
   nothing_to_reveal: 'This order has nothing to show. Request it again with `/domain`.',
-  reveal_over: 'It was already shown, or its hour is over. Request it again.',
+  reveal_over: 'It was already shown, or an hour has passed. Request it again.',
   reveal_key_missing:
-    'An encryption key is missing, so I can’t show this yet. It’s kept for an hour: try again in a few minutes. Your operator finds the missing key’s id in the log.',
+    'An encryption key is missing, so I can’t show this yet. It’s kept for an hour: try again in a few minutes. Your operator can find the missing key’s ID in the log.',
   reveal_unopened:
     'This can’t be decrypted: its key is missing, or it was changed. Your operator can restore the key within the hour. Otherwise, request it again.',
 };
@@ -170,7 +171,7 @@ export function refusalText(refusal: Refusal): string {
         ? NOT_AN_APPROVER[refusal.wanted]
         : `${NOT_AN_APPROVER_BY_RULE[refusal.wanted]} ${refusal.approvers.map(mentionApprover).join(', ')}.`;
     case 'policy_refuses':
-      return `The policy doesn’t allow this: ${ruleNames(refusal.rules)}. If it’s needed, ask an admin.`;
+      return `The policy doesn’t allow this: ${ruleNames(refusal.rules)}. If you need it, ask an admin.`;
     case 'not_an_admin':
       return `${NOT_AN_ADMIN[refusal.wanted]} Ask a workspace admin or owner. If you’re one, try again in a minute.`;
     case 'signed_off_already':
@@ -188,7 +189,7 @@ export function refusalText(refusal: Refusal): string {
       return summaryText({ code: 'earlier_order', orderId, found });
     }
     case 'over_budget':
-      return `${overBudgetText(refusal.over)} An admin has to approve that too.`;
+      return `${overBudgetText(refusal.over)} An admin also has to approve it.`;
     case 'excess_unseen':
       return `${overBudgetText(refusal.over)} The card didn’t say so when you pressed the button; it will in a moment. Check it, and approve again if it’s still right.`;
     case 'approvals_missing':

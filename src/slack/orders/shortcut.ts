@@ -23,7 +23,7 @@ const menuFields = z.object({
     {
       label: 'Names in the message',
       kind: 'picks',
-      hint: 'The form opens with the ticked names.',
+      hint: 'The form opens with the selected names.',
     },
     PICKED,
   ),
@@ -32,7 +32,7 @@ const menuFields = z.object({
     {
       label: 'Channel',
       kind: 'channel',
-      hint: 'Where the order’s card is posted. Empty: in our direct message.',
+      hint: 'I post the order’s card there. Leave empty to get it as a direct message.',
     },
     z.string().optional(),
   ),
@@ -75,7 +75,7 @@ export function createTaskMenu(forms: readonly FormFeature[]): FormFeature<'task
       const refusal = await feature.refusal?.(call, values);
       if (refusal !== undefined) return { errors: { task: refusal.text } };
       if (values === undefined) {
-        return { errors: { names: 'This task takes one name. Tick only one.' } };
+        return { errors: { names: 'This task takes one name. Select only one.' } };
       }
       return {
         view: formView(await renderForm(feature, call, await buildFormOrigin(call, channel), values)),

@@ -13,8 +13,8 @@ const PERSON = { fname: typedField('First name'), lname: typedField('Last name')
 /** XML takes the address as one text. Line joining and the id's place aren't documented. */
 function buildFields({ json }: AvailableInterfaces): z.ZodObject {
   return z.object({
-    id: typedField('SSL contact id', {
-      hint: `Empty fields aren’t sent; the document doesn’t say whether the service then keeps its values.${json ? '' : ' Over XML the position of the id isn’t documented: it’s sent first in the contact.'}`,
+    id: typedField('SSL contact ID', {
+      hint: `Empty fields aren’t sent. The service’s documentation doesn’t say whether it then keeps the old values${json ? '' : ', or where the ID goes in XML. I send the ID first'}.`,
       isNeeded: true,
     }),
     ...(json ? PERSON : {}),
@@ -24,7 +24,7 @@ function buildFields({ json }: AvailableInterfaces): z.ZodObject {
       'Address',
       {
         kind: 'lines',
-        hint: `Street and number, one per line.${json ? '' : ' Over XML they’re sent as one text, joined by commas, because the format isn’t documented.'}`,
+        hint: `Street and number, one per line.${json ? '' : ' In XML, I join the lines with commas, because the format isn’t documented.'}`,
       },
       TYPED_LINES,
     ),
@@ -47,7 +47,7 @@ export const sslContactForm = orderForm({
   task: 'ssl-contact',
   fields: buildFields,
   interfaces: {
-    choice: 'Default: JSON. XML takes the address as one text and has no first and last name.',
+    choice: 'JSON is the default. XML has a single address field and no first or last name.',
   },
   reuseValues: reuseContact,
 });

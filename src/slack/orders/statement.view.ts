@@ -118,7 +118,7 @@ interface StatementField {
  */
 export function listFields(
   item: StatementItem,
-  secretText = 'given, stored encrypted',
+  secretText = 'provided, stored encrypted',
 ): readonly StatementField[] {
   const found = new Map<string, string[]>();
   for (const [path, value] of requestLeaves(item)) {
@@ -139,6 +139,7 @@ function itemFacts(item: StatementItem): (readonly [string, string])[] {
 /** Display texts of values, by path. */
 const WORDS: Readonly<Record<string, (value: string) => string>> = {
   period: (years) => count(Number(years), 'year'),
+  confirmOrder: (isConfirmed) => (isConfirmed === 'true' ? 'yes' : 'no'),
   span: (span) => `calendar ${span}`,
   until: (day) => formatDay(day),
   notice: (days) => `${days} days before expiry`,

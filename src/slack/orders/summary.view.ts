@@ -23,12 +23,12 @@ const PLAIN: Readonly<Record<PlainCode, string>> = {
     'The account it used is no longer linked, so nothing was sent. Link it again with `/domain link` and request it again.',
   answered_done: 'The service confirmed that it was carried out.',
   database_restored:
-    'It was approved, and the database doesn’t show that it was sent. The database was restored from a backup, failed over, or the bot slept, so it may have been carried out since. It won’t be sent automatically.',
+    'It was approved, and may already have been sent: the database was restored from a backup or failed over, or the bot was suspended. It won’t be sent automatically.',
   done: 'Done.',
-  failed_under_way: 'The bot failed while the request may have been in progress.',
+  failed_under_way: 'The bot failed while it was sending the request, so it may have been carried out.',
   in_force: 'It’s in force.',
   log_differs:
-    'The database contradicts the log about this order, and the log counts. Nothing more was sent. Admins are notified. Request it again if you still need it.',
+    'The database contradicts the log about this order, so nothing more was sent. Admins are notified. Request it again if you still need it.',
   may_be_sent_too: 'The database lost what was sent for this order, so this may have been sent too.',
   no_answer: 'The service didn’t respond, and nothing was sent.',
   no_answer_known: 'The request may have reached the service, but the bot stopped before it read a response.',
@@ -44,17 +44,17 @@ const PLAIN: Readonly<Record<PlainCode, string>> = {
     'The requester is no longer a full member of this workspace, so nothing was sent for it. Someone else can request it.',
   sealed_unopened:
     'Its encrypted data can’t be decrypted anymore, so nothing was sent. Link the account again with `/domain link`, then request it again.',
-  sent_again: 'The service didn’t respond. It’s sent again, which is safe.',
+  sent_again: 'The service didn’t respond. Sending it again is safe.',
   service_busy: 'The service stayed busy, so it wasn’t carried out.',
   session_ended:
     'The service refused it because the session had ended, so it wasn’t carried out. It wasn’t sent again, because the order changed meanwhile.',
   stopped: 'It was stopped before it was sent.',
   stopped_under_way: 'Its request was being sent when the order was stopped. It won’t be sent again.',
   suspended:
-    'The bot was suspended right before sending, so it sent nothing. Another process or person may have acted meanwhile: check whether it was carried out before you settle it.',
+    'The bot was suspended right before sending, so it sent nothing. Another process or person may have acted meanwhile: check whether it was carried out before you mark it as done or failed.',
   team_account_gone:
     'The team’s account is no longer linked, so nothing was sent. Link your own with `/domain link`, or ask an admin to link the team’s, and request it again.',
-  tokens_used_up: 'The linked account’s one-time tokens were repeatedly used up, so nothing was sent.',
+  tokens_used_up: 'Each one-time token of the linked account was already used, so nothing was sent.',
   unclear_answer: 'The service responded, but not clearly whether it was carried out.',
 };
 
@@ -89,7 +89,7 @@ export function summaryText(summary: ItemSummary): string {
     case 'earlier_order':
       return summary.found === 'done'
         ? `Order \`${summary.orderId}\`, which this retries, was carried out after all. Nothing was sent.`
-        : `The outcome of order \`${summary.orderId}\`, which this retries, is unknown. Nothing was sent. Settle that order first.`;
+        : `The outcome of order \`${summary.orderId}\`, which this retries, is unknown. Nothing was sent. Mark that order as done or failed first.`;
     case 'request_invalid':
       return `Nothing was sent. ${requestIssueText(summary.issue)}`;
     case 'rules_changed':
@@ -104,7 +104,7 @@ export function summaryText(summary: ItemSummary): string {
     case 'statement_changed':
       return 'It no longer matches what was requested and approved, so nothing was sent. Request it again if you still need it.';
     case 'settled':
-      return summary.outcome === 'SUCCEEDED' ? 'Settled as done.' : 'Settled as failed.';
+      return summary.outcome === 'SUCCEEDED' ? 'Marked as done.' : 'Marked as failed.';
     case 'earlier_unanswered':
       return `An earlier request may have reached the service and got no response. After it: ${summaryText(summary.since)}`;
     case 'sending_lost': {

@@ -7,9 +7,9 @@ export function formatTaskNote(note: TaskNote): string {
     case 'costs_money':
       return 'This costs money.';
     case 'charge_assumed':
-      return 'Assumed to cost money, as in .rest: the service’s document has nothing about this zone.';
+      return 'This probably costs money, as in .rest. The service’s documentation doesn’t cover this zone.';
     case 'zone_not_documented':
-      return 'No rules are known for this zone: only DNS’s own rules were checked, and the service decides the rest.';
+      return 'I don’t know this zone’s rules. I checked only the general DNS rules; the service checks the rest.';
     case 'premium_names':
       return note.words;
     case 'processed_manually':
@@ -21,11 +21,11 @@ export function formatTaskNote(note: TaskNote): string {
     case 'auth_code_needed':
       return 'The auth code is required.';
     case 'period_taken_for_years':
-      return 'The service’s document gives the period no unit; years are assumed.';
+      return 'The service’s documentation doesn’t name the period’s unit, so I assume years.';
     case 'website_and_mail_stop':
       return 'The name’s website and email stop working.';
     case 'replaces_nameservers':
-      return 'Assumed to replace all nameservers. A wrong one takes website and mail down.';
+      return 'This probably replaces all nameservers. A wrong one takes the website and mail down.';
     case 'auth_code_gives_name_away':
       return 'Anyone with the auth code can transfer the name away.';
     case 'new_owner_not_sent':
@@ -33,7 +33,7 @@ export function formatTaskNote(note: TaskNote): string {
     case 'registrants_notified':
       return 'The current and the new registrant are notified.';
     case 'sent_as_confirmed':
-      return 'Sent as confirmed unless the requester unticked it: requesting and approving it here is the confirmation.';
+      return 'It’s sent as confirmed unless the requester cleared that box. Your team’s request and approval are the confirmation.';
     case 'locks_transfers':
       return `It can’t be transferred for ${note.days} days afterwards.`;
     case 'locks_transfers_unless_opted_out':
@@ -43,6 +43,6 @@ export function formatTaskNote(note: TaskNote): string {
     case 'restorable':
       return `It’s possible for ${note.days} days after the deletion.`;
     case 'restorable_then_free':
-      return `It can be restored for ${note.restorableDays} days, at a cost; ${note.pendingDeleteDays} days later anyone can register it.`;
+      return `It can be restored for ${note.restorableDays} days, at a cost. ${note.pendingDeleteDays} days later, anyone can register it.`;
   }
 }

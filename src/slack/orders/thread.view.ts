@@ -93,7 +93,7 @@ export function orderReply(
       return reply(
         order,
         ':hourglass_flowing_sand:',
-        `it wasn’t sent at its time, because ${reopenReasonText(event.reasons)}. Earlier approvals no longer count. ${approverList(approvers)}: check the card and approve it again.`,
+        `it wasn’t sent at the scheduled time, because ${reopenReasonText(event.reasons)}. Earlier approvals no longer count. ${approverList(approvers)}: check the card and approve it again.`,
         order.requesterId,
       );
     case 'escalated':
@@ -106,7 +106,7 @@ export function orderReply(
       return reply(
         order,
         ':bell:',
-        `still waiting for approval. ${approverList(approvers)}: it’s on my Home tab too.`,
+        `still waiting for approval. ${approverList(approvers)}: you’ll also find it on my Home tab.`,
       );
     case 'stopped':
       return stoppedReply(order, event);
@@ -134,14 +134,14 @@ export function orderReply(
 function endedReply(order: Order, event: HistoryEventOf<'denied' | 'cancelled' | 'expired'>): Message {
   const { requesterId } = order;
   if (event.kind === 'cancelled')
-    return reply(order, STATES.CANCELLED.icon, `${mention(requesterId)} cancelled it. Nothing was sent.`);
+    return reply(order, STATES.CANCELLED.icon, `${mention(requesterId)} canceled it. Nothing was sent.`);
   if (event.kind === 'denied') {
     const said = `${mention(event.actor)} denied it${reasonSuffix(event)}. Nothing was sent.`;
     return reply(order, STATES.DENIED.icon, said, requesterId);
   }
   const said =
     event.state === 'EXPIRED'
-      ? 'nobody approved it in time. Nothing was sent. Request it again if you still need it.'
+      ? 'no one approved it in time. Nothing was sent. Request it again if you still need it.'
       : 'it wasn’t resumed in time. The rest won’t be sent.';
   return reply(order, STATES.EXPIRED.icon, said, requesterId);
 }
@@ -173,12 +173,12 @@ function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
   const next =
     event.state === 'APPROVED'
       ? 'It needs no approval.'
-      : 'Another person has to approve it: neither of your approvals counts.';
+      : 'Someone else has to approve it, because neither of you can.';
   const whose = order.account.isTeamAccount === true ? 'the team’s' : 'your';
   return reply(
     order,
     ':repeat:',
-    `${mention(order.requesterId)} requested it again, with ${whose} account ${code(accountName(order.account))}: order ${code(order.id)}, after ${code(order.retryOf)} failed. ${next}`,
+    `${mention(order.requesterId)} retried order ${code(order.retryOf)}, which failed, with ${whose} account ${code(accountName(order.account))}. The new order is ${code(order.id)}. ${next}`,
     owner,
   );
 }
@@ -217,7 +217,7 @@ function askedReply(order: Order, event: HistoryEventOf<'asked'>): Message {
   return reply(
     order,
     ':speech_balloon:',
-    `${mention(event.actor)} asks “${quote(event.question, 2_000)}” ${order.isPrivate ? `Write ${mention(event.actor)} a direct message` : 'Answer here'}. The deadline starts over.`,
+    `${mention(event.actor)} asks “${quote(event.question, 2_000)}” ${order.isPrivate ? `Send ${mention(event.actor)} a direct message` : 'Answer here'}. The deadline starts over.`,
     order.requesterId,
   );
 }
@@ -229,7 +229,7 @@ function escalatedReply(
   approvers: readonly string[],
   notified: NotifiedPeople,
 ): Message {
-  const should = to.length === 0 ? '' : ` ${approverList(to)} should know.`;
+  const should = to.length === 0 ? '' : ` Escalated to ${approverList(to)}.`;
   const isOnlyMentioned = !toAdmins && notified.reached.length + notified.waiting.length === 0;
   const notifiedSentence = isOnlyMentioned ? '' : `${notifiedText(notified)} `;
   const can = approvers.length === 0 ? '' : ` ${approverList(approvers)} can approve.`;
@@ -251,7 +251,7 @@ function lastApprovalReply(event: HistoryEventOf<'approved'>): Message | undefin
 }
 
 function unknownImpactText({ isImpactUnknown }: HistoryEventOf<'approved'>): string {
-  return isImpactUnknown === true ? ' The impact wasn’t known yet at this approval.' : '';
+  return isImpactUnknown === true ? ' The impact wasn’t known yet.' : '';
 }
 
 function approvedReply(order: Order, event: HistoryEventOf<'approved'>): Message {
@@ -259,18 +259,14 @@ function approvedReply(order: Order, event: HistoryEventOf<'approved'>): Message
   const progress = findLastProgress([event]);
   const given = findValidApprovers([event]).length;
   const missing = Math.max((progress?.requirements[0]?.needed ?? order.approvalsRequired) - given, 1);
-  const why = lapsed.isUncertain
-    ? 'people who approved can press Approve again in a minute'
-    : 'only current approvers count';
+  const why = lapsed.isUncertain ? 'press *Approve* again in a minute' : 'only current approvers count';
   const gone = lapsed.userIds.length === 0 ? '' : ` ${formatLapsed(lapsed)}: ${why}.`;
   const more =
     progress !== undefined && hasPolicyRule(progress)
       ? `Still needed: ${missingLines(progress).join('; ')}.`
       : `${count(missing, 'more approval')} ${missing === 1 ? 'is' : 'are'} needed.`;
   const stricter =
-    progress?.isStricter === true
-      ? ' That’s more than when it was requested; the requirements changed since.'
-      : '';
+    progress?.isStricter === true ? ' The requirements have become stricter since it was requested.' : '';
   return textMessage(
     `:ballot_box_with_check: ${approverName(event.actor, [event])} approved${reasonSuffix(event)}.${gone} ${more}${stricter}${unknownImpactText(event)}`,
   );
@@ -310,7 +306,7 @@ function registryConfirmedReply(order: Order, { name }: HistoryEventOf<'shown'>)
   return reply(
     order,
     ':white_check_mark:',
-    `confirmed by the registry’s public record: ${shown}.`,
+    `the registry’s public record confirms it for ${shown}.`,
     order.requesterId,
   );
 }
@@ -321,7 +317,7 @@ function overdueReply(order: Order, about: HistoryEventOf<'overdue'>): Message {
   const since = `${count(about.days, 'day')} after the service accepted this`;
   const said =
     order.task === 'restore'
-      ? `the registry still shows ${name} as deleted, ${since}. Ask the service about it: the name is lost when its redemption ends.`
+      ? `the registry still shows ${name} as deleted, ${since}. Ask the service about it: the name is lost when its redemption period ends.`
       : `the registry doesn’t show the transfer of ${name}, ${since}. Ask the service about it; the losing registrar may have refused.`;
   return reply(order, ':warning:', said, order.requesterId);
 }
@@ -336,7 +332,7 @@ function delegationReply(order: Order, event: HistoryEventOf<'delegation_seen'>)
       ? [':white_check_mark:', `*${about}*: all new nameservers answer for it.`]
       : [
           ':warning:',
-          `*${about}*: ${formatList(hosts)} ${one ? 'doesn’t' : 'don’t'} answer for it${after}. Mail and website fail for anyone who asks ${one ? 'it' : 'them'}. Set the name up there, or press *Undo* on the card.`,
+          `*${about}*: ${formatList(hosts)} ${one ? 'doesn’t' : 'don’t'} answer for it${after}. Website and mail may fail. Set up the name there, or press *Undo* on the card.`,
         ];
   return textMessage(`${icon} ${mention(order.requesterId)}: ${said}`);
 }
@@ -353,7 +349,7 @@ function lateReply(
   const title = `${name}*${escapeText(orderTitle(order))}*`;
   if (resolvedBy === undefined) return lostReply(order, item, outcome, title, approvers);
   if (agrees) {
-    const said = `${title}: the service answered after all, and agrees with how it was settled.`;
+    const said = `${title}: the service has now responded and confirms the outcome that was entered.`;
     const secret = item.result?.hasSecret === true;
     return message(said, [
       section(`:incoming_envelope: ${said}`),
@@ -361,17 +357,17 @@ function lateReply(
     ]);
   }
   const wasDone = outcome === 'SUCCEEDED';
-  const lead = `${title}: the service answered after all, and contradicts how it was settled.`;
+  const lead = `${title}: the service has now responded and contradicts the outcome that was entered.`;
   return message(lead, [
     section(`:rotating_light: ${mention(order.requesterId)}, ${approverList(approvers)}: ${lead}`),
     section(
-      `${capitalized(nameOfActor(resolvedBy))} settled it as ${wasDone ? 'failed' : 'done'}. The service says that it ${wasDone ? 'was' : 'was not'} carried out.`,
+      `${capitalized(nameOfActor(resolvedBy))} marked it as ${wasDone ? 'failed' : 'done'}. The service says that it ${wasDone ? 'was' : 'wasn’t'} carried out.`,
     ),
     section(itemLine(order, item)),
     section(
       wasDone
-        ? 'It can’t be retried anymore, and a pending retry won’t be sent. If a retry was already sent, check at the domain service whether it was done twice.'
-        : 'Check the domain service. Request it again with `/domain` if you still need it.',
+        ? 'It can’t be retried anymore, and a pending retry won’t be sent. If a retry was already sent, check with the domain service whether it was done twice.'
+        : 'Check with the domain service. Request it again with `/domain` if you still need it.',
     ),
   ]);
 }
@@ -384,14 +380,14 @@ function lostReply(
   title: string,
   approvers: readonly string[],
 ): Message {
-  const lead = `${title}: my database lost the record of a request that was sent.`;
+  const lead = `${title}: my database lost the record of a sent request.`;
   return message(lead, [
     section(`:rotating_light: ${mention(order.requesterId)}, ${approverList(approvers)}: ${lead}`),
     ...lines(resultText(item)),
     section(
       outcome === 'FAILED'
-        ? 'That request wasn’t carried out. Check the domain service before you request it again.'
-        : 'Check at the domain service whether it was carried out, and whether it was done twice. If it was requested again meanwhile, deny that order.',
+        ? 'That request wasn’t carried out. Check with the domain service before you request it again.'
+        : 'Check with the domain service whether it was carried out, and whether it was done twice. If it was requested again meanwhile, deny that order.',
     ),
   ]);
 }
@@ -438,7 +434,7 @@ const OUTCOME_WORDS: Partial<Readonly<Record<Order['state'], string>>> = {
 function revealButton(order: Order) {
   return button(
     'order_reveal',
-    order.task === 'authcode' ? 'Show the auth code, once' : 'Show the password, once',
+    order.task === 'authcode' ? 'Show the auth code once' : 'Show the password once',
     order.id,
     { style: 'primary' },
   );
@@ -508,7 +504,7 @@ function registrantNote({ task, items }: Order): string | false {
 function keyFacts(order: Order, approvers: readonly string[]): string[] {
   const [item, ...others] = order.items;
   if (item === undefined || others.length > 0) {
-    const file = order.bulk === undefined ? [] : [`${tallyText(order)}: see each row in the file`];
+    const file = order.bulk === undefined ? [] : [`${tallyText(order)}. The file shows each row.`];
     const most = order.items.some(isLost) ? MAX_LINES.alarm : FOLLOWING_LINES;
     const groups = groupLines(order, SHOWN_NAMES).map((line) => cutToLines(line, most));
     return order.state === 'UNKNOWN'
@@ -533,7 +529,7 @@ function keyFacts(order: Order, approvers: readonly string[]): string[] {
 function settleText(order: Order, approvers: readonly string[]): string {
   const [item, ...others] = order.items;
   const about = item === undefined || others.length > 0 || usesXml(order) ? 'It' : code(item.ctid);
-  return `${about} won’t be sent again automatically. ${approverList(approvers)}: settle it on the card.`;
+  return `${about} won’t be sent again automatically. ${approverList(approvers)}: mark it as done or failed on the card.`;
 }
 
 /** Most names of one result in a reply. */
@@ -585,28 +581,28 @@ const EVENT_WORDS: Readonly<Record<OrderLogEntry['kind'], string>> = {
   emergency_approved: 'approved by one admin (break glass)',
   signed_off: 'emergency approval signed off',
   denied: 'denied',
-  cancelled: 'cancelled',
+  cancelled: 'canceled',
   expired: 'expired',
   reminded: 'approvers reminded',
   escalated: 'escalated',
   asked: 'question asked',
-  reopened: 'not sent at its time, waiting for approval again',
-  claimed: 'being carried out',
+  reopened: 'not sent at the scheduled time, waiting for approval again',
+  claimed: 'started',
   sending: 'request sent',
-  retry_scheduled: 'not carried out, waiting for a retry',
+  retry_scheduled: 'not carried out, will retry',
   answered: 'service responded',
-  answered_late: 'service responded after it was settled',
+  answered_late: 'service responded after the outcome was entered',
   shown: 'seen at the registry',
-  overdue: 'accepted long ago, not visible at the registry',
+  overdue: 'still not visible at the registry',
   delegation_seen: 'checked the new nameservers',
   stopped: 'stopped: the rest won’t be sent',
   contradicted: 'stopped: database and log disagree',
   paused: 'paused: nothing is sent until someone resumes it',
   resumed: 'resumed',
-  hinted: 'public records show, as a hint:',
+  hinted: 'found in public records:',
   invalidated: 'stopped, because the database was restored or the bot slept',
   released: 'returned to approved',
-  resolved: 'settled',
+  resolved: 'marked as done or failed',
   in_force: 'in force',
   mandate_ending: 'ends soon',
   mandate_ended: 'mandate ended',
@@ -620,6 +616,7 @@ const LOST_EVENT_WORDS: Partial<Readonly<Record<OrderLogEntry['kind'], string>>>
 };
 
 function eventWords(entry: OrderLogEntry): string {
+  if (entry.kind === 'resolved') return entry.outcome === 'SUCCEEDED' ? 'marked as done' : 'marked as failed';
   const isLost = entry.kind === 'invalidated' ? 'ctid' in entry : !('resolvedBy' in entry);
   return (isLost ? LOST_EVENT_WORDS[entry.kind] : undefined) ?? EVENT_WORDS[entry.kind];
 }
@@ -641,7 +638,11 @@ export function orderHistory(
     return room >= 0;
   });
   const left = all.length - newest.length;
-  return lines(['*History*', ...(left === 0 ? [] : [`${left} earlier`]), ...newest.reverse()]);
+  return lines([
+    '*History*',
+    ...(left === 0 ? [] : [`${count(left, 'earlier event')} not shown`]),
+    ...newest.reverse(),
+  ]);
 }
 
 /** The outcome in a history entry. Accepted tasks aren't shown as done. */
@@ -649,8 +650,9 @@ function outcomeWords(
   task: Order['task'],
   { kind, state, outcome, through }: AnyOrderLogEntry,
 ): string | undefined {
+  if (kind === 'resolved') return undefined;
   const end = outcome ?? (kind === 'finished' ? state : undefined);
-  const isAccepted = findTask(task).nextStep !== undefined && kind !== 'resolved' && through !== 'resolved';
+  const isAccepted = findTask(task).nextStep !== undefined && through !== 'resolved';
   return end === 'SUCCEEDED' && isAccepted ? 'accepted' : end && STATES[end].words;
 }
 

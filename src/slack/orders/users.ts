@@ -17,7 +17,7 @@ const USER = {
   defaultEmail: typedField('Email', { kind: 'email', isNeeded: true }),
   password: typedField('Password', {
     kind: 'secret',
-    hint: 'Empty: the service generates one, shown to you once.',
+    hint: 'Leave empty to have the service generate one. I’ll show it to you once.',
   }),
   language: typedField('Language', { placeholder: 'en' }),
   status: numberField('Status'),
@@ -36,7 +36,7 @@ const JSON_PARENT = {
 /** The service API documents only that it may be given, and that a notice about the user follows. */
 const MAIL_KEY = {
   user_mail_key: typedField('Mail key', {
-    hint: 'The document doesn’t say what the service does with it; it answers with a notice about the user. Its position isn’t documented either: it’s sent last in the user.',
+    hint: 'The service’s documentation doesn’t say what it does or where it goes in the request, so I send it last.',
   }),
 };
 
@@ -63,7 +63,8 @@ export const userForm = orderForm({
   fields: buildFields,
   interfaces: {
     xmlFeatures: 'Users with a mail key',
-    choice: 'Default: JSON. XML names the parent user as the owner, with name and context only.',
+    choice:
+      'JSON is the default. In XML, the parent user is called the owner and has only a name and a context.',
   },
   input: toUserInput,
   presets: (account) => (account?.context === undefined ? {} : { context: String(account.context) }),

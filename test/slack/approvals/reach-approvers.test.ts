@@ -217,7 +217,7 @@ test('the rule’s people are called once, including members of groups, but not 
   expect([...told(order, 'D0ALICE'), ...told(order, 'D0BOB')]).toEqual([]);
   expect(told(order, 'C0DOMAINS')).toHaveLength(1);
   expect(about(order, 'C0DOMAINS').map(textOf).join('\n')).toContain(
-    'still waiting for approval. <@U0ADA>, <@U0ALICE>, <!subteam^S0APPROVERS> should know. I messaged <@U0ADA>, <@U0CAROL>.',
+    'still waiting for approval. Escalated to <@U0ADA>, <@U0ALICE>, <!subteam^S0APPROVERS>. I messaged <@U0ADA>, <@U0CAROL>.',
   );
 });
 
@@ -237,7 +237,7 @@ test('the message names nobody if Slack returns no admin, or accepts no message 
     await escalate(order, noon, []);
     await notify(order, noon, { adminsToNotify });
     const thread = about(order, 'C0DOMAINS').map(textOf).join('\n');
-    expect(thread).toContain('No admin could be reached.');
+    expect(thread).toContain('I couldn’t reach any admin.');
     expect(thread).not.toContain('I messaged');
   }
 });

@@ -88,9 +88,9 @@ it('the Home tab of an admin who approves', () => {
 
 it.each([
   ['renew', '* · costs money\\n'],
-  ['authcode', '* · cost not stated\\n'],
-  ['owner-change', '* · cost not stated\\n'],
-  ['redirect', '* · cost not stated\\n'],
+  ['authcode', '* · price unknown\\n'],
+  ['owner-change', '* · price unknown\\n'],
+  ['redirect', '* · price unknown\\n'],
   ['nameservers', '*\\n'],
 ] as const)('never calls a task free without a documented price: %s', (task, said) => {
   const changes = { task, ...(task === 'renew' ? {} : { input: {} }) };
@@ -236,7 +236,7 @@ it('an approver sees the price, the rule, and the worst impact on the name', () 
 
   const unknown = waiting(order, { cost: { ...COST, sums: [], unknown: 1 }, impact: 'unseen' });
   expect(unknown).toContain(':warning: Costs money, price unknown');
-  expect(unknown).toContain('Impact not checked yet');
+  expect(unknown).toContain('Still checking what would stop working');
   expect(
     waiting(order, { cost: undefined, impact: seenAs({ ...IMPACT, items: [], isInUse: 'no' }) }),
   ).toContain('No website or mail found');

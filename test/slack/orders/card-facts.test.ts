@@ -81,7 +81,7 @@ const CASES: readonly Case[] = [
     { cost: calculateCost(0, 1) },
     ['May cost money, price unknown'],
   ],
-  ['price', ofTask('owner-change'), { cost: undefined }, ['cost not stated']],
+  ['price', ofTask('owner-change'), { cost: undefined }, ['price unknown']],
   [
     'price',
     sampleOrder('PENDING', {}, ['a.rest', 'b.rest']),
@@ -234,7 +234,7 @@ describe('the facts of a card', () => {
     for (const text of [
       'about €36.00 (price list of 1 Nov 2026)',
       'Counted as 2 times',
-      'Can approve',
+      'Approvers',
       'alice in context 4',
       'POST /domain/cafe.rest/',
       'History',

@@ -172,7 +172,7 @@ describe('the history', () => {
     expect(shown('renew', 'finished', { through: 'answered' })).toContain('ended: by <@U0BOB> done');
     expect(shown('restore', 'finished', { through: 'answered' })).toMatch(/ accepted"/);
     expect(shown('restore', 'finished', { through: 'resolved' })).toMatch(/ done"/);
-    expect(shown('restore', 'resolved', { outcome: 'SUCCEEDED' })).toContain('settled by <@U0BOB> done');
+    expect(shown('restore', 'resolved', { outcome: 'SUCCEEDED' })).toContain('marked as done by <@U0BOB>');
   });
 
   it('says why a request was repeated, or waits for it', () => {
@@ -383,8 +383,8 @@ it.each([
     const order = sampleOrder('UNKNOWN', { task: 'redirect', input, account }, ['www.cafe.rest']);
     const pending = sampleOrder('PENDING', { task: 'redirect', input, account }, ['www.cafe.rest']);
     const card = JSON.stringify(cardOf(pending, { approvers: [] }));
-    expect(card.includes('over XML')).toBe(isXml);
+    expect(card.includes('· XML ·')).toBe(isXml);
     const unknown = JSON.stringify(cardOf(order, { approvers: ['U0BOB'] }));
-    expect(unknown.includes('Sent over XML, which has no client transaction id')).toBe(isXml);
+    expect(unknown.includes('No client transaction (XML)')).toBe(isXml);
   },
 );

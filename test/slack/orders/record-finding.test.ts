@@ -12,11 +12,11 @@ test.each<[RecordFinding, string]>([
   ],
   [
     { code: 'expiry_moved', ...dates, otherCause: 'transfer', overHttp: true },
-    'The registry shows the expiry 20 Jun 2029. Before this was sent it was 20 Jun 2027. The registrar may have changed too, and a transfer moves the date. The record came over plain HTTP.',
+    'The registry shows the expiry date 20 Jun 2029. Before this was sent it was 20 Jun 2027. The registrar may have changed too, and a transfer also changes the date. The record came over plain HTTP.',
   ],
   [
     { code: 'renewed', ...dates },
-    'The registry’s expiry date moved by the requested years, from 20 Jun 2027 to 20 Jun 2029.',
+    'The registry’s expiry date changed by the requested years, from 20 Jun 2027 to 20 Jun 2029.',
   ],
   [
     { code: 'nameservers_set' },

@@ -9,7 +9,7 @@ import { retryReasonText, summaryText } from '../../../src/slack/orders/summary.
 describe('a refusal says why and what to do', () => {
   test.each<[Refusal, RegExp]>([
     [{ code: 'draft_forgotten' }, /^It wasn’t confirmed in time and was dropped\. Request it again/],
-    [{ code: 'not_the_requester', wanted: 'cancel' }, /^Only the requester can cancel\. An approver/],
+    [{ code: 'not_the_requester', wanted: 'cancel' }, /^Only the requester can cancel this\. An approver/],
     [{ code: 'not_an_approver', wanted: 'stop' }, /^Only the requester or an approver can stop this\./],
     [{ code: 'open_already', orderId: 'abc' }, /already open: `abc`\. See it with `\/domain order abc`\.$/],
     [
@@ -30,11 +30,11 @@ describe('a refusal says why and what to do', () => {
     ],
     [
       { code: 'earlier_order', finding: { orderId: 'abc', name: 'a.rest', found: 'open' } },
-      /^The outcome of order `abc`.* is unknown\. Nothing was sent\. Settle that order first\.$/,
+      /^The outcome of order `abc`.* is unknown\. Nothing was sent\. Mark that order as done or failed first\.$/,
     ],
     [
       { code: 'not_failed', state: 'UNKNOWN' },
-      /this one is sent, with an unknown outcome\. Request it again/,
+      /this one is sent, but its outcome is unknown\. Request it again/,
     ],
     [{ code: 'retry_over', days: 7 }, /more than 7 days ago, so it can’t be retried\. Request it again/],
     [
@@ -45,7 +45,7 @@ describe('a refusal says why and what to do', () => {
     [{ code: 'nothing_to_undo' }, /no nameservers changed\./],
     [
       { code: 'retry_unanswered' },
-      /^A request was sent and got no response, so it may have been carried out and can’t be retried\. Check the domain service\. If it wasn’t done, request it again with `\/domain`\.$/,
+      /^A request was sent and got no response, so it may have been carried out and can’t be retried\. Check with the domain service\. If it wasn’t done, request it again with `\/domain`\.$/,
     ],
     [{ code: 'retry_done_since' }, /^This was carried out after all, so it can’t be retried/],
     [
@@ -75,7 +75,7 @@ describe('errors of an input', () => {
     ],
     [
       { field: 'mode', code: 'interfaces_conflict', overJson: 'mode_HTTP', overXml: 'title' },
-      /^The mode HTTP needs the JSON interface, and a title needs XML\. Leave/,
+      /^HTTP mode needs the JSON interface, and a title needs XML\. Leave/,
     ],
     [
       { field: 'title', code: 'interface_out_of_reach', needs: 'xml', because: 'title' },
@@ -90,9 +90,12 @@ describe('the bot’s texts about an item', () => {
   test.each<[ItemSummary, RegExp]>([
     [{ code: 'owner_left' }, /^The account’s owner is no longer a full member/],
     [{ code: 'database_restored' }, /restored from a backup.*It won’t be sent automatically\.$/],
-    [{ code: 'suspended' }, /suspended.*sent nothing.*may have acted meanwhile.*settle it\.$/],
+    [
+      { code: 'suspended' },
+      /suspended.*sent nothing.*may have acted meanwhile.*mark it as done or failed\.$/,
+    ],
     [{ code: 'session_ended' }, /session had ended, so it wasn’t carried out\. It wasn’t sent again/],
-    [{ code: 'settled', outcome: 'FAILED' }, /^Settled as failed\.$/],
+    [{ code: 'settled', outcome: 'FAILED' }, /^Marked as failed\.$/],
     [
       { code: 'rules_changed', issues: [{ field: 'names', code: 'no_names' }] },
       /^The rules changed since it was requested, so nothing was sent\. Enter at least one name\.$/,

@@ -156,9 +156,10 @@ function requestValues({ items }: Statement): string[] {
   return items.flatMap(({ request }) => valuesIn(contentOf(request)));
 }
 
-/** A value as people see it: a day is written out, and invisible characters are shown by their number. */
+/** A value as people see it: a day is written out, a boolean is “yes” or “no”, and invisible characters are shown by their number. */
 function seen(value: string): string {
   if (value === LAST_DAY) return '1 Mar 2027';
+  if (value === 'true' || value === 'false') return value === 'true' ? 'yes' : 'no';
   return value.replace(/[\u202e\u200b]/g, (each) => `[U+${each.charCodeAt(0).toString(16).toUpperCase()}]`);
 }
 
@@ -227,7 +228,7 @@ test.each(ORDER_TASK_NAMES)('%s: every value of every field is shown where it is
       const pages = lookedAt(order, statement);
       expect(missing([...requested, account.login, account.method, service], pages)).toEqual([]);
       for (const { ctid, request } of items) expect(missing([ctid, addressOf(request)], pages)).toEqual([]);
-      const plain = requested.map((value) => (value === SECRET_HASH ? 'given, stored encrypted' : value));
+      const plain = requested.map((value) => (value === SECRET_HASH ? 'provided, stored encrypted' : value));
       for (const blocks of [cardOf(order, { approvers: ['U0BOB'] }).blocks, homeOf(order, statement)]) {
         expect(JSON.stringify(blocks)).toContain('order_look');
         if (approves(blocks)) expect(missing([...checked.names, ...plain], blocks)).toEqual([]);
@@ -249,7 +250,7 @@ test('a field without a label is shown under its own name, and a secret one by i
   const statement = { ...statedBy(order), items: [{ ...item, request: { ...item.request, body } as const }] };
   expect(commonFacts(statement, order)).toEqual([
     ['later.added', 'one\ntwo'],
-    ['key', 'given, stored encrypted'],
+    ['key', 'provided, stored encrypted'],
     ['Name', 'other.rest'],
   ]);
   expect(JSON.stringify(statementPages(statement, order, []))).toContain(SECRET_HASH);

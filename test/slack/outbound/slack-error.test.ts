@@ -23,8 +23,8 @@ test.each([
   ],
   [refused('token_revoked'), 'Slack no longer accepts my token (token_revoked).', 'Tell your operator.'],
   [refused('something_new'), 'Slack refused this (something_new).', 'If it persists, tell your operator.'],
-])('%s is shown unchanged', (problem, said, todo) => {
-  expect(formatSlackError(problem)).toEqual({ said, todo });
+])('%s is shown unchanged', (problem, cause, remedy) => {
+  expect(formatSlackError(problem)).toEqual({ cause, remedy });
 });
 
 test('an id is unknown only if Slack says so', () => {
