@@ -302,8 +302,7 @@ function isSameChange(
   const apartMs = Math.abs(change.firstSeenAfter.getTime() - former.firstSeen.getTime());
   // A deleted name loses its delegation, and finally its registration. One on hold loses the delegation too, and a name
   // without a delegation has no DS.
-  const isDeletion = former.kind === 'pending_delete' || former.kind === 'unregistered';
-  if (isDeletion && change.kind === 'unregistered') return apartMs < DELETION_MS;
+  if (former.kind === 'pending_delete' && change.kind === 'unregistered') return apartMs < DELETION_MS;
   if (isDelegationGone(change) && removesDelegation(former, history)) return apartMs < PROPAGATION_MS;
   if (former.kind !== change.kind || apartMs > PROPAGATION_MS) return false;
   const order = orders.find(({ id }) => id === former.orderId);
@@ -433,5 +432,5 @@ function dropOldChanges(known: readonly KnownChange[], changes: readonly FactCha
 }
 
 function overlaps(one: readonly string[], other: readonly string[]): boolean {
-  return (one.length === 0 && other.length === 0) || one.some((text) => other.includes(text));
+  return one.some((text) => other.includes(text));
 }

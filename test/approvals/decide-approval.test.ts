@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { dropStaleApproval } from '../../src/approvals/count-approvals.ts';
 import {
   decideApproval,
   decideEmergencyApproval,
   decideResumption,
 } from '../../src/approvals/decide-approval.ts';
+import { deciders, decidersNow, minimumApprovals } from '../../src/approvals/requirements.ts';
 import type { LoggedSignature } from '../../src/approvals/signing/approval.ts';
 import { hoursLater, newDemand } from '../orders/sample.ts';
 import { newTeamSettings } from '../support/settings.ts';
@@ -270,6 +272,36 @@ describe('an approval', () => {
   ])('while an incident is open %s', (_, given, decision) => {
     expect(decideApproval(newApproval(withDemand(given)))).toMatchObject(decision);
   });
+});
+
+test.each<[what: string, given: Given, isKept: boolean]>([
+  ['unsigned, and clicked again without a signature', { requirements: { demand: SIGNED } }, true],
+  ['unsigned, and signed now', { requirements: { demand: SIGNED }, click: { signed: SIGNATURE } }, false],
+  ['of an order without signatures', { click: { signed: SIGNATURE } }, true],
+  [
+    'with a valid signature',
+    { requirements: { demand: SIGNED }, click: { signed: SIGNATURE }, signers: new Set(['U0BOB']) },
+    true,
+  ],
+])('an earlier approval %s: %j', (_what, given, isKept) => {
+  const approvals = [approvedBy('U0CAROL'), approvedBy('U0BOB')];
+  expect(dropStaleApproval(newApproval(given), approvals)).toEqual(
+    isKept ? approvals : approvals.slice(0, 1),
+  );
+});
+
+test('a person decides by the order’s requirements, or those of the settings', () => {
+  const settings = newTeamSettings({ approvalsRequired: 2 });
+  const { order } = newApproval();
+  const free = { ...TWO, outcome: 'free', requirements: [] } as const;
+  const three = requiring(newDemand(['cafe.rest'], 3), {});
+  const count = (...given: Parameters<typeof deciders>) => deciders(...given).length;
+  expect([count(TWO, settings, order), count(TWO, settings, order, 'general')]).toEqual([1, 2]);
+  expect(count(free, settings, order)).toBe(1);
+  const { requirements } = newApproval({ requirements: { demand: free, requested: TWO } });
+  expect(decidersNow(requirements, order)).toEqual(TWO.requirements);
+  expect(decidersNow({ ...requirements, demand: three }, order)).toEqual(three.requirements);
+  expect([minimumApprovals(three, settings), minimumApprovals(free, settings)]).toEqual([3, 2]);
 });
 
 describe('a resumption', () => {

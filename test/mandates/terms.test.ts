@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { DAY_MS } from '../../src/lib/duration.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/lib/duration.ts';
 import {
+  type DueFacts,
+  decideClearance,
+  earliestSending,
+  isInTime,
+  isRenewalDue,
+  isSameExpiry,
   MAX_SENT_A_DAY,
   planSending,
   refusalToSend,
@@ -84,6 +90,9 @@ describe('an invalid term is reported at its field', () => {
 });
 
 const NOW = new Date('2026-03-01T09:00:00Z');
+const later = (ms: number) => new Date(NOW.getTime() + ms);
+/** The delay of cafe.rest within a day. */
+const spread = earliestSending('cafe.rest', NOW).getTime() - NOW.getTime() - DAY_MS;
 
 function given(id: string, names: readonly string[], changes: Partial<MandateTerms> = {}, since = NOW) {
   const terms = read();
@@ -138,6 +147,7 @@ describe('the plan of sending', () => {
 describe('right before sending', () => {
   const END = new Date(NOW.getTime() + 14 * DAY_MS);
   const mandate = given('a', ['*.rest']);
+  const used = (day: string, minor: bigint): UsedAmounts => ({ byDay: [{ day, minor }], countOn: () => 0 });
   const facts: SendingFacts = {
     mandate,
     isUnchanged: true,
@@ -172,4 +182,84 @@ describe('right before sending', () => {
   ])('%s: %j isn’t sent', (code, change) => {
     expect(refusalToSend({ ...facts, ...change }, NOW)).toBe(code);
   });
+
+  test('the total of a year may be used up', () => {
+    for (const taken of [used('2026-02-01', 58_000n), used('2025-12-31', 60_000n)])
+      expect(refusalToSend({ ...facts, taken }, NOW)).toBeUndefined();
+    expect(refusalToSend({ ...facts, taken: used('2026-02-01', 58_001n) }, NOW)).toBe('total_spent');
+  });
+
+  const end = { name: 'cafe.rest', expiresAt: END, renewableUntil: END };
+  const due: DueFacts = {
+    ...{
+      ...facts,
+      end,
+      isDateCertain: true,
+      hasOwnerLeft: false,
+      hasOpenIncident: false,
+      isAccountLinked: true,
+    },
+    ...{ isInOtherAccount: false, hasUnknownRenewal: false, policy: 'satisfied', fitsBudgets: true },
+    ...{ madeAt: later(-DAY_MS), lastLookupAt: NOW },
+  };
+  const full = { byDay: [], countOn: () => MAX_SENT_A_DAY };
+  const until = (ms: number) => ({ end: { ...end, renewableUntil: later(ms) } });
+  const [stale, silent] = [{ lastLookupAt: later(-DAY_MS - 1) }, { announcedAt: undefined }];
+  const nextDay = Date.parse('2026-03-02T00:00:00Z') - NOW.getTime() + spread;
+
+  test.each<[what: string, Partial<DueFacts>, kind: 'clear' | 'held' | number]>([
+    ['announced, and looked up in the last day', { lastLookupAt: later(-DAY_MS) }, 'clear'],
+    ['too late', until(0), 'held'],
+    ['in the last moment', until(1), 'clear'],
+    ['looked up too long ago: it is looked up again', stale, 15 * MINUTE_MS],
+    ['never looked up', { lastLookupAt: undefined }, 15 * MINUTE_MS],
+    ['looked up before it was made', { madeAt: NOW, lastLookupAt: later(-1) }, 15 * MINUTE_MS],
+    ['no day is left after that lookup', { ...stale, ...until(DAY_MS + 15 * MINUTE_MS) }, 'held'],
+    ['a day is left after it', { ...stale, ...until(DAY_MS + 15 * MINUTE_MS + 1) }, 15 * MINUTE_MS],
+    ['not announced: it is soon', silent, 15 * MINUTE_MS],
+    ['not announced, with a day left', { ...silent, ...until(DAY_MS + 1) }, 15 * MINUTE_MS],
+    ['not announced, with less', { ...silent, ...until(DAY_MS) }, 'held'],
+    ['announced an hour ago', { announcedAt: later(-60 * MINUTE_MS) }, DAY_MS - 60 * MINUTE_MS],
+    ['on a full day: the next one', { taken: full }, nextDay],
+    ['on a full day, and the next is too late', { taken: full, ...until(nextDay) }, 'held'],
+    ['on a full day, and the next is not', { taken: full, ...until(nextDay + 1) }, nextDay],
+    ['beyond the budgets', { fitsBudgets: false }, 'held'],
+  ])('a due order is decided: %s', (_what, changes, expected) => {
+    const found = decideClearance({ ...due, ...changes }, NOW);
+    expect(found.kind === 'later' ? found.until.getTime() - NOW.getTime() : found.kind).toBe(expected);
+  });
+});
+
+test('a renewal is due in its notice, and in time if it is sent before the mandate ends', () => {
+  const mandate = given('a', ['*.rest'], { notice: 14 });
+  const end = { name: 'cafe.rest', expiresAt: later(14 * DAY_MS), renewableUntil: later(14 * DAY_MS) };
+  expect([isRenewalDue(mandate, end, NOW), isRenewalDue(mandate, end, later(-1))]).toEqual([true, false]);
+  const inTime = (endsAt: Date, now: Date) => isInTime({ ...mandate, endsAt }, end, now);
+  const sentAt = later(DAY_MS + spread);
+  for (const now of [NOW, later(-5 * DAY_MS)])
+    expect([inTime(sentAt, now), inTime(new Date(sentAt.getTime() + 1), now)]).toEqual([false, true]);
+  expect(inTime(new Date(sentAt.getTime() + 1), later(1)), 'later').toBe(false);
+  expect([isSameExpiry(NOW, later(180 * DAY_MS - 1)), isSameExpiry(later(180 * DAY_MS), NOW)]).toEqual([
+    true,
+    false,
+  ]);
+});
+
+test('a plan needs time until the end of the name and of the mandate', () => {
+  const mandate = given('a', ['*.rest']);
+  const price = { currency: 'EUR', minor: 2_000 };
+  const plan = (renewableMs: number, endsMs: number, full: readonly string[] = []) => {
+    const end = { name: 'cafe.rest', expiresAt: NOW, renewableUntil: later(renewableMs) };
+    const taken = { byDay: [], countOn: (day: string) => (full.includes(day) ? MAX_SENT_A_DAY : 0) };
+    const found = planSending({ ...mandate, endsAt: later(endsMs) }, end, price, taken, NOW);
+    return typeof found === 'string' ? found : found.day;
+  };
+  const first = DAY_MS + spread;
+  expect([plan(first, 9e9), plan(first + 1, 9e9)]).toEqual(['too_late', '2026-03-02']);
+  expect([plan(9e9, first), plan(9e9, first + 1)]).toEqual(['mandate_ended', '2026-03-02']);
+  const full = ['2026-03-02'];
+  expect([plan(first + 2 * DAY_MS, 9e9, full), plan(first + 2 * DAY_MS + 1, 9e9, full)]).toEqual([
+    'day_full',
+    '2026-03-03',
+  ]);
 });

@@ -141,6 +141,76 @@ describe('a restore', () => {
   });
 });
 
+const DAYS = 24;
+const MS = 1 / HOUR_MS;
+const MINUTES = 1 / 60;
+const gone = { ...record, statuses: ['redemption period'], deletedAt: hours(0) };
+const moved = { ...record, registrar: 'New Ltd', transferredAt: hours(0), nameServers: NEW };
+const set = { ...record, nameServers: NEW };
+
+test.each<[what: string, hours: number, inside: number, at: (when: Date) => ProofInput]>([
+  [
+    'a deletion just before',
+    -5 * MINUTES,
+    1,
+    (deletedAt) => input('delete', { record: { ...gone, deletedAt } }),
+  ],
+  ['a deletion an hour after', 1, -1, (deletedAt) => input('delete', { record: { ...gone, deletedAt } })],
+  [
+    'a deletion before the expiry',
+    1 + MS,
+    1,
+    (expiresAt) => input('delete', { record: { ...gone, expiresAt } }),
+  ],
+  [
+    'a transfer just before',
+    -5 * MINUTES,
+    1,
+    (transferredAt) => input('transfer', { record: { ...moved, transferredAt } }),
+  ],
+  [
+    'a transfer 21 days after',
+    21 * DAYS,
+    -1,
+    (transferredAt) => input('transfer', { record: { ...moved, transferredAt } }),
+  ],
+  ['a lookup 9 days before', -20 + 9 * DAYS, -1, (sentAt) => input('nameservers', { record: set, sentAt })],
+  [
+    'another order before the last lookup',
+    -20 - MS,
+    -1,
+    (sentAt) => input('nameservers', { record: set, orders: [other({ sentAt })] }),
+  ],
+  [
+    'a registration before it was deleted',
+    -20 - MS,
+    -1,
+    (registeredAt) => input('restore', { history: deletedBefore, record: { ...record, registeredAt } }),
+  ],
+  [
+    'a registration just before',
+    -5 * MINUTES,
+    1,
+    (registeredAt) => input('create', { record: { ...set, registeredAt } }),
+  ],
+  [
+    'a registration an hour after',
+    1,
+    -1,
+    (registeredAt) => input('create', { record: { ...set, registeredAt } }),
+  ],
+])('%s proves, to the millisecond', (_what, limit, inside, at) => {
+  const proofs = [limit, limit + inside * MS, limit - inside * MS].map(
+    (each) => proofOf(at(hours(each))) !== undefined,
+  );
+  expect(proofs).toEqual([true, true, false]);
+});
+
+test('a transfer without requested nameservers isn’t proved', () => {
+  const order = { id: 'o1', task: 'transfer', input: { name: 'cafe.rest', nameServers: [] } } as const;
+  expect(proofOf(input('transfer', { order, record: { ...moved, nameServers: [] } }))).toBeUndefined();
+});
+
 test('a task that no lookup can show isn’t proved', () => {
   expect(proofOf(input('owner-change'))).toBeUndefined();
 });

@@ -4,7 +4,12 @@ import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
 import { updateDatesAfterLookup } from '../../src/names/dates.ts';
 import type { Registration } from '../../src/names/registry-record.ts';
-import { hasUnknownTransfer } from '../../src/names/trust.ts';
+import {
+  findDistrust,
+  hasUnknownTransfer,
+  isAtForeignRegistrar,
+  updateTrust,
+} from '../../src/names/trust.ts';
 import { formatDoubt } from '../../src/slack/names/doubt.view.ts';
 import { DAY_MS } from '../expiry/rig.ts';
 import { newOrder } from '../orders/sample.ts';
@@ -124,4 +129,33 @@ describe('a date that moves forward', () => {
     );
     expect(stolen.expiry?.at, 'the next one is not').toEqual(inDays(20 + YEAR));
   });
+});
+
+test('a requested transfer is expected for 60 days, and comes once', () => {
+  const trusted = { registrar: 'Ours Ltd', at: NOW, transferKnownAt: NOW };
+  const [other, ours] = [{ registrar: 'New Ltd', transferredAt: undefined }, record(20)];
+  const late = new Date(inDays(60).getTime() + 1);
+  expect(findDistrust(trusted, other, inDays(60))).toBeUndefined();
+  expect(findDistrust(trusted, other, late)).toMatchObject({ code: 'another_registrar' });
+  const expected = (seen: Parameters<typeof updateTrust>[1], now: Date) =>
+    updateTrust(trusted, seen, now).transferKnownAt !== undefined;
+  expect([expected(ours, inDays(60)), expected(ours, late), expected(other, NOW)]).toEqual([
+    true,
+    false,
+    false,
+  ]);
+  expect(expected({ ...ours, transferredAt: NOW }, inDays(1)), 'from another account').toBe(false);
+  expect(expected({ ...ours, transferredAt: inDays(-1) }, inDays(1)), 'an older one').toBe(true);
+  const known = { ...trusted, transferKnownAt: undefined };
+  expect(findDistrust(known, { ...ours, transferredAt: NOW }, NOW), 'when it was trusted').toBeUndefined();
+  expect(updateTrust(known, { ...ours, transferredAt: NOW }, NOW).transferKnownAt).toBeUndefined();
+});
+
+test('a name is elsewhere if it is at none of the service’s registrars', () => {
+  const elsewhere = (...own: string[]) => isAtForeignRegistrar(own, 'Ours Ltd');
+  expect([elsewhere(), elsewhere('New Ltd'), elsewhere('New Ltd', 'OURS LTD.')]).toEqual([
+    false,
+    true,
+    false,
+  ]);
 });

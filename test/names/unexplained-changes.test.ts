@@ -7,7 +7,7 @@ import {
   type FactName,
   type Facts,
 } from '../../src/names/facts.ts';
-import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
+import { type FactChange, mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import {
   computeTransferCountdown,
   explainChanges,
@@ -19,7 +19,8 @@ import {
 } from '../../src/names/unexplained-changes.ts';
 import fc from '../support/properties.ts';
 
-const HOUR = 3_600_000;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const START = Date.UTC(2026, 0, 1);
 const ACTIVE = ['active', 'client transfer prohibited', 'client delete prohibited'];
@@ -278,6 +279,142 @@ describe('a change without an order is raised once', () => {
     name.change({ registrar: ['iana:292', 'name:Ours Renamed'] });
     name.watch(5);
     expect(name.kinds).toEqual([]);
+  });
+});
+
+/* One change, to the millisecond. */
+describe('exact limits', () => {
+  const at = (ms: number) => new Date(START + ms);
+  const change = (fact: FactName, after: readonly string[], ms: number, before = ['x']): FactChange => ({
+    ...{ fact, before, after, lastSeenBefore: at(ms), firstSeenAfter: at(ms) },
+  });
+  const known = (kind: IncidentKind, fact: FactName, after: readonly string[] = [], orderId?: string) =>
+    ({ kind, after, facts: [fact], firstSeen: at(0), orderId }) satisfies KnownChange;
+  const fact = (value: readonly string[], ms = 0) => ({
+    ...{ candidate: undefined, past: [], unseen: undefined },
+    current: { value, firstSeen: at(ms), lastSeen: at(ms) },
+  });
+  const explain = (
+    changes: readonly FactChange[],
+    former: readonly KnownChange[] = [],
+    history: NameHistory = {},
+    orders: readonly NameOrder[] = [],
+  ) => explainChanges({ changes, history, orders, knownChanges: former });
+  const order = (task: NameTask, ms: number, more: Partial<NameOrder> = {}): NameOrder => ({
+    ...{ id: 'O1', task, state: 'succeeded', sentAt: at(ms), ...more },
+  });
+  const HOLD: NameHistory = { statuses: fact(['server hold']) };
+  const ZONE: NameHistory = { requested_ds: fact(['2 13 2 cd']) };
+  const YOUNG: NameHistory = { registered_at: fact([at(0).toISOString()]) };
+  const LOCKED = ['server transfer prohibited'];
+
+  test.each<[what: string, former: KnownChange, fact: FactName, after: string[], days: number, NameHistory?]>(
+    [
+      ['a deletion until the end', known('pending_delete', 'statuses'), 'registration', [], 100],
+      ['a hold without its delegation', known('hold', 'statuses'), 'nameservers', [], 14, HOLD],
+      ['a hold without its DS', known('hold', 'statuses'), 'ds', [], 14, HOLD],
+      ['a lost delegation', known('delegation_gone', 'parent_nameservers'), 'nameservers', [], 14],
+      [
+        'servers in the parent zone',
+        known('nameservers', 'registry_nameservers', ['b']),
+        'parent_nameservers',
+        ['b'],
+        14 + 1 / DAY,
+      ],
+      [
+        'one of the servers',
+        known('nameservers', 'registry_nameservers', ['b', 'c']),
+        'nameservers',
+        ['b'],
+        14 + 1 / DAY,
+      ],
+    ],
+  )('%s is the same change until then', (_what, former, source, after, days, history) => {
+    const isRaised = (ms: number) =>
+      explain([change(source, after, ms)], [former], history).unexplained.length;
+    expect([isRaised(days * DAY - 1), isRaised(days * DAY)]).toEqual([0, 1]);
+  });
+
+  test.each<[what: string, former: KnownChange, changed: FactChange, NameHistory?]>([
+    ['another DS during a hold', known('hold', 'statuses'), change('ds', ['2 13 2 cd'], 1), HOLD],
+    [
+      'one of the servers in the parent zone',
+      known('nameservers', 'registry_nameservers', ['b', 'c']),
+      change('parent_nameservers', ['b'], 1),
+    ],
+  ])('%s is another change', (_what, former, changed, history) => {
+    expect(explain([changed], [former], history).unexplained).toHaveLength(1);
+  });
+
+  test('a lock that a registry sets is removed by itself for 65 days', () => {
+    const isRaised = (ms: number) =>
+      explain([change('statuses', [], ms, LOCKED)], [], YOUNG).unexplained.length;
+    expect([isRaised(65 * DAY - 1), isRaised(65 * DAY)]).toEqual([0, 1]);
+  });
+
+  test('a zone requests its DS for 14 days, and again 14 days after an unexpected move', () => {
+    const isRaised = (ms: number, former: KnownChange[], seenAt = ms) =>
+      explain([change('ds', ['2 13 2 cd'], ms)], former, { requested_ds: fact(['2 13 2 cd'], seenAt) })
+        .unexplained.length;
+    expect([isRaised(14 * DAY - 1, [], 0), isRaised(14 * DAY, [], 0)]).toEqual([0, 1]);
+    const moved = [known('nameservers', 'nameservers', ['b'])];
+    expect([isRaised(14 * DAY - 1, moved), isRaised(14 * DAY, moved)]).toEqual([1, 0]);
+    expect(isRaised(1, [known('owner', 'owner', ['b'])]), 'another kind').toBe(0);
+    expect(isRaised(1, [known('registrar', 'registrar', ['b'], 'O1')]), 'by an order').toBe(0);
+    expect(explain([change('nameservers', ['b'], 1)], [], ZONE).unexplained, 'no DS').toHaveLength(1);
+  });
+
+  test.each<[why: string, NameOrder, FactChange]>([
+    ['used', order('nameservers', 5 * MINUTE, { nameServers: ['b'] }), change('nameservers', ['b', 'c'], 0)],
+    [
+      'sent_later',
+      order('nameservers', 5 * MINUTE + 1, { nameServers: ['b'] }),
+      change('nameservers', ['b'], 0),
+    ],
+    ['used', order('nameservers', 0, { nameServers: ['b'] }), change('nameservers', ['b'], 7 * DAY)],
+    ['too_old', order('nameservers', 0, { nameServers: ['b'] }), change('nameservers', ['b'], 7 * DAY + 1)],
+    [
+      'other_content',
+      order('nameservers', 0, { nameServers: ['b'] }),
+      change('parent_nameservers', ['b', 'c'], 0),
+    ],
+    ['used', order('authcode', 0), change('statuses', [], 0, ['client transfer prohibited'])],
+    ['other_content', order('authcode', 0), change('statuses', [], 0, ['client delete prohibited'])],
+  ])('%s: %j', (why, asked, changed) => {
+    const found = explain([changed], [], {}, [asked]);
+    expect(found.unexplained[0]?.orders[0]?.reason ?? 'used').toBe(why);
+    expect(found.unexplained).toHaveLength(why === 'used' ? 0 : 1);
+  });
+
+  test('what an order explains in one source, it must explain in the others', () => {
+    const asked = order('nameservers', 0, { nameServers: ['b'] });
+    const isRaised = (after: string[], orderId?: string) =>
+      explain(
+        [change('nameservers', after, 1)],
+        [known('nameservers', 'parent_nameservers', ['b', 'c'], orderId)],
+        {},
+        [asked],
+      ).unexplained.length;
+    expect([isRaised(['c'], 'O1'), isRaised(['c'])]).toEqual([1, 0]);
+  });
+
+  test('orders are listed from the latest, then by their id', () => {
+    const orders = [
+      order('renew', 0, { id: 'O2' }),
+      order('renew', 0, { id: 'O3' }),
+      order('renew', 9, { id: 'O1' }),
+    ];
+    const [raised] = explain([change('owner', ['b'], 0)], [], {}, orders).unexplained;
+    expect(raised?.orders.map(({ id }) => id)).toEqual(['O1', 'O3', 'O2']);
+  });
+
+  test('changes are raised by their source, and remembered for 150 days', () => {
+    const both = [change('owner', ['b'], 150 * DAY), change('registrar', ['b'], 150 * DAY)];
+    const kinds = (changes: FactChange[]) => explain(changes).unexplained.map(({ change: { kind } }) => kind);
+    expect(kinds(both)).toEqual(kinds(both.toReversed()));
+    const young = { ...known('hold', 'statuses'), firstSeen: at(1) };
+    const kept = explain(both, [known('hold', 'statuses'), young]).knownChanges;
+    expect(kept.filter(({ kind }) => kind === 'hold')).toEqual([young]);
   });
 });
 

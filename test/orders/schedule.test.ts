@@ -1,10 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { type Order, sortScheduledFirst } from '../../src/orders/order.ts';
+import {
+  hasRowSecrets,
+  isReopened,
+  isRetryExpired,
+  type Order,
+  type OrderItem,
+  sortScheduledFirst,
+  waitsForScheduledTime,
+} from '../../src/orders/order.ts';
 import type { OrderLogEntry } from '../../src/orders/order-events.ts';
 import { readSchedule, type ScheduleIssue } from '../../src/orders/schedule.ts';
 import { orderCard } from '../../src/slack/orders/card.view.ts';
 import { newBriefing } from '../support/briefing.ts';
-import { hoursLater, newOrder } from './sample.ts';
+import { hoursLater, newBulk, newOrder } from './sample.ts';
 
 /* The time at which a person wants an order sent. */
 
@@ -62,6 +70,54 @@ test('the card says that a time comes twice', () => {
   const order = newOrder(['a.rest'], { sendAfter: hoursLater(9) });
   const card = orderCard(order, newBriefing({ history: [requested] }));
   expect(JSON.stringify(card)).toContain('Local clocks show that time twice: the first one counts');
+});
+
+test('an approved order waits for its time until something was tried', () => {
+  const by = (at: Date) => ({ userId: 'U0BOB', at, agreedExcess: [] });
+  const waits = (changes: Partial<Order>, item: Partial<OrderItem> = {}) => {
+    const order = newOrder(['a.rest'], {
+      state: 'APPROVED',
+      sendAfter: hoursLater(9),
+      approvals: [by(hoursLater(8))],
+      ...changes,
+    });
+    return waitsForScheduledTime({ ...order, items: order.items.map((each) => ({ ...each, ...item })) });
+  };
+  expect(waits({})).toBe(true);
+  expect(waits({}, { attempts: 1 })).toBe(false);
+  expect(waits({}, { state: 'FAILED' })).toBe(false);
+  for (const changes of [
+    { state: 'EXECUTING' as const },
+    { sendAfter: undefined },
+    { approvals: [by(hoursLater(9))] },
+  ])
+    expect(waits(changes)).toBe(false);
+});
+
+test('an order is pending again only after a round of approvals, and may be retried for 7 days', () => {
+  const states = [
+    newOrder(['a.rest']),
+    newOrder(['a.rest'], { approvalRound: 1 }),
+    newOrder(['a.rest'], { state: 'APPROVED', approvalRound: 1 }),
+  ];
+  expect(states.map(isReopened)).toEqual([false, true, false]);
+  const closed = newOrder(['a.rest'], { closedAt: hoursLater(1) });
+  const limit = hoursLater(1 + 7 * 24);
+  expect([isRetryExpired(closed, limit), isRetryExpired(closed, new Date(limit.getTime() + 1))]).toEqual([
+    false,
+    true,
+  ]);
+});
+
+test('only rows of a file have secrets of their own', () => {
+  const secret = { secretHash: 'f'.repeat(64) };
+  const bulk = { bulk: newBulk(1) };
+  const orders = [
+    newOrder(['a.rest'], secret),
+    newOrder(['a.rest'], bulk),
+    newOrder(['a.rest'], { ...bulk, ...secret }),
+  ];
+  expect(orders.map(hasRowSecrets)).toEqual([false, false, true]);
 });
 
 describe('limits', () => {

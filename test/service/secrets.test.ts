@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Credential } from '../../src/service/authenticator/signature.ts';
 import type { CallResult, ServiceClient } from '../../src/service/client.ts';
-import { createMask } from '../../src/service/redact.ts';
+import { assertDepth, assertSize, createMask, MAX_BYTES, MAX_DEPTH } from '../../src/service/redact.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { domainDelete, domainTransfer } from '../../src/service/tasks/domain.ts';
 import { redirectUpdate } from '../../src/service/tasks/redirect.ts';
@@ -336,4 +336,27 @@ it('a secret is shown only on request', () => {
   expect(inspect(secret, { showHidden: true, depth: null })).toBe('[secret]');
   expect(Object.keys(secret)).toEqual([]);
   expect(secret.reveal()).toBe('open sesame');
+});
+
+describe('an answer', () => {
+  it.each([
+    ['{"a":[1,"x",null,{}],"b":{"c":[]}}', false],
+    ['{"__proto__":1}', true],
+    ['[[{"a":null},{"__proto__":{}}],{}]', true],
+    ['{"a":{"b":{"__proto__":1}},"c":{}}', true],
+  ])('%s has a key that copies drop: %s', (text, has) => {
+    expect(assertDepth(JSON.parse(text))).toBe(has);
+  });
+
+  it.each(['[', '{"a":'])('has at most 64 levels of %s', (open) => {
+    const nested = (levels: number) =>
+      JSON.parse(`${open.repeat(levels)}1${(open === '[' ? ']' : '}').repeat(levels)}`);
+    expect(assertDepth(nested(MAX_DEPTH + 1))).toBe(false);
+    expect(() => assertDepth(nested(MAX_DEPTH + 2))).toThrow('nested deeper');
+  });
+
+  it('has at most 2 MB', () => {
+    expect(() => assertSize(Buffer.alloc(MAX_BYTES))).not.toThrow();
+    expect(() => assertSize(Buffer.alloc(MAX_BYTES + 1))).toThrow('too large');
+  });
 });

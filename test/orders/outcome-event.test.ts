@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest';
+import type { Order, OrderItem } from '../../src/orders/order.ts';
+import { buildErrorOutcome, buildOutcomeEvent } from '../../src/orders/outcome-event.ts';
+import { findTask } from '../../src/orders/tasks.ts';
+import { ServiceError, type ServiceErrorKind } from '../../src/service/errors.ts';
+import { hoursLater, newOrder, START } from './sample.ts';
+
+/* The event that records what became of a request, in the row as it is now. */
+
+const order = newOrder(['a.rest'], { state: 'EXECUTING', claim: { workerId: 'w' } });
+const [waiting] = order.items as readonly [OrderItem];
+const sent: OrderItem = { ...waiting, state: 'SENT', sentAt: START, attempts: 2 };
+const summary = { code: 'refused' } as const;
+const answer = { type: 'answered', n: 1, outcome: 'FAILED', result: { summary } } as const;
+const unsent = { ...answer, result: { summary, errorKind: 'not_sent' } } as const;
+const retry = {
+  type: 'retry_scheduled',
+  workerId: 'w',
+  n: 1,
+  notBefore: hoursLater(1),
+  why: 'busy',
+} as const;
+const inDoubt = { ...retry, doubt: { code: 'sent_again' } } as const;
+
+test.each<
+  [
+    what: string,
+    item: Partial<OrderItem>,
+    event: typeof answer | typeof unsent | typeof retry,
+    type: string,
+    Partial<Order>?,
+  ]
+>([
+  ['an answer of a request', sent, answer, 'answered'],
+  ['of one whose worker was given up', { ...sent, state: 'UNKNOWN' }, answer, 'answered'],
+  ['of one that was settled', { ...sent, state: 'FAILED' }, answer, 'answered_late'],
+  ['of one that was settled as done', { ...sent, state: 'SUCCEEDED' }, answer, 'answered_late'],
+  ['of an order that has ended', { ...sent, state: 'UNKNOWN' }, answer, 'answered_late', { state: 'FAILED' }],
+  ['of a request that the row has lost', waiting, answer, 'invalidated'],
+  ['that nothing was sent', sent, unsent, 'answered'],
+  ['that nothing was sent of one that was stopped', { ...sent, state: 'FAILED' }, unsent, 'answered'],
+  [
+    'that nothing was sent of one that was settled',
+    { ...sent, state: 'FAILED', result: { summary, resolvedBy: 'U0BOB' } },
+    unsent,
+    'answered_late',
+  ],
+  ['a retry', sent, retry, 'retry_scheduled'],
+  ['a retry that is scheduled already', { ...waiting, attempts: 2 }, retry, 'retry_scheduled'],
+  ['a retry that was sent since', { ...waiting, attempts: 3, sentAt: START }, retry, 'retry_scheduled'],
+  ['a retry of a request that the row has lost', { ...waiting, attempts: 1 }, retry, 'invalidated'],
+  [
+    'a retry of one that is marked otherwise',
+    { ...waiting, attempts: 2, sentAt: START },
+    retry,
+    'invalidated',
+  ],
+  [
+    'a doubt that is recorded',
+    { ...waiting, attempts: 2, result: { summary, inDoubt: true } },
+    inDoubt,
+    'retry_scheduled',
+  ],
+  ['a doubt that the row has lost', { ...waiting, attempts: 2 }, inDoubt, 'invalidated'],
+  ['a retry of one that was settled', { ...sent, state: 'FAILED' }, retry, 'answered_late'],
+])('%s', (_what, item, event, type, changes) => {
+  const current = { ...order, ...changes, items: [{ ...waiting, ...item }] };
+  expect(buildOutcomeEvent(current, { event, sent, end: answer }).type).toBe(type);
+  expect(buildOutcomeEvent(current, { event, sent: undefined, end: answer })).toBe(event);
+});
+
+test('a success that the row has lost is named', () => {
+  const done = { ...answer, outcome: 'SUCCEEDED' } as const;
+  const lost = (event: typeof answer | typeof done) =>
+    buildOutcomeEvent(order, { event, sent }) as { readonly known?: { readonly result: unknown } };
+  expect(lost(done).known?.result).toMatchObject({ summary: { since: { code: 'answered_done' } } });
+  expect(lost(answer).known?.result).toMatchObject({ summary: { since: summary } });
+});
+
+test.each<
+  [kind: ServiceErrorKind, sent: number | undefined, mayBeDone: boolean, doubted: boolean, expected: object]
+>([
+  ['not_sent', undefined, false, false, { event: { why: 'not_reached' } }],
+  ['not_sent', 3, false, false, { event: { why: 'not_reached' }, end: { outcome: 'FAILED' } }],
+  ['not_sent', 4, false, false, { event: { type: 'answered', outcome: 'FAILED' } }],
+  ['not_sent', 3, false, true, { event: { doubt: { code: 'sent_again' } }, end: { outcome: 'UNKNOWN' } }],
+  ['unknown_outcome', 1, true, false, { event: { type: 'answered', outcome: 'UNKNOWN' } }],
+  ['refused', 1, false, false, { event: { outcome: 'FAILED', result: { errorKind: 'refused' } } }],
+  [
+    'refused',
+    1,
+    false,
+    true,
+    { event: { outcome: 'UNKNOWN', result: { summary: { code: 'earlier_unanswered' } } } },
+  ],
+])('%s at try %j, sent: %s, in doubt: %s', (kind, attempts, mayBeDone, doubted, expected) => {
+  const item: OrderItem = { ...waiting, attempts: 2, ...(doubted && { result: { summary, inDoubt: true } }) };
+  const progress = {
+    ...{ task: findTask('renew'), account: order.account, item, workerId: 'w', mayBeDone },
+    sent: attempts === undefined ? undefined : { ...sent, attempts },
+  };
+  const outcome = buildErrorOutcome(new ServiceError(kind, kind, { task: 'renew' }), progress, START);
+  expect(outcome).toMatchObject(expected);
+  expect('end' in outcome).toBe('end' in expected);
+  // Without a request, the third try is the last but one.
+  const third = buildErrorOutcome(
+    new ServiceError('not_sent', kind, { task: 'renew' }),
+    { ...progress, sent: undefined, item: { ...item, attempts: 3 } },
+    START,
+  );
+  expect(third.event.type).toBe('answered');
+});
