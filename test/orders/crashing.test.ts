@@ -126,32 +126,6 @@ describe('a worker that dies', () => {
   });
 });
 
-test('an order that another process has carried out meanwhile is left to its current lane', async () => {
-  const order = await rig.approvedRenewal('cafe.rest');
-  await rig.main.execute(order.id);
-  expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
-  const followed: number[] = [];
-  const late = rig.startProcess({ updateWatchList: async (_order, n) => void followed.push(n) });
-  await late.advance(order.id, 'execution');
-  expect(followed, 'looked at by the lane that carries orders out').toEqual([]);
-  await late.advance(order.id, 'observation');
-  expect(followed).toEqual([1]);
-});
-
-test('a worker whose heartbeat came just in time keeps its order', async () => {
-  const answer = heldAnswer();
-  const order = await rig.approvedRenewal('cafe.rest');
-  const working = rig.startProcess().execute(order.id);
-  await until('the request is out', () => rig.service.received.length === 1);
-  rig.pass(SILENCE_MS - 2_000);
-  await rig.main.advance(order.id, 'deadlines');
-  await rig.recover();
-  expect(await states(order.id)).toEqual(['EXECUTING', 'SENT']);
-  answer.open();
-  await working;
-  expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
-});
-
 describe('a worker that hangs before sending and comes back while another one’s request is running', () => {
   const comesBack: readonly (readonly [how: string, then: () => Promise<void>])[] = [
     ['to send', async () => undefined],

@@ -8,7 +8,7 @@ import { recordLines } from '../../src/slack/orders/order.view.ts';
 import { orderHistory, orderReply } from '../../src/slack/orders/thread.view.ts';
 import { cardOf } from '../slack/orders/samples.ts';
 import { contextWith } from '../support/context.ts';
-import { HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
+import { MINUTE_MS, type Rig, startRig } from './rig.ts';
 import { fails } from './scripted-service.ts';
 
 /* The use of public records: they settle an order that they prove to be done; otherwise they are a hint for people. */
@@ -115,15 +115,6 @@ test('the same hint isn’t repeated; a new one is shown', async () => {
   expect(await events(), 'of several replicas').toBe(4);
 });
 
-test('however long nothing is seen, nothing is settled as not done', async () => {
-  const order = await unknown('never.rest');
-  for (let day = 0; day < 20; day += 1) {
-    rig.pass(24 * HOUR_MS);
-    await look(order.id, () => hint());
-  }
-  expect((await rig.read(order.id)).state).toBe('UNKNOWN');
-});
-
 test('a hint disappears with the unknown outcome, and people settle it', async () => {
   const order = await unknown('people.rest');
   await look(order.id, () => hint());
@@ -132,25 +123,4 @@ test('a hint disappears with the unknown outcome, and people settle it', async (
   const settled = await rig.read(order.id);
   await look(order.id, () => hint(statuses('active')));
   expect(await rig.read(order.id)).toEqual(settled);
-});
-
-test('of several names each has its own hint', async () => {
-  const order = await unknown('a.rest', 'b.rest');
-  await look(order.id, (name) => (name === 'b.rest' ? hint(statuses('*b*')) : { kind: 'nothing' }));
-  expect(await card(order.id)).toMatch(
-    /• b\.rest: The registry shows the name with the status “\u2060\*\u2060b/,
-  );
-});
-
-test('an unreachable registry changes nothing', async () => {
-  const order = await unknown('away.rest');
-  const asked = contextWith({
-    ...rig.orders,
-    stopLookups: new AbortController().signal,
-    findEvidence: async (): Promise<Evidence> => {
-      throw new Error('it is away');
-    },
-  });
-  await resolveByEvidence(asked, order);
-  expect(await rig.read(order.id)).toEqual(order);
 });
