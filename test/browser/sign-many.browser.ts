@@ -1,3 +1,5 @@
+/// <reference lib="dom" />
+
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addressIn, PUBLIC, signingPeople } from '../flows/signing-rig.ts';
