@@ -5,7 +5,7 @@ import { changeOrder } from '../../src/orders/change-order.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { gate } from '../orders/rig.ts';
 import { ENOUGH } from '../orders/sample.ts';
-import { at, newOrder, type Rig, startRig, T0, underWay } from '../store/order-rig.ts';
+import { at, newOrder, type Rig, startRig, T0 } from '../store/order-rig.ts';
 import { until } from '../support/demo.ts';
 import { WITNESS } from '../support/witness.ts';
 
@@ -255,19 +255,6 @@ describe('two processes on one database', () => {
     await changeOrder(context, unwanted.id, () => ({ event: { type: 'cancelled', by: 'U0ALICE' } }));
     await until('it is done', () => done.length === 2);
     expect(done.toSorted()).toEqual([`advanced ${wanted.id}`, `shown ${unwanted.id}`]);
-  });
-
-  test('the orders of a killed process are taken over when their lease expires, by the database’s clock', async () => {
-    const order = newOrder();
-    await underWay(rig, order);
-    const taken: string[] = [];
-    start({ advance: async (id) => void taken.push(id) });
-    await rig.keep(approved());
-    await until('it has looked', () => taken.length === 1);
-    expect(taken).not.toContain(order.id);
-    await rig.passLeases(20);
-    await until('it is taken over', () => taken.includes(order.id));
-    expect(await rig.read(order.id)).toMatchObject({ claim: undefined });
   });
 
   test('a Slack outage delays no execution', async () => {

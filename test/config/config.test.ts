@@ -42,58 +42,6 @@ function problemsOf(env: Record<string, string>): string {
 }
 
 describe('the settings', () => {
-  it('have the defaults of the reference', () => {
-    const config = readConfig(least);
-    expect(config).toMatchObject({
-      port: 3000,
-      metricsPort: undefined,
-      service: {
-        jsonUrl: 'https://service.example/v1',
-        xmlUrl: undefined,
-        headerPrefix: 'X-Service-',
-        jsonAuth: 'basic',
-        xmlAuth: 'auth',
-        sessionPlace: 'header',
-        sessionMinutes: 10,
-        timeoutMs: 30_000,
-        replyTo: undefined,
-        defaultContext: 4,
-      },
-      databaseUrl: undefined,
-      admins: [],
-      currency: 'EUR',
-      team: {
-        approvers: ['U0BOB', 'S0APPROVERS'],
-        approvals_required: 1,
-        // Paid tasks, and tasks that can lose a name.
-        approval_tasks: [
-          'create',
-          'transfer',
-          'renew',
-          'restore',
-          'delete',
-          'nameservers',
-          'owner-change',
-          'authcode',
-        ],
-        approval_ttl: 72 * 3_600_000,
-        approval_remind_after: 4 * 3_600_000,
-        allow_self_approval: false,
-        approval_channel: undefined,
-        approval_escalate_after: 24 * 3_600_000,
-        approval_escalate_to: [],
-        alert_channel: undefined,
-        report_channel: undefined,
-        reminder_channel: undefined,
-        reminder_days: [60, 30, 14, 7, 3, 1],
-        reminder_cron: '0 9 * * *',
-        reminder_timezone: 'UTC',
-      },
-      logLevel: 'info',
-    });
-    expect(config.dataDir).toMatch(/\/data$/);
-  });
-
   it.each([
     [{ METRICS_PORT: '3000' }, false],
     [{ PORT: '8080', METRICS_PORT: '8080' }, false],

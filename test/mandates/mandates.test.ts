@@ -164,17 +164,6 @@ describe('acting', () => {
     expect(await on.acts()).toHaveLength(1);
   });
 
-  test('waits until it was announced', async () => {
-    await on.watch('soon.rest', 13);
-    await on.inForce();
-    const order = await orderOf('soon.rest');
-    await on.nextDay();
-    expect(await rig.read(order.id)).toMatchObject({ state: 'APPROVED' });
-    await on.announce();
-    await on.nextDay();
-    expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
-  });
-
   test('waits for a registry lookup after that', async () => {
     await on.watch('soon.rest', 13);
     await on.inForce();
@@ -508,18 +497,6 @@ describe('if it doesn’t act', () => {
     expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'moved_out' });
   });
 
-  test('a name that a person renewed meanwhile isn’t sent, and no order was created', async () => {
-    await on.watch('cafe.rest', 10);
-    await on.inForce();
-    const order = await orderOf('cafe.rest');
-    await on.announce();
-    await rig.sql(`UPDATE domains SET expires_at = expires_at + interval '1 year'`);
-    await on.nextDay();
-    expect(sent()).toBe(0);
-    expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
-    expect(await rig.store.findOpenOrders('renew', ['cafe.rest'])).toEqual(new Map());
-  });
-
   test('a name left to lapse by two people after the announcement isn’t sent, and no order was created', async () => {
     await on.watch('cafe.rest', 10);
     await on.inForce();
@@ -532,17 +509,6 @@ describe('if it doesn’t act', () => {
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
     expect(await on.acts()).toMatchObject([{ held: 'let_go', orderId: undefined }]);
     expect(await rig.store.findOpenOrders('renew', ['cafe.rest'])).toEqual(new Map());
-  });
-
-  test('if the mandate’s requester leaves between the announcement and the request, nothing is sent', async () => {
-    await on.watch('cafe.rest', 10);
-    await on.inForce();
-    const order = await orderOf('cafe.rest');
-    await on.announce();
-    rig.absent.set('U0ALICE', 'left');
-    await on.nextDay();
-    expect(sent()).toBe(0);
-    expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
   });
 
   test('a stopped name stays stopped when its expiry gets a better date', async () => {

@@ -168,21 +168,6 @@ describe('names that depend on another one', () => {
       listFindingKeys(impact('delete', { dependents: { ...NOBODY, redirects } }));
     expect(found(alone)).not.toEqual(found(open));
   });
-
-  test('are counted completely and named partly', () => {
-    const many = Array.from({ length: 40 }, (_, n) =>
-      other(`n${n}.rest`, { nameServers: ['ns1.cafe.rest'] }),
-    );
-    const dependents = findDependents('cafe.rest', many);
-    expect(dependents.nameservers).toMatchObject({
-      count: 40,
-      names: expect.objectContaining({ length: 10 }),
-    });
-    expect(impact('delete', { dependents }).items).toMatchObject([
-      { code: 'dependents', severity: 'stops', by: 'nameservers', count: 40 },
-    ]);
-    expect(impact('delete', { dependents }).isInUse).toBe('yes');
-  });
 });
 
 describe('new nameservers', () => {
@@ -215,21 +200,6 @@ describe('new nameservers', () => {
     });
     expect(impact('nameservers', { checks: [] }).areNewNameserversReady).toBe('unknown');
     expect(impact('delete').areNewNameserversReady).toBeUndefined();
-  });
-
-  test('with the same differences are reported together', () => {
-    const differences = [{ fact: 'a' as const, now: ['198.51.100.7'], onNewServer: ['198.51.100.9'] }];
-    const checks = ['ns1', 'ns2'].map((host) => ({ ...READY, host, differences }));
-    expect(impact('nameservers', { checks }).items).toEqual([
-      {
-        code: 'records_differ',
-        severity: 'stops',
-        fact: 'a',
-        hosts: ['ns1', 'ns2'],
-        now: ['198.51.100.7'],
-        onNewServer: ['198.51.100.9'],
-      },
-    ]);
   });
 
   test('that don’t answer take down everything on the name', () => {

@@ -306,15 +306,6 @@ describe('a certificate', () => {
     });
     expect(connections).toBe(0);
   });
-
-  test('is aborted by the signal', async () => {
-    const silent = await listen(createTcpServer((socket) => socket.on('error', () => socket.destroy())));
-    const controller = new AbortController();
-    const options = { mayConnect: () => true, port: silent };
-    const reading = readCertificate('cafe.rest', ['127.0.0.1'], options, controller.signal);
-    controller.abort(new Error('enough'));
-    await expect(reading).rejects.toThrow('enough');
-  });
 });
 
 describe('allowed connections', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createLog } from '../../src/lib/log.ts';
 import { ABSENT, createFact, createUnseenFact, DNS_FACTS, type Facts } from '../../src/names/facts.ts';
-import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
+import { type NameHistory } from '../../src/names/history.ts';
 import { listFindingKeys } from '../../src/names/impact.ts';
 import { createImpacts } from '../../src/names/order-impact.ts';
 import type { OrderImpact } from '../../src/names/ports.ts';
@@ -13,7 +13,6 @@ import { namesContextWith, recordWith } from '../support/names-context.ts';
 /* Whether the impact on a name is known at an approval. */
 
 const ORDER = newOrder(['cafe.rest'], { task: 'authcode' });
-const HOUR_MS = 3_600_000;
 const LOCKED = { statuses: createFact(['client transfer prohibited']) };
 /** Everything was looked up, and nothing is there. */
 const NOTHING: Facts = { ...Object.fromEntries(DNS_FACTS.map((fact) => [fact, ABSENT])), ...LOCKED };
@@ -91,10 +90,6 @@ function impactsWith(watched?: NameHistory) {
   return { impacts, state, kept, showCard, press, now };
 }
 
-function saw(facts: Facts, at: Date): NameHistory {
-  return mergeObservation({}, { name: 'cafe.rest', at, facts }).history;
-}
-
 describe('an approval', () => {
   test.each([
     ['something that has appeared', MAIL, BOTH, 'changed', 'known'],
@@ -153,18 +148,6 @@ describe('an approval', () => {
     expect(await press()).toBe('unknown');
   });
 
-  test('is refused even if the card has shown the finding meanwhile', async () => {
-    const { impacts, state, showCard, press } = impactsWith();
-    await showCard();
-    state.facts = MAIL;
-    state.now += 4 * HOUR_MS;
-    await showCard();
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(await impacts.forCard(ORDER)).toMatchObject({ latest: { items: [{ code: 'mail' }] } });
-    expect(await press()).toBe('changed');
-    expect(await press()).toBe('known');
-  });
-
   test('two concurrent clicks are both refused', async () => {
     const { state, showCard, press } = impactsWith();
     await showCard();
@@ -202,26 +185,4 @@ describe('an approval', () => {
     expect(await impacts.assessAtApproval(ofMany, now())).toBe('unknown');
     expect(state.looks).toBe(0);
   });
-});
-
-test('findings older than an hour are no longer known', async () => {
-  const { impacts, state, showCard } = impactsWith();
-  await showCard();
-  expect(await impacts.found(ORDER)).toMatchObject({ isInUse: 'no', items: [] });
-  state.now += HOUR_MS + 1;
-  state.facts = MAIL;
-  expect(await impacts.forCard(ORDER)).toMatchObject({ latest: { items: [{ code: 'unseen' }] } });
-});
-
-test('earlier findings are shown without a lookup, and are known for an hour', async () => {
-  const seenAt = new Date();
-  const { impacts, state } = impactsWith(saw(MAIL, seenAt));
-  expect((await impacts.stored('cafe.rest', 'lapse')).items).toMatchObject([{ code: 'mail' }]);
-  state.now = seenAt.getTime() + HOUR_MS + 1;
-  expect((await impacts.stored('cafe.rest', 'lapse')).items).toMatchObject([
-    { severity: 'stops', code: 'mail' },
-    { severity: 'unseen', code: 'unseen' },
-  ]);
-  expect((await impactsWith().impacts.stored('cafe.rest', 'lapse')).isInUse).toBe('unknown');
-  expect(state.looks).toBe(0);
 });

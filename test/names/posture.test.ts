@@ -1,29 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import {
-  createFact,
-  createUnseenFact,
-  FACT_NAMES,
-  type Fact,
-  type FactName,
-  type Facts,
-} from '../../src/names/facts.ts';
+import { createFact, createUnseenFact, type Facts } from '../../src/names/facts.ts';
 import { matchesFindings, parseFilter } from '../../src/names/filter.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { NO_DELEGATION } from '../../src/names/observe-delegation.ts';
-import {
-  assessPosture,
-  CERTIFICATES,
-  countChanges,
-  FINDING_CODES,
-  type FindingCode,
-  type JudgedName,
-  judgeName,
-  PARTS,
-  type Posture,
-  summarizePosture,
-} from '../../src/names/posture.ts';
-import { storedPosture } from '../../src/names/stored.ts';
-import fc from '../support/properties.ts';
+import { assessPosture, countChanges, type FindingCode, type JudgedName, judgeName, PARTS, type Posture, summarizePosture } from '../../src/names/posture.ts';
 
 const DAY_MS = 86_400_000;
 const START = new Date('2026-11-22T00:00:00Z');
@@ -277,115 +257,4 @@ test('a problem that a worse one replaced isn’t fixed, and notes don’t count
       { code: 'lame', names: 3 },
     ],
   });
-});
-
-/* The contract once more, slowly: from a history and the moment, without anything that is stored. */
-
-const sometimes = <Value>(...values: readonly Value[]) => fc.constantFrom(undefined, ...values);
-const fact: fc.Arbitrary<Fact> = fc.constantFrom(
-  createUnseenFact('timeout'),
-  createFact([]),
-  createFact(HOSTS),
-  createFact(HOSTS.slice(1)),
-  createFact(['client transfer prohibited']),
-  createFact(['0 .']),
-);
-const certificate = fc.constantFrom(
-  createUnseenFact('no_tls'),
-  ...[-2, 3, 14, 40].map((days) => createFact([at(days).toISOString()])),
-  createFact([at(20).toISOString(), 'mismatch:host.example']),
-);
-const signatures = fc.constantFrom(
-  createUnseenFact('unsigned_answer'),
-  ...[-2, 3, 14, 40].map((days) => createFact([at(days).toISOString()])),
-  ...[-1, 2, 6].map((days) => createFact([at(days).toISOString(), 'short'])),
-);
-const others = FACT_NAMES.filter(
-  (name) => name !== 'signatures' && !CERTIFICATES.some((each) => each === name),
-);
-const looks = fc.array(
-  fc
-    .tuple(
-      fc.dictionary(fc.constantFrom<FactName>(...others), fact),
-      fc.dictionary(fc.constantFrom<FactName>(...CERTIFICATES), certificate),
-      fc.dictionary(fc.constant<FactName>('signatures'), signatures),
-    )
-    .map(([some, more, signed]) => ({ ...some, ...more, ...signed })),
-  { maxLength: 5 },
-);
-const people = fc.record({
-  expiresAt: sometimes(at(-3), at(2), at(20), at(29), at(31), at(300)),
-  deletedAt: sometimes(at(-1)),
-  isLapsing: fc.boolean(),
-  hasOwner: fc.boolean(),
-  incidentSince: sometimes(at(0)),
-});
-
-function slowly(history: NameHistory, name: Omit<JudgedName, 'posture'>, now: Date): FindingCode[] {
-  const valuesOf = (wanted: FactName) => history[wanted]?.current?.value;
-  const has = (wanted: FactName) => (valuesOf(wanted) ?? []).length > 0;
-  const lacks = (wanted: FactName) => valuesOf(wanted)?.length === 0;
-  const daysLeft = name.expiresAt && (name.expiresAt.getTime() - now.getTime()) / DAY_MS;
-  const dead = new Set([
-    ...(valuesOf('lame_nameservers') ?? []),
-    ...(valuesOf('addressless_nameservers') ?? []),
-  ]);
-  const delegated = valuesOf('parent_nameservers') ?? [];
-  const isAllLame =
-    has('lame_nameservers') && dead.size === delegated.length && delegated.every((host) => dead.has(host));
-  const receivesMail = (valuesOf('mx') ?? []).some((text) => text !== '0 .');
-  const isLocked = (valuesOf('statuses') ?? []).includes('client transfer prohibited');
-  const latest = CERTIFICATES.flatMap((each) => {
-    const { candidate, current } = history[each] ?? {};
-    const value = (candidate ?? current)?.value ?? [];
-    return value.length === 0 ? [] : [value];
-  });
-  const daysOfCertificates = latest.map(([end = '']) => (Date.parse(end) - now.getTime()) / DAY_MS);
-  const { candidate, current } = history.signatures ?? {};
-  const { value: [signedUntil = '', kind] = [], firstSeen, lastSeen } = candidate ?? current ?? {};
-  const daysFrom = (moment = now) => (Date.parse(signedUntil) - moment.getTime()) / DAY_MS;
-  const isRenewed =
-    kind === 'short' && daysFrom(lastSeen) > 0 && daysFrom(firstSeen) - daysFrom(lastSeen) < 0.75;
-  const { deletedAt, isLapsing } = name;
-  const holds: Readonly<Record<FindingCode, boolean>> = {
-    expired: !isLapsing && (deletedAt !== undefined || (daysLeft !== undefined && daysLeft <= 0)),
-    all_lame: isAllLame,
-    nameserver_registrable: has('registrable_domains'),
-    dnssec_broken: has('unfit_ds'),
-    certificate_expired: daysOfCertificates.some((days) => days <= 0),
-    incident: name.incidentSince !== undefined,
-    expires_soon:
-      !isLapsing && deletedAt === undefined && daysLeft !== undefined && daysLeft > 0 && daysLeft <= 30,
-    undated: !isLapsing && deletedAt === undefined && daysLeft === undefined,
-    unlocked: valuesOf('statuses') !== undefined && !isLocked && !lacks('registration'),
-    lame: !isAllLame && (dead.size > 0 || has('silent_nameservers')),
-    nameserver_expiring: has('ending_domains'),
-    dnssec_expiring: !lacks('ds') && !isRenewed && daysFrom() <= 3,
-    certificate_expiring: daysOfCertificates.some((days) => days > 0 && days <= 14),
-    certificate_mismatch: latest.some((value) => value.some((text) => text.startsWith('mismatch:'))),
-    no_owner: !isLapsing && !name.hasOwner,
-    unsigned: lacks('ds'),
-    no_caa: lacks('caa'),
-    no_spf: receivesMail && lacks('spf'),
-    no_dmarc: receivesMail && lacks('dmarc'),
-  };
-  return FINDING_CODES.filter((code) => holds[code]);
-}
-
-test('a stored posture gives the findings of the contract, also days later', () => {
-  fc.assert(
-    fc.property(looks, people, fc.integer({ min: 0, max: 40 }), (given, decided, days) => {
-      let history: NameHistory = {};
-      let posture = posed(history, START, undefined);
-      for (const [part, facts] of given.entries()) {
-        const moment = at(part / 4);
-        history = mergeObservation(history, { name: 'cafe.rest', at: moment, facts }).history;
-        posture = posed(history, moment, posture);
-      }
-      const read = storedPosture.parse(JSON.parse(JSON.stringify(posture)));
-      expect(read).toEqual(posture);
-      const now = at(days + 1);
-      expect(codesAt({ ...decided, posture: read }, days + 1)).toEqual(slowly(history, decided, now));
-    }),
-  );
 });

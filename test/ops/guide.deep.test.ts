@@ -1,12 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { VARIABLE_EXAMPLES } from '../../src/config/environment.ts';
 import { draftBase } from '../../src/policy/drafts.ts';
 import { openDatabase } from '../../src/store/database.ts';
-import { forgetPerson } from '../../src/store/forget-person.ts';
 import { createPolicyStore } from '../../src/store/policies.ts';
 import { purge } from '../../src/store/purge.ts';
 import { findSealedKeys, SEALED_COLUMNS } from '../../src/store/sealed-keys.ts';
@@ -63,12 +62,6 @@ async function keepPolicies(): Promise<void> {
 const count = async (table: string) =>
   (await client.query<{ n: number }>(`SELECT count(*)::int AS n FROM ${table}`)).rows[0]?.n;
 
-/** The number of rows with Alice, without those that the bot itself is writing. */
-const traces = async () =>
-  (await t.dump())
-    .split('\n')
-    .filter((row) => row.includes('U0ALICE') && !row.startsWith('public.notifications ')).length;
-
 describe('the commands for records', () => {
   test('list the keys in use', async () => {
     const keys = await findSealedKeys(client);
@@ -86,36 +79,6 @@ describe('the commands for records', () => {
        WHERE table_schema = 'public' AND data_type = 'bytea' AND column_name LIKE '%sealed%' ORDER BY 1`,
     );
     expect(SEALED_COLUMNS.map(([, , table]) => table).toSorted()).toEqual(rows.map(({ place }) => place));
-  });
-
-  test('forget nobody with an open order, or in a setting', async () => {
-    await client.query(`INSERT INTO settings (key, value, updated_by, updated_at)
-      VALUES ('approvers', '["U0ALICE"]', 'U0BOB', now())`);
-    onTestFinished(async () => void (await client.query("DELETE FROM settings WHERE key = 'approvers'")));
-    const before = await traces();
-    expect(await forgetPerson(client, 'U0ALICE', { dryRun: false })).toEqual({
-      done: false,
-      needed: [{ kind: 'setting', name: 'approvers' }],
-    });
-    expect(await traces()).toBe(before);
-  });
-
-  test('forget a person; a dry run reports the same and changes nothing', async () => {
-    const before = await traces();
-    expect(before).toBeGreaterThan(10);
-    const dry = await forgetPerson(client, 'U0ALICE', { dryRun: true });
-    expect(await traces()).toBe(before);
-    const forgetting = await forgetPerson(client, 'U0ALICE', { dryRun: false });
-    expect(forgetting).toEqual(dry);
-    expect(forgetting).toMatchObject({
-      done: true,
-      changes: expect.arrayContaining([{ table: 'accounts', rows: 1 }]),
-    });
-    const left = (await t.dump()).split('\n').filter((row) => /U0ALICE|"alice/.test(row));
-    expect(left).toEqual([]);
-    expect(await count('orders'), 'orders that are kept').toBe(2);
-    const { rows } = await client.query(`SELECT DISTINCT actor FROM events WHERE kind = 'requested'`);
-    expect(rows).toEqual([{ actor: 'former' }]);
   });
 
   test('delete old rows and nothing else; a dry run reports the same and changes nothing', async () => {

@@ -97,29 +97,6 @@ describe('a JSON session', () => {
     expect(service.requests).toHaveLength(21);
   });
 
-  it('is opened with the general parameters, each time with another client transaction', async () => {
-    const service = await serving();
-    const shared = client(service, password, { replyTo: 'replies@example.com' });
-    await remove(shared);
-    service.open.clear();
-    await remove(shared);
-    await shared.verify();
-    await shared.close();
-    const logins = service.requests.filter(({ line }) => line.includes('/login'));
-    const queries = logins.map(({ line }) => new URL(line.split(' ')[1] ?? '', 'http://x').searchParams);
-    expect(queries.map((query) => query.get('replyTo'))).toEqual(Array(3).fill('replies@example.com'));
-    expect(new Set(queries.map((query) => query.get('ctid'))).size).toBe(3);
-    const logouts = service.requests.filter(({ line }) => line.includes('/logout'));
-    expect(logouts.map(({ line }) => line)).toEqual(Array(2).fill('GET /v1/logout HTTP/1.1'));
-  });
-
-  it('is never shared between credentials', async () => {
-    const service = await serving();
-    const [one, two] = [client(service, password), client(service, { ...password, user: 'other' })];
-    await Promise.all([remove(one), remove(two), remove(one), remove(two)]);
-    expect(service.open.size).toBe(2);
-  });
-
   it('is renewed once when it is refused, for all calls together', async () => {
     const service = await serving();
     const shared = client(service, password);

@@ -14,12 +14,7 @@ import {
 } from '../../src/service/tasks/domain.ts';
 import { preregSearch } from '../../src/service/tasks/prereg.ts';
 import { redirectUpdate } from '../../src/service/tasks/redirect.ts';
-import {
-  authSessionCreate,
-  authSessionDelete,
-  sessionLogin,
-  sessionLogout,
-} from '../../src/service/tasks/session.ts';
+import { sessionLogin, sessionLogout } from '../../src/service/tasks/session.ts';
 import { sslContactUpdate } from '../../src/service/tasks/ssl-contact.ts';
 import { userCreate } from '../../src/service/tasks/user.ts';
 import { application, clientOf, PASSWORD, password, twoFactor } from './clients.ts';
@@ -454,26 +449,5 @@ describe('XML requests, byte by byte', () => {
     expect(await sent(twoFactor, update)).toBe(xmlRequest(session + task));
     const auth = AUTH.replace('</auth>', '<token>287082</token></auth>');
     expect(blocksToText(service.requests[0])).toBe(xmlRequest(`${auth}<task><code>1321001</code></task>`));
-  });
-
-  it('a password also opens a session if configured so, and ends it', async () => {
-    const session = `<auth_session><hash>${HASH}</hash></auth_session>`;
-    client = clientOf(service.origin, password, { xmlAuth: 'session' });
-    await update(client, { interface: 'xml' });
-    await client.close();
-    expect(service.requests.map(blocksToText)).toEqual([
-      xmlRequest(`${AUTH}<task><code>1321001</code></task>`),
-      xmlRequest(session + task),
-      xmlRequest(`${session}<task><code>1321003</code></task>`),
-    ]);
-  });
-
-  it('sessions are opened and ended', async () => {
-    expect(await sent(password, (c) => c.run(authSessionCreate, {}))).toBe(
-      xmlRequest(`${AUTH}<task><code>1321001</code></task>`),
-    );
-    expect(await sent(password, (c) => c.run(authSessionDelete, { hash: new Secret(HASH) }))).toBe(
-      xmlRequest(`<auth_session><hash>${HASH}</hash></auth_session><task><code>1321003</code></task>`),
-    );
   });
 });

@@ -80,55 +80,6 @@ describe('every documented route, as documented', () => {
     expect(login.body.data?.[0]).toMatchObject({ user: 'erin', owner: { user: 'alice', context: 4 } });
   });
 
-  it('POST /user makes a sub-user of a sub-user', async () => {
-    const { json, service } = await startBench();
-    const made = await json('POST', '/user', {
-      user: 'erin',
-      context: 4,
-      defaultEmail: 'erin@team.example',
-      password: 'given by erin',
-      status: 2,
-      substatus: 1,
-      language: 'de',
-      parent: {
-        context: 4,
-        defaultEmail: 'frontdesk@team.example',
-        status: 1,
-        substatus: 0,
-        authType: 'PASSWORD',
-        lock: 'NONE',
-        user: 'frontdesk',
-      },
-    });
-    expect(made.body).not.toHaveProperty('messages');
-    expect(service.state.user('erin', 4)).toMatchObject({
-      owner: { user: 'frontdesk', context: 4 },
-      status: 2,
-      substatus: 1,
-      language: 'de',
-    });
-  });
-
-  it('PUT /redirect/{source}', async () => {
-    const { json } = await startBench();
-    const update = {
-      source: 'www.cafe.rest',
-      target: 'https://new.example/lunch',
-      type: 'DOMAIN',
-      mode: 'HTTP',
-    };
-    const { body } = await json('PUT', '/redirect/www.cafe.rest', update);
-    expect(body).toMatchObject({
-      status: { code: 'S0502' },
-      object: {
-        type: 'Redirect',
-        summary: 1,
-        value: 'www.cafe.rest',
-        data: { ...update, domain: 'cafe.rest', updated: '2027-02-27T12:00:00.000+00:00' },
-      },
-    });
-  });
-
   it('PUT /sslcontact/{id}', async () => {
     const { json, service } = await startBench();
     const update = { fname: 'Ann', address: ['1 Quay', 'Floor 2'], country: 'NL', phone: '+31-20-5550100' };

@@ -47,64 +47,6 @@ describe('every documented task, as documented', () => {
     expect(service.sessions.count()).toBe(0);
   });
 
-  it('1301001: a user, a generated password, a notice', async () => {
-    const { xml, service } = await startBench();
-    const task = (more: string) =>
-      `<task><code>1301001</code><user><user>erin</user><context>4</context><default_mail>e@team.example</default_mail>${more}</user></task>`;
-    const more =
-      '<user_mail_key>welcome</user_mail_key><owner><user>frontdesk</user><context>4</context></owner>';
-    const made = await xml(requestOf(AUTH, task(more)));
-    expect(made.result).toMatchObject({
-      msg: [
-        { code: 'MSG13003', type: 'notice', object: { type: 'user', value: 'erin, 4' } },
-        {
-          code: 'MSG13004',
-          type: 'notice',
-          object: { type: 'password', value: expect.stringMatching(/^\w{15}$/) },
-        },
-      ],
-      status: { code: 'S1301001', type: 'success', object: { type: 'user', value: 'erin, 4' } },
-    });
-    expect(service.state.user('erin', 4)?.owner).toEqual({ user: 'frontdesk', context: 4 });
-    expect((await xml(requestOf(AUTH, task('')))).explanation).toMatch(/exists already/);
-  });
-
-  it('0502: a redirect, with fields that only XML has', async () => {
-    const { xml, service } = await startBench();
-    const update = {
-      type: 'domain',
-      mode: 'frame',
-      title: 'Shop & more',
-      source: 'shop.cafe.rest',
-      target: 'https://shop.example/a',
-      backup: 'https://b.example/',
-    };
-    const fields = Object.entries(update).map(
-      ([name, value]) => `<${name}>${value.replace('&', '&amp;')}</${name}>`,
-    );
-    const updated = await xml(
-      requestOf(AUTH, `<task><code>0502</code><redirect>${fields.join('')}</redirect></task>`),
-    );
-    expect(updated.result).toEqual({
-      data: '',
-      status: { code: 'S0502', text: expect.any(String), type: 'success' },
-    });
-    expect(service.state.data.redirects[1]).toMatchObject(update);
-  });
-
-  it('400202: an SSL contact', async () => {
-    const { xml, service } = await startBench();
-    const contact =
-      '<contact><id>502</id><postal_code>3011</postal_code><address>1 Quay, Floor 2</address><email>b@c.example</email></contact>';
-    const { result } = await xml(requestOf(AUTH, `<task><code>400202</code>${contact}</task>`));
-    expect(result).toMatchObject({ status: { code: 'S400202', object: { type: 'contact', value: '502' } } });
-    expect(service.state.data.sslContacts[1]?.fields).toMatchObject({
-      pcode: '3011',
-      address: ['1 Quay', 'Floor 2'],
-      email: 'b@c.example',
-    });
-  });
-
   it('0110005: preregistrations', async () => {
     const { xml } = await startBench();
     const view = '<view><children>true</children><offset>2</offset><limit>2</limit></view>';

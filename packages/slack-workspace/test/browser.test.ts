@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { startWorkspace, type Workspace, type WorkspaceOptions } from '../src/index.ts';
-import { changeSchema, type Snapshot, snapshotSchema } from '../src/protocol.ts';
-import { httpApp, type RunningApp } from './bolt-app.ts';
+import { type Snapshot, snapshotSchema } from '../src/protocol.ts';
 import { call } from './client.ts';
 
 const channel = 'C0DOMAINS';
@@ -73,59 +72,6 @@ test('shows each person what that person sees, and nothing else', async () => {
   expect(bob.messages[channel]?.map(({ text }) => text)).toEqual(['for all']);
   expect(bob.channels.map(({ id }) => id)).not.toContain('C0LOCKED');
   expect((await state('U0DAVE')).channels.map(({ id }) => id)).toEqual([channel, 'D0DAVE']);
-});
-
-test('acts for a person through the same actors', async () => {
-  const running: RunningApp = await httpApp(workspace);
-  try {
-    running.app.command('/domain', async ({ ack, body, client }) => {
-      await ack('ok');
-      const input = { type: 'plain_text_input' as const, action_id: 'name' };
-      const label = { type: 'plain_text' as const, text: 'Name' };
-      await client.views.open({
-        trigger_id: body.trigger_id,
-        view: {
-          type: 'modal',
-          title: label,
-          submit: label,
-          callback_id: 'create',
-          blocks: [{ type: 'input', block_id: 'name', label, element: input }],
-        },
-      });
-    });
-    const names: unknown[] = [];
-    running.app.view('create', async ({ ack, view }) => {
-      names.push(view.state.values['name']?.['name']?.value);
-      await ack();
-    });
-    const done = await post('command', { user: 'U0ALICE', channel, text: '/domain create' });
-    expect(await done.json()).toMatchObject({ acked: true, response: 'ok' });
-    const view = await workspace.waitFor(() => workspace.as('U0ALICE').openedViews()[0], {
-      what: 'the form',
-    });
-    expect((await state('U0ALICE')).views).toHaveLength(1);
-    const refused = await post('submit', { user: 'U0ALICE', view: view.id, values: {} });
-    expect(await refused.json()).toMatchObject({ outcome: 'errors', sent: false });
-    const closed = await post('submit', { user: 'U0ALICE', view: view.id, values: { name: 'cafe.rest' } });
-    expect(await closed.json()).toEqual({ outcome: 'closed' });
-    expect(names).toEqual(['cafe.rest']);
-    const other = await post('submit', { user: 'U0BOB', view: view.id, values: {} });
-    expect([other.status, await other.json()]).toEqual([400, { error: `Bob has no view ${view.id} open` }]);
-  } finally {
-    await running.stop();
-  }
-});
-
-test('streams changes', async () => {
-  const response = await fetch(`${workspace.url}local/events`);
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-  const said = await post('say', { user: 'U0ALICE', channel, text: 'hi' });
-  expect(said.status).toBe(200);
-  let text = '';
-  while (!text.includes('data: ')) text += (await reader?.read())?.value ?? '';
-  const change = changeSchema.parse(JSON.parse(text.split('data: ')[1] ?? ''));
-  expect(change).toMatchObject({ topic: 'message', channel });
-  await reader?.cancel();
 });
 
 test('keeps out other sites and other machines', async () => {
