@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createLog } from '../../src/lib/log.ts';
 import { ABSENT, createFact, createUnseenFact, DNS_FACTS, type Facts } from '../../src/names/facts.ts';
-import { type NameHistory } from '../../src/names/history.ts';
+import type { NameHistory } from '../../src/names/history.ts';
 import { listFindingKeys } from '../../src/names/impact.ts';
 import { createImpacts } from '../../src/names/order-impact.ts';
 import type { OrderImpact } from '../../src/names/ports.ts';

@@ -3,7 +3,16 @@ import { createFact, createUnseenFact, type Facts } from '../../src/names/facts.
 import { matchesFindings, parseFilter } from '../../src/names/filter.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { NO_DELEGATION } from '../../src/names/observe-delegation.ts';
-import { assessPosture, countChanges, type FindingCode, type JudgedName, judgeName, PARTS, type Posture, summarizePosture } from '../../src/names/posture.ts';
+import {
+  assessPosture,
+  countChanges,
+  type FindingCode,
+  type JudgedName,
+  judgeName,
+  PARTS,
+  type Posture,
+  summarizePosture,
+} from '../../src/names/posture.ts';
 
 const DAY_MS = 86_400_000;
 const START = new Date('2026-11-22T00:00:00Z');
