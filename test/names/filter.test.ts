@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { NO_FILTER, parseFilter } from '../../src/names/filter.ts';
+import { hasFindingFilter, isLeft, isNone, NO_FILTER, parseFilter } from '../../src/names/filter.ts';
 
 describe('a filter', () => {
   test.each([
@@ -9,7 +9,9 @@ describe('a filter', () => {
     ['zone:.rest zone:*.example', { zones: ['rest', 'example'] }],
     ['registrar:“Sandbox Registrar”', { registrars: ['Sandbox Registrar'] }],
     ['expiring<60', { expiresWithinDays: 60 }],
+    ['expiring<36500', { expiresWithinDays: 36_500 }],
     ['expiring>10 expiring<90', { expiresAfterDays: 10, expiresWithinDays: 90 }],
+    ['x'.repeat(800), { texts: ['x'.repeat(800)] }],
     ['expired unused', { expiresWithinDays: 0, isUnused: true }],
     ['Undated', { findingWords: ['undated'] }],
     ['unlocked finding:no_caa,Expired', { findingWords: ['unlocked'], findings: ['no_caa', 'expired'] }],
@@ -28,6 +30,8 @@ describe('a filter', () => {
         { code: 'no_value', key: 'zone' },
       ],
     ],
+    [':x', [{ code: 'unknown_filter', key: '', word: ':x' }]],
+    ['expiring<36501', [{ code: 'not_days', word: 'expiring<36501' }]],
     ['expiring<soon', [{ code: 'not_days', word: 'expiring<soon' }]],
     ['expiring<99999', [{ code: 'not_days', word: 'expiring<99999' }]],
     ['sort:age', [{ code: 'unknown_sort', value: 'age' }]],
@@ -36,4 +40,24 @@ describe('a filter', () => {
   ])('%s gets the reason', (text, issues) => {
     expect(parseFilter(text)).toEqual({ ok: false, issues });
   });
+});
+
+test.each([
+  ['cafe', false],
+  ['unlocked', true],
+  ['finding:expired', true],
+  ['unlocked finding:expired', true],
+  ['cert<30', true],
+])('%s asks for findings: %s', (text, has) => {
+  const read = parseFilter(text);
+  expect(read.ok && hasFindingFilter(read.filter)).toBe(has);
+});
+
+test('words for nobody and for people who left', () => {
+  expect([isNone('None'), isNone('left'), isLeft('Left'), isLeft('none')]).toEqual([
+    true,
+    false,
+    true,
+    false,
+  ]);
 });

@@ -18,3 +18,20 @@ test.each([
 ])('a cell with the tags %s', async (cell, tags) => {
   expect(await parseImport(`name,tags\ncafe.rest,${cell}\n`)).toMatchObject({ rows: [{ change: { tags } }] });
 });
+
+test.each([
+  ['', 'owner,channel,note', { owner: null, channel: null, note: null }],
+  ['U0BOB', 'owner', { owner: 'U0BOB' }],
+  ['C0OPS', 'channel', { channel: 'C0OPS' }],
+  ['for  the shop', 'note', { note: 'for the shop' }],
+])('cells with %j change %s alone', async (cell, columns, change) => {
+  const cells = columns.split(',').map(() => cell);
+  const read = await parseImport(`name,${columns}\ncafe.rest,${cells.join()}\n`);
+  expect(read.ok && read.rows[0]?.change).toEqual(change);
+});
+
+test('a note has at most 500 characters', async () => {
+  const read = (length: number) => parseImport(`name,note\ncafe.rest,${'x'.repeat(length)}\n`);
+  expect((await read(500)).ok).toBe(true);
+  expect(await read(501)).toMatchObject({ issues: [{ code: 'long_note' }] });
+});

@@ -54,11 +54,7 @@ describe('a date that moves forward', () => {
   });
 
   test.each([
-    [
-      'another registrar',
-      { registrar: 'Elsewhere Inc.' },
-      /the registrar changed from “Ours Ltd” to “Elsewhere/,
-    ],
+    ['another registrar', { registrar: 'Elsewhere Inc.' }, /and the registrar from “Ours Ltd” to “Elsewhere/],
     ['no registrar any more', { registrar: undefined }, /the registrar “Ours Ltd” is no longer shown/],
     ['a transfer since', { transferredAt: inDays(0.5) }, /it wasn’t a renewal/],
   ])('with %s leaves the name at its old expiry, whenever the lookup is', (_what, change, said) => {
