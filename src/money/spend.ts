@@ -71,7 +71,7 @@ export function calculateSpend(
     );
     return [...groupBy(keyed, ({ key }) => key)]
       .map(([key, group]) => ({ key, ...sumPurchases(group) }))
-      .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+      .sort(compareKeys);
   };
   const by = (keyOf: (each: Priced) => string) => sumByKey((each) => [keyOf(each)]);
   return {
@@ -89,7 +89,7 @@ export function addSpend(a: Spend, b: Spend): Spend {
   const lines = (of: (spend: Spend) => readonly SpendLine[]): SpendLine[] =>
     [...groupBy([...of(a), ...of(b)], ({ key }) => key)]
       .map(([key, group]) => ({ key, ...totalOf(group) }))
-      .sort((one, other) => (one.key < other.key ? -1 : one.key > other.key ? 1 : 0));
+      .sort(compareKeys);
   return {
     total: totalOf([a.total, b.total]),
     byMonth: lines(({ byMonth }) => byMonth),
@@ -99,6 +99,11 @@ export function addSpend(a: Spend, b: Spend): Spend {
     byTag: lines(({ byTag }) => byTag),
     byMandate: lines(({ byMandate }) => byMandate),
   };
+}
+
+/** Each key has one line. */
+function compareKeys(a: SpendLine, b: SpendLine): number {
+  return a.key < b.key ? -1 : 1;
 }
 
 function sumPurchases(group: readonly { readonly quote: Quote | undefined }[]): SpendSum {

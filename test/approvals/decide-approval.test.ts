@@ -7,6 +7,7 @@ import {
 } from '../../src/approvals/decide-approval.ts';
 import { deciders, decidersNow, minimumApprovals } from '../../src/approvals/requirements.ts';
 import type { LoggedSignature } from '../../src/approvals/signing/approval.ts';
+import { type BudgetUse, findExcessConsent } from '../../src/orders/order-budget.ts';
 import { hoursLater, newDemand } from '../orders/sample.ts';
 import { newTeamSettings } from '../support/settings.ts';
 import {
@@ -288,6 +289,18 @@ test.each<[what: string, given: Given, isKept: boolean]>([
   expect(dropStaleApproval(newApproval(given), approvals)).toEqual(
     isKept ? approvals : approvals.slice(0, 1),
   );
+});
+
+test('an excess is agreed to by admins who saw all of it, and by no requester', () => {
+  const { order } = newApproval();
+  const saw = (userId: string) => approvedBy(userId, { agreedExcess: OVER });
+  const approvals = [saw('U0ADA'), approvedBy('U0CAROL'), saw('U0ALICE'), saw('U0NINA')];
+  const consent = (over: BudgetUse['over']) => {
+    const budgets = { price: undefined, over, reservation: undefined };
+    return findExcessConsent(order, budgets, new Set(['U0ADA', 'U0CAROL', 'U0ALICE']), approvals);
+  };
+  expect(consent(OVER)).toMatchObject({ admins: ['U0ADA'], unaware: ['U0CAROL'] });
+  expect(consent([])).toMatchObject({ admins: [], unaware: [] });
 });
 
 test('a person decides by the order’s requirements, or those of the settings', () => {

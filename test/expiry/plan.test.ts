@@ -108,6 +108,7 @@ describe('a snooze', () => {
     const expiresAt = new Date('2026-06-05T00:00:00Z');
     expect(snoozeUntil(expiresAt, 2, now)).toEqual(new Date('2026-06-03T09:00:00Z'));
     expect(snoozeUntil(expiresAt, 7, now)).toEqual(expiresAt);
+    expect(snoozeUntil(now, 7, now), 'at the expiry').toEqual(new Date('2026-06-08T09:00:00Z'));
     expect(snoozeUntil(new Date('2026-05-01'), 7, now)).toEqual(new Date('2026-06-08T09:00:00Z'));
   });
 });
