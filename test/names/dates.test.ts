@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import {
   addYears,
+  computeStaleLimit,
   type DateDoubt,
   hasNewExpiry,
   isDateless,
+  isSameExpiry,
   isWhoisDue,
   type NameDates,
   UNKNOWN_DATES,
@@ -164,6 +166,13 @@ test('WHOIS is asked once a day for a date that the registry doesn’t show', ()
   const due = (dates: NameDates, result: RegistryLookup['result']) =>
     isWhoisDue(dates, { name: 'cafe.hk', at: NOW, facts: {}, result });
   const secret = { kind: 'unread', problem: { code: 'no_public_record' } } as const;
+  const record = registrationUntil(inDays(9), {});
+  const registered = (expiresAt: Date | undefined) =>
+    ({ kind: 'registered', registration: { ...record, expiresAt }, server: 'rdap.example' }) as const;
+  expect([due(UNKNOWN_DATES, registered(undefined)), due(UNKNOWN_DATES, registered(NOW))]).toEqual([
+    true,
+    false,
+  ]);
   expect([due(UNKNOWN_DATES, secret), due(asked(24), secret), due(asked(23), secret)]).toEqual([
     true,
     true,
@@ -171,6 +180,43 @@ test('WHOIS is asked once a day for a date that the registry doesn’t show', ()
   ]);
   expect(due(UNKNOWN_DATES, { kind: 'unread', problem: { code: 'busy', detail: '429' } })).toBe(false);
   expect(due(UNKNOWN_DATES, { kind: 'not_registered', server: 'rdap.example' })).toBe(false);
+});
+
+test('dates of one expiry differ by less than 30 days; a new one is more than 30 days later', () => {
+  const later = new Date(inDays(30).getTime() + 1);
+  expect([isSameExpiry(inDays(30), NOW), isSameExpiry(NOW, new Date(inDays(30).getTime() - 1))]).toEqual([
+    false,
+    true,
+  ]);
+  const until = (at: Date): NameDates => ({ ...known, expiry: { at, source: 'rdap' } });
+  expect([hasNewExpiry(until(NOW), until(inDays(30))), hasNewExpiry(until(NOW), until(later))]).toEqual([
+    false,
+    true,
+  ]);
+});
+
+test('a registry’s date is older than a renewal elsewhere for four days; a person’s is not', () => {
+  expect(computeStaleLimit(known)).toEqual(inDays(24));
+  expect(computeStaleLimit({ ...known, expiry: { at: NOW, source: 'person' } })).toBeUndefined();
+  expect(computeStaleLimit(UNKNOWN_DATES)).toBeUndefined();
+});
+
+test('a first record of a deletion counts from the earliest time that its phase allows', () => {
+  const deletedAt = (status: string) =>
+    afterLookup(known, inDays(20), { zone: 'rest', statuses: [status] }).deletedAt;
+  expect(deletedAt('redemption period')).toEqual(inDays(-30));
+  expect(deletedAt('pending delete')).toEqual(inDays(-35));
+});
+
+test('a renewal counts as shown from two days before the requested date', () => {
+  const shown = (ms: number): NameDates => ({
+    ...known,
+    expiry: { at: new Date(addYears(inDays(18), 1).getTime() + ms), source: 'rdap' },
+    changed: { from: inDays(20), at: NOW },
+  });
+  const renewal = { task: 'renew', years: 1, sentAt: NOW, doneAt: NOW } as const;
+  const isShown = (before: NameDates) => updateDatesAfterOrder(before, 'cafe.rest', renewal) === before;
+  expect([isShown(shown(0)), isShown(shown(-1))]).toEqual([true, false]);
 });
 
 describe('after WHOIS', () => {
@@ -196,6 +242,7 @@ describe('after WHOIS', () => {
       expiry: { at: inDays(days), source },
     });
     expect(until(30, given(90, 'rdap')).expiry).toMatchObject({ source: 'rdap' });
+    expect(until(30, given(30, 'person')).expiry).toMatchObject({ source: 'person' });
     expect(until(30, given(20, 'person')).expiry).toMatchObject({ source: 'person' });
     expect(until(30, given(40, 'person')).expiry).toMatchObject({ at: inDays(30), source: 'whois' });
     expect(afterLookup(until(30), inDays(31)).expiry).toEqual({ at: inDays(31), source: 'rdap' });

@@ -324,6 +324,42 @@ describe('the log of an approval', () => {
   });
 });
 
+describe('what is recorded', () => {
+  const sent = apply(newOrder(['a.rest', 'b.rest'], { state: 'APPROVED' }), claimed, sending(1));
+  const summary = { code: 'stopped' } as const;
+
+  it('of a stop is the person, and the earlier order that has done it', () => {
+    const stop = { type: 'stopped', summary, by: 'U0BOB', doneIn: 'o1' } as const;
+    expect(logOf(sent, stop)).toMatchObject({ actor: 'U0BOB', doneIn: 'o1', names: ['b.rest'] });
+    const [first, second] = apply(sent, stop).items;
+    expect(first?.result).toMatchObject({ stoppedBy: 'U0BOB' });
+    expect(second?.result).toEqual({ summary, stoppedBy: 'U0BOB', doneIn: 'o1' });
+    const bare = { type: 'stopped', summary } as const;
+    expect(logOf(sent, bare)).toMatchObject({ actor: 'system' });
+    expect(logOf(sent, bare)).not.toHaveProperty('doneIn');
+    expect(apply(sent, bare).items.map(({ result }) => result)).toEqual([undefined, { summary }]);
+  });
+
+  it('of a renewed approval is its new time', () => {
+    const three = newOrder(['cafe.rest'], { approvalsRequired: 3 });
+    const both = apply(three, approved('U0BOB', 'U0BOB'), approved('U0CAROL', 'U0BOB', 'U0CAROL'));
+    const again = { ...approved('U0BOB', 'U0BOB', 'U0CAROL'), isRenewed: true };
+    const renewed = transition(both, again, hoursLater(1));
+    expect(renewed.ok && renewed.order.approvals).toMatchObject([
+      { userId: 'U0BOB', at: hoursLater(1) },
+      { userId: 'U0CAROL', at: START },
+    ]);
+  });
+
+  it('of new nameservers is each change', () => {
+    const seen = (delegation: 'answering' | 'not_answering') =>
+      ({ type: 'delegation_seen', n: 1, delegation, hosts: [], hours: 1 }) as const;
+    const known = apply(IN_STATE.SUCCEEDED, seen('answering'));
+    expect(transition(known, seen('answering'), START).ok).toBe(false);
+    expect(transition(known, seen('not_answering'), START).ok).toBe(true);
+  });
+});
+
 describe('a paused order', () => {
   const reason: PauseReason = { code: 'refusals', names: ['a.rest'] };
   const pausing = { type: 'paused', reason, expiresAt: hoursLater(24) } as const;
