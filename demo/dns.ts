@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type SandboxDns, type SandboxService, startSandboxDns } from '@domain-steward/sandbox-service';
-import { computeKeyTag, dsDigest } from '#src/registry/dns/ds.ts';
+import { computeDsDigest, computeKeyTag } from '#src/registry/dns/ds.ts';
 import type { DnskeyRecord } from '#src/registry/dns/records.ts';
 
 /** The DNS of the demo: the delegations of the sandbox's names, and their records. */
@@ -25,7 +25,7 @@ function dnskeyOf(name: string): string {
 }
 
 function dsOf(name: string, key: DnskeyRecord): string {
-  return `${computeKeyTag(key)} ${key.algorithm} 2 ${dsDigest(name, key, 2)}`;
+  return `${computeKeyTag(key)} ${key.algorithm} 2 ${computeDsDigest(name, key, 2)}`;
 }
 
 /** The records of names in use. All others are delegated and empty. */

@@ -1,5 +1,5 @@
 import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER, type SandboxService } from '@domain-steward/sandbox-service';
-import type { CertificateEnd } from '#src/registry/certificate.ts';
+import type { CertificateReading } from '#src/registry/certificate.ts';
 
 /* Public records of the demo's names, and their certificates. Most names are in order; a few have findings. */
 
@@ -30,7 +30,7 @@ export function showRecords({ registry, state }: SandboxService): void {
 }
 
 /** The demo has no websites, so certificates are made up. */
-export function certificateOf(name: string, now: number): CertificateEnd {
+export function certificateOf(name: string, now: number): CertificateReading {
   const days = name === OLD_CERTIFICATE ? -2 : CERTIFICATE_DAYS;
   return { state: 'seen', value: [new Date(now + days * DAY_MS).toISOString()] };
 }

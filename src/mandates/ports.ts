@@ -68,7 +68,7 @@ export interface MandateStore {
    * Saves a mandate's order, reserves its amount in the budgets and the limits, and queues the notification. Everything
    * is checked in the same transaction.
    */
-  keepOrder(act: NewAct, creation: OrderCreation): Promise<ActOutcome>;
+  saveOrder(act: NewAct, creation: OrderCreation): Promise<ActOutcome>;
   /** Saves that a mandate doesn't renew a name, and queues the notification. */
   keepHeld(act: NewAct, held: HeldCode): Promise<ActOutcome>;
   /** Holds a mandate's order: the name gets a regular order instead. @returns false when already held */

@@ -154,7 +154,7 @@ async function createRenewalOrder(deps: OrdersContext, planned: PlannedAct): Pro
   );
   if ('issue' in created) return 'account_gone';
   const act = { name: name.name, expiresAt: name.expiresAt, mandateId: mandate.id, at, amount: plan.amount };
-  await deps.mandates.keepOrder(act, { order: created.order, log: [created.entry], reservation });
+  await deps.mandates.saveOrder(act, { order: created.order, log: [created.entry], reservation });
   // If a limit was exceeded or another order came first, the next run decides again.
   return undefined;
 }

@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS } from '../lib/duration.ts';
-import { deletionPhaseOf } from '../registry/rdap/status.ts';
+import { findDeletionPhase } from '../registry/rdap/status.ts';
 import type { WhoisAnswer } from '../registry/whois/client.ts';
 import type { DeletionPhase } from '../zones/lifecycle.ts';
 import { zoneFor } from '../zones/rules.ts';
@@ -309,7 +309,7 @@ function findDeletion(
   now: Date,
 ): Deletion {
   if (statuses === undefined) return { deletedAt: before.deletedAt, deletionPhase: before.deletionPhase };
-  const deletionPhase = deletionPhaseOf(statuses);
+  const deletionPhase = findDeletionPhase(statuses);
   const assumed =
     deletionPhase === undefined
       ? keepRecentDeletion(before, now)

@@ -101,7 +101,7 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
 
   async function checkName(watched: WatchedName): Promise<void> {
     const { name, known } = watched;
-    const all = await parents.serversOf(name, signal);
+    const all = await parents.findServers(name, signal);
     // A server without a recent response has no vote.
     const servers = all.filter((server) => !isPaused(server));
     const [first, ...others] = rotate(servers, watched.serverIndex);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { DnsAnswer, DnsClient } from '../registry/dns/client.ts';
-import { computeKeyTag, dsOfKey } from '../registry/dns/ds.ts';
+import { computeDsRecords, computeKeyTag } from '../registry/dns/ds.ts';
 import type { ParentZones } from '../registry/dns/parent-zones.ts';
 import type { DnskeyRecord, DsRecord, RecordData, RecordType } from '../registry/dns/records.ts';
 import {
@@ -79,7 +79,7 @@ export function createDnsObserver(
   /** Asks the parent zone directly, because a resolver returns the name's own data. Servers rotate. */
   async function observeParent(name: string, signal: AbortSignal | undefined): Promise<Fact> {
     let fact = createUnseenFact('no_parent');
-    const addresses = await parents.serversOf(name, signal);
+    const addresses = await parents.findServers(name, signal);
     serverIndex += 1;
     for (let n = 0; n < Math.min(MAX_PARENT_SERVERS, addresses.length); n += 1) {
       const address = addresses[(serverIndex + n) % addresses.length] ?? '';
@@ -150,7 +150,7 @@ async function observeRecords(
 
 /** Algorithm 0 requests removal (RFC 8078, 4). */
 function listRequestedDs(name: string, key: DnskeyRecord): string[] {
-  return key.algorithm === 0 ? [NO_DS] : dsOfKey(name, key).map(formatDs);
+  return key.algorithm === 0 ? [NO_DS] : computeDsRecords(name, key).map(formatDs);
 }
 
 async function lookUpImpact(name: string, lookUp: LookUp): Promise<Facts> {

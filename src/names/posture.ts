@@ -1,5 +1,5 @@
 import { DAY_MS } from '../lib/duration.ts';
-import { isTransferLock, registryLocksIn } from '../registry/rdap/status.ts';
+import { findRegistryLocks, isTransferLock } from '../registry/rdap/status.ts';
 import { type DelegationFaultCode, findFaults, HEALTH_FACTS } from './delegation-health.ts';
 import { type FactName, type FactValue, findPart } from './facts.ts';
 import type { KnownFact, NameHistory } from './history.ts';
@@ -305,7 +305,7 @@ function listDelegationFindings(history: NameHistory): UndatedFinding[] {
 
 /** Operations that the registry itself has locked. */
 export function listRegistryLocks(history: NameHistory): readonly string[] {
-  return registryLocksIn(getCurrentValue(history, 'statuses') ?? []);
+  return findRegistryLocks(getCurrentValue(history, 'statuses') ?? []);
 }
 
 function listLockFindings(history: NameHistory): UndatedFinding[] {

@@ -8,12 +8,12 @@ import {
   domainObject,
   entity,
   event,
-  fitting,
   jCard,
   list,
   nameserver,
+  parseMatching,
 } from '../registry/rdap/record-parts.ts';
-import { isDeleted, lettersOf, statusOf } from '../registry/rdap/status.ts';
+import { isDeleted, normalizeStatus, normalizeWord } from '../registry/rdap/status.ts';
 import {
   ABSENT,
   ASSUMED_EARLIEST,
@@ -166,8 +166,8 @@ function readFacts(record: z.output<typeof domainObject>) {
   return {
     registration: createFact(['registered']),
     registrar: readRegistrar(record.entities),
-    statuses: readList(record.status, (members) => members.map(toText).map(statusOf)),
-    registry_nameservers: readList(record.nameservers, (members) => fitting(nameserver, members)),
+    statuses: readList(record.status, (members) => members.map(toText).map(normalizeStatus)),
+    registry_nameservers: readList(record.nameservers, (members) => parseMatching(nameserver, members)),
     secure_dns: readSecureDns(record.secureDNS),
     owner: readOwner(record.entities, record.redacted),
     registered_at: readDate(events, 'registration'),
@@ -245,7 +245,7 @@ type Event = z.output<typeof event>;
 
 /** Of two readable expiry dates, the earlier is the safe one. A second text marks a date without a time zone. */
 function readDate(events: readonly Event[], action: string, pick = Math.min): Fact {
-  const matching = events.filter(({ eventAction }) => lettersOf(eventAction) === lettersOf(action));
+  const matching = events.filter(({ eventAction }) => normalizeWord(eventAction) === normalizeWord(action));
   if (matching.length === 0) return ABSENT;
   const dates = matching.flatMap(({ eventDate }) => readRecordDate(eventDate) ?? []);
   if (dates.length > 0) {
@@ -324,7 +324,7 @@ function listPropertyValues(card: unknown, name: string): unknown[] {
 
 /** A limited number of members is read. */
 function parseMembers<T>(schema: z.ZodType<T>, values: readonly unknown[] | undefined): T[] {
-  return fitting(schema, values?.slice(0, MAX_ITEMS));
+  return parseMatching(schema, values?.slice(0, MAX_ITEMS));
 }
 
 function isString(value: unknown): value is string {

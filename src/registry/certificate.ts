@@ -4,7 +4,7 @@ import { checkServerIdentity, connect, type PeerCertificate } from 'node:tls';
  * The end in ISO 8601; then, if given, `issuer:Example CA`, and `mismatch:` with the first names of a certificate for
  * other names. Or why it is unknown.
  */
-export type CertificateEnd =
+export type CertificateReading =
   | { readonly state: 'seen'; readonly value: readonly [string, ...string[]] }
   | { readonly state: 'unseen'; readonly reason: 'private_address' | 'timeout' | 'no_tls' };
 
@@ -31,19 +31,19 @@ export async function readCertificate(
   addresses: readonly string[],
   options: CertificateOptions,
   signal?: AbortSignal,
-): Promise<CertificateEnd> {
+): Promise<CertificateReading> {
   const address = addresses.find(options.mayConnect);
   return address === undefined
     ? { state: 'unseen', reason: 'private_address' }
-    : readEnd(name, address, options, signal);
+    : readFrom(name, address, options, signal);
 }
 
-function readEnd(
+function readFrom(
   name: string,
   address: string,
   { port = HTTPS_PORT, timeoutMs = DEFAULT_TIMEOUT_MS }: CertificateOptions,
   signal: AbortSignal | undefined,
-): Promise<CertificateEnd> {
+): Promise<CertificateReading> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const socket = connect({ host: address, port, servername: name, rejectUnauthorized: false });
@@ -59,26 +59,26 @@ function readEnd(
     socket.on('error', () => end(() => resolve({ state: 'unseen', reason: 'no_tls' })));
     socket.on('close', () => end(() => resolve({ state: 'unseen', reason: 'no_tls' })));
     socket.on('secureConnect', () => {
-      const read = readPeer(name, socket.getPeerCertificate());
+      const read = toReading(name, socket.getPeerCertificate());
       end(() => resolve(read));
     });
   });
 }
 
 /** @param peer empty if the server offers none */
-function readPeer(name: string, peer: PeerCertificate): CertificateEnd {
+function toReading(name: string, peer: PeerCertificate): CertificateReading {
   const endsAt = Date.parse(peer.valid_to);
   if (Number.isNaN(endsAt)) return { state: 'unseen', reason: 'no_tls' };
   const issuer = [peer.issuer.O, peer.issuer.CN].flat().find((text) => text !== undefined);
-  const isOther = checkServerIdentity(name, peer) !== undefined;
+  const isMismatch = checkServerIdentity(name, peer) !== undefined;
   const value = [
     ...(issuer === undefined ? [] : [`issuer:${issuer.slice(0, MAX_TEXT)}`]),
-    ...(isOther ? [`mismatch:${namesOf(peer).slice(0, MAX_TEXT)}`] : []),
+    ...(isMismatch ? [`mismatch:${listNames(peer).slice(0, MAX_TEXT)}`] : []),
   ];
   return { state: 'seen', value: [new Date(endsAt).toISOString(), ...value.sort()] };
 }
 
-function namesOf({ subject, subjectaltname = '' }: PeerCertificate): string {
+function listNames({ subject, subjectaltname = '' }: PeerCertificate): string {
   const names = [...subjectaltname.matchAll(/DNS:([^,\s"]+)/g)].slice(0, MAX_NAMES).map(([, name]) => name);
   return names.length > 0 ? names.join(' ') : [subject.CN ?? ''].flat().join(' ');
 }

@@ -13,7 +13,7 @@ const linkMethod = z.enum({
   two_factor: 'two_factor',
 } as const satisfies { readonly [Method in LinkMethod]: Method });
 
-export function accountOf(row: Omit<Row, 'sealed' | 'keyId' | 'createdAt' | 'updatedAt'>): Account {
+export function toAccount(row: Omit<Row, 'sealed' | 'keyId' | 'createdAt' | 'updatedAt'>): Account {
   return {
     id: row.id,
     teamId: row.teamId,
@@ -30,10 +30,10 @@ export function accountOf(row: Omit<Row, 'sealed' | 'keyId' | 'createdAt' | 'upd
   };
 }
 
-export function sealedAccountOf(row: Row) {
-  return { account: accountOf(row), sealed: { bytes: row.sealed, keyId: row.keyId } };
+export function toSealedAccount(row: Row) {
+  return { account: toAccount(row), sealed: { bytes: row.sealed, keyId: row.keyId } };
 }
 
-export function storedProfile(profile: AccountProfile | undefined) {
+export function toStoredProfile(profile: AccountProfile | undefined) {
   return profile ?? Prisma.DbNull;
 }

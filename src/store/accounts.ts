@@ -1,15 +1,15 @@
 import type { AccountStore } from '../accounts/account.ts';
-import { accountOf, sealedAccountOf, storedProfile } from './account-rows.ts';
+import { toAccount, toSealedAccount, toStoredProfile } from './account-rows.ts';
 import { batch } from './batch.ts';
 import { exclusiveChanges } from './changes.ts';
-import { type Database, storeOf, type Transaction } from './database.ts';
+import { type Database, type Transaction, wrapStore } from './database.ts';
 import { createTeamAccountStore } from './team-account.ts';
 
 /** Linked credentials on PostgreSQL. */
 export function createAccountStore(database: Database): AccountStore {
   const { prisma } = database;
   /** Serializes changes of one person's accounts, because each touches several rows. */
-  const changesOf = (teamId: string, userId: string) =>
+  const lockAccounts = (teamId: string, userId: string) =>
     exclusiveChanges(prisma, JSON.stringify(['accounts', teamId, userId]));
 
   /** A burst of clicks reads more accounts at once than there are connections. */
@@ -19,15 +19,18 @@ export function createAccountStore(database: Database): AccountStore {
   });
 
   const deactivateAll = (tx: Transaction, teamId: string, userId: string) =>
-    tx.account.updateMany({ where: { activeKey: activeKey(teamId, userId) }, data: { activeKey: null } });
+    tx.account.updateMany({
+      where: { activeKey: formatActiveKey(teamId, userId) },
+      data: { activeKey: null },
+    });
 
   return {
     team: createTeamAccountStore(database),
-    ...storeOf<Omit<AccountStore, 'team'>>('accounts', {
+    ...wrapStore<Omit<AccountStore, 'team'>>('accounts', {
       list: async (teamId, userId) => {
         // By context number; the application comes last.
         const orderBy = { context: { sort: 'asc', nulls: 'last' } } as const;
-        return (await prisma.account.findMany({ where: { teamId, userId }, orderBy })).map(accountOf);
+        return (await prisma.account.findMany({ where: { teamId, userId }, orderBy })).map(toAccount);
       },
 
       people: async (teamId) => {
@@ -42,11 +45,11 @@ export function createAccountStore(database: Database): AccountStore {
 
       find: async (id) => {
         const row = await findRow(id);
-        return row && sealedAccountOf(row);
+        return row && toSealedAccount(row);
       },
 
       save: (account, sealed) =>
-        changesOf(
+        lockAccounts(
           account.teamId,
           account.userId,
         )(async (tx) => {
@@ -60,9 +63,9 @@ export function createAccountStore(database: Database): AccountStore {
             application: account.application ?? null,
             sealed: sealed.bytes,
             keyId: sealed.keyId,
-            activeKey: activeKey(teamId, userId),
+            activeKey: formatActiveKey(teamId, userId),
             verifiedAt: account.verifiedAt ?? null,
-            profile: storedProfile(account.profile),
+            profile: toStoredProfile(account.profile),
             updatedAt: now,
           };
           const kept = await tx.account.updateMany({ where: { teamId, userId, slot, method, login }, data });
@@ -74,7 +77,7 @@ export function createAccountStore(database: Database): AccountStore {
         }),
 
       activate: (teamId, userId, slot) =>
-        changesOf(
+        lockAccounts(
           teamId,
           userId,
         )(async (tx) => {
@@ -86,7 +89,7 @@ export function createAccountStore(database: Database): AccountStore {
           await deactivateAll(tx, teamId, userId);
           await tx.account.update({
             where: { id: row.id },
-            data: { activeKey: activeKey(teamId, userId), updatedAt: new Date() },
+            data: { activeKey: formatActiveKey(teamId, userId), updatedAt: new Date() },
           });
           return true;
         }),
@@ -96,7 +99,7 @@ export function createAccountStore(database: Database): AccountStore {
       },
 
       markVerified: async (id, at, profile) => {
-        const changes = profile === undefined ? {} : { profile: storedProfile(profile) };
+        const changes = profile === undefined ? {} : { profile: toStoredProfile(profile) };
         await prisma.account.updateMany({
           where: { id },
           data: { verifiedAt: at, updatedAt: at, ...changes },
@@ -109,7 +112,7 @@ export function createAccountStore(database: Database): AccountStore {
           orderBy: { id: 'asc' },
           take: limit,
         });
-        return rows.map(sealedAccountOf);
+        return rows.map(toSealedAccount);
       },
 
       reseal: async (id, before, after) => {
@@ -124,6 +127,6 @@ export function createAccountStore(database: Database): AccountStore {
 }
 
 /** The key is unique, so a person has at most one active account. */
-function activeKey(teamId: string, userId: string): string {
+function formatActiveKey(teamId: string, userId: string): string {
   return `${teamId}:${userId}`;
 }

@@ -27,7 +27,7 @@ export const manifest = z.object({
 /** The first line of a backup. */
 export type Manifest = z.output<typeof manifest>;
 
-const ending = z.object({ rows: z.record(z.string(), z.number()), sha256: z.string() });
+const trailer = z.object({ rows: z.record(z.string(), z.number()), sha256: z.string() });
 
 /** The file isn't a backup, is truncated or was changed. The message is for the operator. */
 export class BackupFileError extends Error {
@@ -37,37 +37,37 @@ export class BackupFileError extends Error {
 export type Table = Manifest['tables'][number];
 
 /** A name quoted for SQL. */
-export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
+export const quoteName = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
-export function copyStatement({ name, columns }: Table, direction: 'TO STDOUT' | 'FROM STDIN'): string {
-  return `COPY public.${quoted(name)} (${columns.map(quoted).join(', ')}) ${direction}`;
+export function buildCopy({ name, columns }: Table, direction: 'TO STDOUT' | 'FROM STDIN'): string {
+  return `COPY public.${quoteName(name)} (${columns.map(quoteName).join(', ')}) ${direction}`;
 }
 
-/** Streams a backup. @param rowsOf a table's rows in PostgreSQL's text format, split anywhere */
+/** Streams a backup. @param readRows a table's rows in PostgreSQL's text format, split anywhere */
 export async function* writeBackup(
   head: Manifest,
-  rowsOf: (table: Table) => AsyncIterable<Buffer>,
+  readRows: (table: Table) => AsyncIterable<Buffer>,
 ): AsyncGenerator<Buffer> {
   const hash = createHash('sha256');
   const rows: Record<string, number> = {};
-  const piece = (bytes: Buffer | string) => {
+  const hashBytes = (bytes: Buffer | string) => {
     hash.update(bytes);
     return Buffer.from(bytes);
   };
-  yield piece(`${BEGIN}${JSON.stringify(head)}\n`);
+  yield hashBytes(`${BEGIN}${JSON.stringify(head)}\n`);
   for (const table of head.tables) {
-    yield piece(`${copyStatement(table, 'FROM STDIN')};\n`);
+    yield hashBytes(`${buildCopy(table, 'FROM STDIN')};\n`);
     let count = 0;
-    for await (const bytes of rowsOf(table)) {
+    for await (const bytes of readRows(table)) {
       // A line feed always ends a row: in values it is written as \n.
       for (const byte of bytes) if (byte === LINE_FEED) count += 1;
-      yield piece(bytes);
+      yield hashBytes(bytes);
     }
     rows[table.name] = count;
-    yield piece('\\.\n');
+    yield hashBytes('\\.\n');
   }
   for (const [name, value] of Object.entries(head.sequences)) {
-    yield piece(`SELECT pg_catalog.setval('public.${quoted(name)}', ${value}, true);\n`);
+    yield hashBytes(`SELECT pg_catalog.setval('public.${quoteName(name)}', ${value}, true);\n`);
   }
   yield Buffer.from(`${END}${JSON.stringify({ rows, sha256: hash.digest('hex') })}\n`);
 }
@@ -81,7 +81,7 @@ export class BackupReader {
   readonly #rows: Record<string, number> = {};
 
   constructor(pieces: AsyncIterable<Buffer>) {
-    this.#lines = linesOf(pieces);
+    this.#lines = splitLines(pieces);
   }
 
   /** @throws {BackupFileError} if the file isn't a backup, or has a later format */
@@ -96,9 +96,9 @@ export class BackupReader {
   }
 
   /** Tables must be read in the manifest's order, each to its end. */
-  async *rowsOf(table: Table): AsyncGenerator<Buffer> {
+  async *readRows(table: Table): AsyncGenerator<Buffer> {
     const statement = (await this.#next()).toString();
-    if (statement !== `${copyStatement(table, 'FROM STDIN')};\n`) throw damaged();
+    if (statement !== `${buildCopy(table, 'FROM STDIN')};\n`) throw createDamagedError();
     for (let count = 0; ; count += 1) {
       const line = await this.#next();
       if (line.equals(Buffer.from(END_OF_ROWS))) {
@@ -115,42 +115,42 @@ export class BackupReader {
       const before = this.#hash.copy().digest('hex');
       const line = (await this.#next()).toString();
       if (!line.startsWith(END)) continue;
-      const end = ending.safeParse(parseJson(line.slice(END.length)));
+      const end = trailer.safeParse(parseJson(line.slice(END.length)));
       const rows = JSON.stringify(this.#rows);
       if (!end.success || end.data.sha256 !== before || JSON.stringify(end.data.rows) !== rows)
-        throw damaged();
+        throw createDamagedError();
       return;
     }
   }
 
   async #next(): Promise<Buffer> {
     const { value, done } = await this.#lines.next().catch(() => {
-      throw damaged();
+      throw createDamagedError();
     });
-    if (done === true) throw damaged();
+    if (done === true) throw createDamagedError();
     this.#hash.update(value);
     return value;
   }
 }
 
-function damaged(): BackupFileError {
+function createDamagedError(): BackupFileError {
   return new BackupFileError(
     'This backup is truncated or was changed. Nothing was restored; use another one.',
   );
 }
 
-async function* linesOf(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let begun: Buffer[] = [];
-  for await (const piece of pieces) {
+async function* splitLines(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let partial: Buffer[] = [];
+  for await (const hashBytes of pieces) {
     let from = 0;
-    for (let at = piece.indexOf(LINE_FEED); at !== -1; at = piece.indexOf(LINE_FEED, from)) {
-      yield Buffer.concat([...begun, piece.subarray(from, at + 1)]);
-      begun = [];
+    for (let at = hashBytes.indexOf(LINE_FEED); at !== -1; at = hashBytes.indexOf(LINE_FEED, from)) {
+      yield Buffer.concat([...partial, hashBytes.subarray(from, at + 1)]);
+      partial = [];
       from = at + 1;
     }
-    if (from < piece.length) begun.push(piece.subarray(from));
+    if (from < hashBytes.length) partial.push(hashBytes.subarray(from));
   }
-  if (begun.length > 0) yield Buffer.concat(begun);
+  if (partial.length > 0) yield Buffer.concat(partial);
 }
 
 function parseJson(text: string): unknown {

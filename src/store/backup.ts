@@ -7,7 +7,7 @@ import { createGzip } from 'node:zlib';
 import type pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { z } from 'zod';
-import { copyStatement, type Manifest, type Table, writeBackup } from './backup-file.ts';
+import { buildCopy, type Manifest, type Table, writeBackup } from './backup-file.ts';
 import { findSealedKeys } from './sealed-keys.ts';
 import { withSession } from './session.ts';
 
@@ -35,9 +35,9 @@ export async function takeBackup(url: string, path: string): Promise<Manifest> {
 export function backupTo(url: string, output: Writable): Promise<Manifest> {
   return withSession(url, async (client) => {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    const head = await describe(client);
-    const rowsOf = (table: Table) => client.query(copyTo(copyStatement(table, 'TO STDOUT')));
-    await pipeline(writeBackup(head, rowsOf), createGzip(), output);
+    const head = await readManifest(client);
+    const readRows = (table: Table) => client.query(copyTo(buildCopy(table, 'TO STDOUT')));
+    await pipeline(writeBackup(head, readRows), createGzip(), output);
     await client.query('COMMIT');
     return head;
   });
@@ -54,9 +54,9 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 /** Prisma's record: a restore creates it by applying migrations. */
-const RECORD = '_prisma_migrations';
+const MIGRATIONS_TABLE = '_prisma_migrations';
 
-const heads = z.tuple([
+const headRows = z.tuple([
   z.object({
     takenAt: z.date(),
     migrations: z.array(z.string()),
@@ -69,15 +69,15 @@ const heads = z.tuple([
 /** The `transaction_timestamp` of a snapshot's transaction can be slightly before the snapshot, never after it. */
 const SELECT_HEAD = `
   SELECT transaction_timestamp() AS "takenAt",
-    ARRAY(SELECT migration_name::text FROM ${RECORD} WHERE rolled_back_at IS NULL AND finished_at IS NOT NULL
+    ARRAY(SELECT migration_name::text FROM ${MIGRATIONS_TABLE} WHERE rolled_back_at IS NULL AND finished_at IS NOT NULL
       ORDER BY migration_name) AS migrations,
     (SELECT coalesce(json_object_agg(sequencename, last_value::text), '{}') FROM pg_sequences
       WHERE schemaname = 'public' AND last_value IS NOT NULL) AS sequences,
     (SELECT count(*)::int FROM orders WHERE state IN ('APPROVED', 'EXECUTING')) AS "underWay",
     (SELECT count(*)::int FROM orders WHERE state = 'PENDING') AS waiting`;
 
-async function describe(client: pg.Client): Promise<Manifest> {
-  const [{ underWay, waiting, ...head }] = heads.parse((await client.query(SELECT_HEAD)).rows);
+async function readManifest(client: pg.Client): Promise<Manifest> {
+  const [{ underWay, waiting, ...head }] = headRows.parse((await client.query(SELECT_HEAD)).rows);
   const keys = (await findSealedKeys(client)).map(({ keyId }) => keyId);
   return {
     format: 1,
@@ -98,20 +98,20 @@ const SELECT_TABLES = `
       AND a.attgenerated = '' ORDER BY a.attnum) AS columns,
     ARRAY(SELECT f.relname::text FROM pg_constraint k JOIN pg_class f ON f.oid = k.confrelid
       WHERE k.conrelid = c.oid AND k.contype = 'f' AND f.oid <> c.oid) AS needs
-  FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname <> '${RECORD}'
+  FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname <> '${MIGRATIONS_TABLE}'
   ORDER BY c.relname`;
 
 /** The tables of the schema, each after the tables it refers to. */
 export async function readTables(client: pg.ClientBase): Promise<Table[]> {
-  let left = tables.parse((await client.query(SELECT_TABLES)).rows);
+  let remaining = tables.parse((await client.query(SELECT_TABLES)).rows);
   const sorted: Table[] = [];
-  while (left.length > 0) {
-    const waiting = new Set(left.map(({ name }) => name));
-    const ready = left.filter(({ needs }) => !needs.some((name) => waiting.has(name)));
+  while (remaining.length > 0) {
+    const waiting = new Set(remaining.map(({ name }) => name));
+    const ready = remaining.filter(({ needs }) => !needs.some((name) => waiting.has(name)));
     if (ready.length === 0)
       throw new Error(`tables refer to each other in a circle: ${[...waiting].join(', ')}`);
     sorted.push(...ready.map(({ name, columns }) => ({ name, columns })));
-    left = left.filter((table) => !ready.includes(table));
+    remaining = remaining.filter((table) => !ready.includes(table));
   }
   return sorted;
 }

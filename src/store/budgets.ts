@@ -7,10 +7,10 @@ import type { BudgetStore } from '../money/ports.ts';
 import { subjectOf, tagsByName } from '../policy/subject.ts';
 import { batch } from './batch.ts';
 import { exclusiveChanges, writeEvents } from './changes.ts';
-import { type Database, isUniqueViolation, storeOf, type Transaction } from './database.ts';
+import { type Database, isUniqueViolation, type Transaction, wrapStore } from './database.ts';
 import { readBudgetStatuses } from './reservations.ts';
 
-const keptBudget = z
+const storedBudget = z
   .object({
     id: z.string(),
     tag: z.string(),
@@ -38,17 +38,17 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
 
   const read = async (tx: Transaction, id: string): Promise<Budget | undefined> => {
     const row = await tx.budget.findUnique({ where: { id, teamId } });
-    return row === null ? undefined : keptBudget.parse(row);
+    return row === null ? undefined : storedBudget.parse(row);
   };
 
-  const statusesOn = batch(
-    async (asked: readonly { readonly day: string; readonly hosts: readonly string[] }[]) => {
-      const days = [...groupBy(asked, ({ day }) => day)].map(async ([day, same]) => {
+  const readStatuses = batch(
+    async (requests: readonly { readonly day: string; readonly hosts: readonly string[] }[]) => {
+      const days = [...groupBy(requests, ({ day }) => day)].map(async ([day, same]) => {
         const hosts = removeDuplicates(same.flatMap((each) => each.hosts));
         return [day, await readBudgetStatuses(run, teamId, { day, hosts })] as const;
       });
       const read = new Map(await Promise.all(days));
-      return asked.flatMap(({ day }) => read.get(day) ?? []);
+      return requests.flatMap(({ day }) => read.get(day) ?? []);
     },
   );
   const statusesFor: BudgetStore['statusesFor'] = async (names, day, without) => {
@@ -56,18 +56,18 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
     const hosts = subjects.flatMap((subject) => subject.hosts);
     const { statuses, tags } =
       without === undefined
-        ? await statusesOn({ day, hosts })
-        : await readBudgetStatuses(run, teamId, { day, hosts, without });
+        ? await readStatuses({ day, hosts })
+        : await readBudgetStatuses(run, teamId, { day, hosts, exceptOrderId: without });
     return { statuses, tags: tagsByName(subjects, tags) };
   };
 
-  return storeOf('budgets', {
+  return wrapStore('budgets', {
     list: async () => {
       const rows = await prisma.budget.findMany({
         where: { teamId },
         orderBy: [{ tag: 'asc' }, { span: 'asc' }],
       });
-      return rows.map((row) => keptBudget.parse(row));
+      return rows.map((row) => storedBudget.parse(row));
     },
 
     statuses: async (day) => (await statusesFor([], day)).statuses,

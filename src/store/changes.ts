@@ -15,7 +15,7 @@ export function exclusiveChanges(prisma: Database['prisma'], lock: string) {
 }
 
 /** Runs SQL in a Prisma transaction. */
-export function runIn(tx: Transaction): RunStatement {
+export function createRunStatement(tx: Transaction): RunStatement {
   return ({ text, values }) => tx.$queryRawUnsafe(text, ...values);
 }
 
@@ -24,11 +24,11 @@ export async function lockChanges(tx: Transaction, lock: string): Promise<void> 
   await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`;
 }
 
-export function planOf(teamId: string, subjectKind: SubjectKind, subjectId: string) {
+export function planKey(teamId: string, subjectKind: SubjectKind, subjectId: string) {
   return { teamId, subjectKind, subjectId, purpose: 'plan' };
 }
 
 /** Writes events in the transaction of the change they record. @param teamId defaults to the installation's team */
 export function writeEvents(tx: Transaction, events: readonly TeamEvent[], teamId?: string): Promise<void> {
-  return announceEvents(runIn(tx), events, teamId);
+  return announceEvents(createRunStatement(tx), events, teamId);
 }

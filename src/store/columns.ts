@@ -84,7 +84,7 @@ export function assignColumns(fields: Readonly<Record<string, unknown>>): Prisma
 function toParameter(value: unknown): unknown {
   if (value === undefined || value === null) return null;
   const isPlain = typeof value !== 'object' || value instanceof Date || value instanceof Prisma.Sql;
-  return isPlain ? value : storableJson(value);
+  return isPlain ? value : toStorableJson(value);
 }
 
 /** `column = source.column` for each field. */
@@ -99,7 +99,7 @@ export function recordset(table: string, rows: readonly Readonly<Record<string, 
   const records = rows.map((row) =>
     Object.fromEntries(Object.entries(row).map(([field, value]) => [columnName(field), value])),
   );
-  return Prisma.sql`json_populate_recordset(NULL::${Prisma.raw(table)}, ${storableJson(records)}::json)`;
+  return Prisma.sql`json_populate_recordset(NULL::${Prisma.raw(table)}, ${toStorableJson(records)}::json)`;
 }
 
 /**
@@ -137,7 +137,7 @@ export function upsertRows(
 }
 
 /** Bytes as `bytea` reads them in JSON. */
-export function byteaText(bytes: Uint8Array): string {
+export function formatBytea(bytes: Uint8Array): string {
   return `\\x${Buffer.from(bytes).toString('hex')}`;
 }
 
@@ -159,7 +159,7 @@ export const sealedBytes = z.instanceof(Uint8Array).transform((bytes) => Uint8Ar
  * JSON that PostgreSQL can store. It accepts neither NUL nor lone surrogates, which a response of the service can
  * contain. They become U+FFFD, so that the outcome can still be stored.
  */
-export function storableJson(value: unknown): string {
+export function toStorableJson(value: unknown): string {
   const json = JSON.stringify(value);
   // Both are escaped in JSON. A text that only looks like such an escape just gets a closer check.
   if (!/\\u(?:0000|d[89a-f])/.test(json)) return json;

@@ -60,21 +60,21 @@ const MAX_CONNECTIONS = 10;
 /** On a busy database hardly any connection is idle for so long, so the test costs nothing there. */
 const CHECK_AFTER_MS = 50;
 /** The longest wait for a new connection, or for a free one of the pool. */
-const CONNECT_MS = 8_000;
+const CONNECT_TIMEOUT_MS = 8_000;
 /** Long, because opening a connection is slow on a busy machine. */
-const IDLE_CONNECTION_MS = 5 * MINUTE_MS;
-const STATEMENT_MS = 10_000;
+const IDLE_CONNECTION_TIMEOUT_MS = 5 * MINUTE_MS;
+const STATEMENT_TIMEOUT_MS = 10_000;
 /** A client-side timeout, in case the server doesn't even report that it ended the statement. */
-const ANSWER_MS = 12_000;
-const IDLE_IN_TRANSACTION_MS = 15_000;
+const QUERY_TIMEOUT_MS = 12_000;
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
 
 /**
  * Prisma's adapter writes timestamps without an offset and ignores the offset of those that it reads, so the time zone
  * is UTC. `random_page_cost` is that of memory and of SSDs: plans are cached, and one that was made while a table was
  * small must use its indexes too.
  */
-const SETTINGS = `SET TIME ZONE 'UTC'; SET statement_timeout = ${STATEMENT_MS};
-  SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}; SET random_page_cost = 1.1`;
+const SETTINGS = `SET TIME ZONE 'UTC'; SET statement_timeout = ${STATEMENT_TIMEOUT_MS};
+  SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}; SET random_page_cost = 1.1`;
 
 const SESSION = `${SETTINGS}; ${SEARCH_PATH}; ${DURABLE_COMMITS}; SELECT ${SERVER} AS server`;
 /** The result of the last statement of {@link SESSION}. */
@@ -100,27 +100,27 @@ export function openDatabase({
     application_name: 'domain-steward',
     max: maxConnections,
     keepAlive: true,
-    connectionTimeoutMillis: CONNECT_MS,
-    idleTimeoutMillis: IDLE_CONNECTION_MS,
-    query_timeout: ANSWER_MS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idleTimeoutMillis: IDLE_CONNECTION_TIMEOUT_MS,
+    query_timeout: QUERY_TIMEOUT_MS,
     // A transaction's statements needn't wait for each other's results.
     pipeline: true,
     onConnect: async (client) => {
-      server.connected(client, sessionResults.parse(await client.query(SESSION)));
+      server.addConnection(client, sessionResults.parse(await client.query(SESSION)));
     },
   };
   const pool = new LivePool(options, checkAfterMs, server);
   // The running query fails with the error. Without a listener the error would also end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', broken);
-  const nameOf = createStatementNames();
+  const nameStatement = createStatementNames();
   const adapter = new PrismaPg(pool, {
     onConnectionError: broken,
-    statementNameGenerator: ({ sql }) => nameOf(sql),
+    statementNameGenerator: ({ sql }) => nameStatement(sql),
   });
   const prisma = new PrismaClient({
     adapter,
-    transactionOptions: { maxWait: CONNECT_MS, timeout: STATEMENT_MS },
+    transactionOptions: { maxWait: CONNECT_TIMEOUT_MS, timeout: STATEMENT_TIMEOUT_MS },
     // Prisma's full messages quote the values of a query.
     errorFormat: 'minimal',
     log: [],
@@ -135,7 +135,7 @@ export function openDatabase({
 
   async function runOn(client: pg.PoolClient, { text, values }: Statement): Promise<unknown> {
     try {
-      return (await client.query({ name: nameOf(text), text, values })).rows;
+      return (await client.query({ name: nameStatement(text), text, values })).rows;
     } catch (error) {
       // `detail` and `where` can contain row values, which must not reach the log.
       if (error instanceof pg.DatabaseError) Object.assign(error, { detail: undefined, where: undefined });
@@ -197,7 +197,7 @@ export class StoreError extends Error {
   readonly code: string | undefined;
 
   constructor(activity: string, cause: unknown) {
-    const code = codeOf(cause);
+    const code = findErrorCode(cause);
     super(`${activity}: the database failed${code === undefined ? '' : ` (${code})`}`, { cause });
     this.code = code;
   }
@@ -219,7 +219,7 @@ export async function withStoreError<T>(activity: string, work: () => Promise<T>
 type StoreMethods<Methods> = Readonly<Record<keyof Methods, (...values: never[]) => Promise<unknown>>>;
 
 /** A store whose methods throw {@link StoreError}. The activity is the name of the store and of the method: `orders.load`. */
-export function storeOf<Methods extends StoreMethods<Methods>>(name: string, methods: Methods): Methods {
+export function wrapStore<Methods extends StoreMethods<Methods>>(name: string, methods: Methods): Methods {
   return new Proxy(methods, {
     get(target, key) {
       const method: unknown = Reflect.get(target, key);
@@ -231,8 +231,9 @@ export function storeOf<Methods extends StoreMethods<Methods>>(name: string, met
 }
 
 export function isUniqueViolation(error: unknown): boolean {
-  const answered = error instanceof Prisma.PrismaClientKnownRequestError || error instanceof pg.DatabaseError;
-  return answered && codeOf(error) === UNIQUE_VIOLATION;
+  const isDatabaseError =
+    error instanceof Prisma.PrismaClientKnownRequestError || error instanceof pg.DatabaseError;
+  return isDatabaseError && findErrorCode(error) === UNIQUE_VIOLATION;
 }
 
 /** SQLSTATE (PostgreSQL, appendix A). */
@@ -244,7 +245,7 @@ const AdapterMeta = z.object({
   }),
 });
 
-function codeOf(error: unknown): string | undefined {
+function findErrorCode(error: unknown): string | undefined {
   if (error instanceof Prisma.PrismaClientKnownRequestError) {
     const meta = AdapterMeta.safeParse(error.meta);
     return meta.success

@@ -19,22 +19,22 @@ import type { Prisma } from './database.ts';
 
 export const expirySource = z.enum(['rdap', 'whois', 'order', 'person']);
 
-const optionalMoment = optional(z.date());
+const optionalTimestamp = optional(z.date());
 export const deletionPhase = optional(z.enum(['redemption', 'pending_delete']));
 
 const datesShape = {
-  expiresAt: optionalMoment,
+  expiresAt: optionalTimestamp,
   expirySource: optionalText,
   expiryGivenBy: optionalText,
-  movedFrom: optionalMoment,
-  movedAt: optionalMoment,
-  renewedUntil: optionalMoment,
-  renewedAt: optionalMoment,
+  movedFrom: optionalTimestamp,
+  movedAt: optionalTimestamp,
+  renewedUntil: optionalTimestamp,
+  renewedAt: optionalTimestamp,
   trusted: jsonColumn(storedTrust),
-  deletedAt: optionalMoment,
+  deletedAt: optionalTimestamp,
   deletionPhase,
   doubt: jsonColumn(storedDoubt),
-  lastLookupAt: optionalMoment,
+  lastLookupAt: optionalTimestamp,
   whois: jsonColumn(storedWhois),
 };
 
@@ -42,7 +42,7 @@ const lapseShape = {
   lapseReason: optionalText,
   lapseRequestedBy: optionalText,
   lapseConfirmedBy: optionalText,
-  lapseConfirmedAt: optionalMoment,
+  lapseConfirmedAt: optionalTimestamp,
 };
 
 /** A row, whether Prisma or SQL reads it. */
@@ -55,12 +55,12 @@ export const domainRow = row(
     ...datesShape,
     registeredBy: optionalText,
     nextRegistryAt: z.date(),
-    snoozedUntil: optionalMoment,
+    snoozedUntil: optionalTimestamp,
     snoozedBy: optionalText,
     snoozeReason: optionalText,
     ...lapseShape,
     ownerId: optionalText,
-    ownerLeftAt: optionalMoment,
+    ownerLeftAt: optionalTimestamp,
     question: jsonColumn(storedQuestion),
   }) satisfies z.ZodType<unknown, Partial<Prisma.DomainModel>>,
 );
@@ -72,7 +72,7 @@ export const recordRow = row(
     ...datesShape,
     ...lapseShape,
     ownerId: optionalText,
-    ownerLeftAt: optionalMoment,
+    ownerLeftAt: optionalTimestamp,
     posture: jsonColumn(storedPosture),
     findings: z.array(z.enum(FINDING_CODES)),
     history: storedHistory,
@@ -84,7 +84,7 @@ export const recordRow = row(
   }),
 );
 
-export function datesFromRow(row: z.output<z.ZodObject<typeof datesShape>>): NameDates {
+export function toDates(row: z.output<z.ZodObject<typeof datesShape>>): NameDates {
   const {
     expiresAt,
     expirySource: source,
@@ -117,7 +117,7 @@ export function datesFromRow(row: z.output<z.ZodObject<typeof datesShape>>): Nam
   };
 }
 
-export function lapseFromRow(row: z.output<z.ZodObject<typeof lapseShape>>): Lapse | undefined {
+export function toLapse(row: z.output<z.ZodObject<typeof lapseShape>>): Lapse | undefined {
   const {
     lapseReason: reason,
     lapseRequestedBy: requestedBy = '',
@@ -128,14 +128,14 @@ export function lapseFromRow(row: z.output<z.ZodObject<typeof lapseShape>>): Lap
   return reason === undefined ? undefined : { reason, requestedBy, confirmed };
 }
 
-export function domainFromRow(row: z.output<typeof domainRow.schema>): WatchedDomain {
+export function toDomain(row: z.output<typeof domainRow.schema>): WatchedDomain {
   const { name, version, addedBy, addedAt, registeredBy, nextRegistryAt } = row;
   const { snoozedUntil: until, snoozedBy: by = '', snoozeReason: reason } = row;
   return {
     ...{ name, version, addedBy, addedAt, registeredBy, nextRegistryAt },
-    ...datesFromRow(row),
+    ...toDates(row),
     snooze: until && { until, by, reason },
-    lapse: lapseFromRow(row),
+    lapse: toLapse(row),
     owner: row.ownerId,
     ownerLeftAt: row.ownerLeftAt,
     question: row.question,
@@ -144,10 +144,10 @@ export function domainFromRow(row: z.output<typeof domainRow.schema>): WatchedDo
 
 /** Reads rows of {@link domainRow}. */
 export function readDomains(rows: unknown): WatchedDomain[] {
-  return domainRow.read(rows).map(domainFromRow);
+  return domainRow.read(rows).map(toDomain);
 }
 
-export function dateColumns({ expiry, changed, renewed, ...dates }: NameDates) {
+export function toDateColumns({ expiry, changed, renewed, ...dates }: NameDates) {
   const { trusted, deletedAt, deletionPhase, doubt, lastLookupAt, whois } = dates;
   return {
     expiresAt: expiry?.at,
@@ -162,9 +162,9 @@ export function dateColumns({ expiry, changed, renewed, ...dates }: NameDates) {
 }
 
 /** The columns that a change may write, by field. */
-export function changeableColumns({ snooze, lapse, ...domain }: WatchedDomain) {
+export function toDomainColumns({ snooze, lapse, ...domain }: WatchedDomain) {
   return {
-    ...dateColumns(domain),
+    ...toDateColumns(domain),
     registeredBy: domain.registeredBy,
     nextRegistryAt: domain.nextRegistryAt,
     snoozedUntil: snooze?.until,

@@ -7,7 +7,7 @@ import type { NameObservation } from '../names/ports.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { assignColumns, columnName, recordset } from './columns.ts';
 import { Prisma, type Statement } from './database.ts';
-import { changeableColumns, domainFromRow, domainRow } from './domain-rows.ts';
+import { domainRow, toDomain, toDomainColumns } from './domain-rows.ts';
 
 /*
  * Statements of the watch list that Prisma can't express (claims, locks, many names at once), and those that follow
@@ -18,10 +18,10 @@ import { changeableColumns, domainFromRow, domainRow } from './domain-rows.ts';
 export const NO_REMINDER = 2_147_483_647;
 
 /** The expiry of `d`; of a deleted name with an unknown expiry, the deletion. */
-export const END = Prisma.sql`COALESCE(d.expires_at, d.deleted_at)`;
+export const EXPIRES_AT = Prisma.sql`COALESCE(d.expires_at, d.deleted_at)`;
 
-/** Midnight UTC of the day of {@link END}, the form used by reminders. */
-export const EXPIRY_DAY = Prisma.sql`(date_trunc('day', ${END} AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
+/** Midnight UTC of the day of {@link EXPIRES_AT}, the form used by reminders. */
+export const EXPIRY_DAY = Prisma.sql`(date_trunc('day', ${EXPIRES_AT} AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
 
 export function selectDomains(names: readonly string[]): Statement {
   return Prisma.sql`SELECT ${domainRow.columns} FROM domains WHERE name = ANY(${[...names]})`;
@@ -33,7 +33,7 @@ export function selectDomains(names: readonly string[]): Statement {
  */
 export function insertDomain(domain: WatchedDomain): Statement {
   const { name, version, addedBy, addedAt, nextRegistryAt: nextDnsAt } = domain;
-  const fields = { name, version, addedBy, addedAt, nextDnsAt, ...changeableColumns(domain) };
+  const fields = { name, version, addedBy, addedAt, nextDnsAt, ...toDomainColumns(domain) };
   const columns = Prisma.raw(Object.keys(fields).map(columnName).join(', '));
   return Prisma.sql`
     INSERT INTO domains (${columns}, reminded_threshold)
@@ -45,15 +45,15 @@ export function insertDomain(domain: WatchedDomain): Statement {
 /** Compare-and-swap; returns the name, or no row if it was changed meanwhile. */
 export function updateDomain(before: WatchedDomain, after: WatchedDomain): Statement {
   return Prisma.sql`
-    UPDATE domains SET ${assignColumns(changeableColumns(after))}, version = version + 1
+    UPDATE domains SET ${assignColumns(toDomainColumns(after))}, version = version + 1
     WHERE name = ${before.name} AND version = ${before.version} RETURNING name`;
 }
 
 /** The most changes of one name from registries and the DNS that are kept per day (UTC). */
-export const MAX_OBSERVED_A_DAY = 50;
+export const MAX_OBSERVATIONS_PER_DAY = 50;
 
 /**
- * Adds observations of a name. JSON drops undefined values. Beyond {@link MAX_OBSERVED_A_DAY} the record of the name
+ * Adds observations of a name. JSON drops undefined values. Beyond {@link MAX_OBSERVATIONS_PER_DAY} the record of the name
  * changes without a line in its history, so that a zone that changes all the time doesn't fill the database.
  */
 export function insertObservations(name: string, observations: readonly NameObservation[]): Statement {
@@ -62,14 +62,14 @@ export function insertObservations(name: string, observations: readonly NameObse
     INSERT INTO observations (name, at, origin, data)
     SELECT ${name}, o.at, o.origin, o.data
     FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS o (at timestamptz, origin text, data jsonb)
-    WHERE (o.origin NOT IN ('registry', 'dns') OR ${MAX_OBSERVED_A_DAY} > (
+    WHERE (o.origin NOT IN ('registry', 'dns') OR ${MAX_OBSERVATIONS_PER_DAY} > (
       SELECT count(*) FROM (
         SELECT k.at FROM observations k WHERE k.name = ${name} AND k.origin IN ('registry', 'dns')
-        ORDER BY k.seq DESC LIMIT ${MAX_OBSERVED_A_DAY}) k
+        ORDER BY k.seq DESC LIMIT ${MAX_OBSERVATIONS_PER_DAY}) k
       WHERE date_trunc('day', k.at, 'UTC') = date_trunc('day', o.at, 'UTC')))`;
 }
 
-/** Takes a name off the list and forgets its end like {@link forgetEnd}. Returns its name, or no row. */
+/** Takes a name off the list and forgets its end like {@link forgetReminders}. Returns its name, or no row. */
 export function removeDomain(name: string): Statement {
   return Prisma.sql`
     WITH removed AS (DELETE FROM domains WHERE name = ${name} RETURNING name),
@@ -82,10 +82,7 @@ export const changedNames = z.array(z.object({ name: z.string() }));
 
 /** Rows of {@link claimSuccess}: the name as it is on the list, or undefined if it isn't there. */
 export const claimedSuccessRows = z.array(
-  z.union([
-    domainRow.schema.transform(domainFromRow),
-    z.object({ name: z.null() }).transform(() => undefined),
-  ]),
+  z.union([domainRow.schema.transform(toDomain), z.object({ name: z.null() }).transform(() => undefined)]),
 );
 
 /**
@@ -132,7 +129,7 @@ function recordReminder(name: string, expiresAt: Date, from: Date | undefined): 
  * Forgets the reminders about expiry and deletion. If the name expires again, they would suppress all earlier
  * reminders.
  */
-function forgetEnd(name: string): Statement {
+function forgetReminders(name: string): Statement {
   return Prisma.sql`
     WITH forgotten AS (DELETE FROM reminders WHERE name = ${name} AND threshold < 0)
     UPDATE domains d SET reminded_threshold = COALESCE(
@@ -143,14 +140,18 @@ function forgetEnd(name: string): Statement {
 }
 
 /** Statements that must follow a change of dates in the same transaction, so that reminders use the new dates. */
-export function statementsAfter(name: string, before: NameDates, after: NameDates): readonly Statement[] {
+export function buildReminderUpdates(
+  name: string,
+  before: NameDates,
+  after: NameDates,
+): readonly Statement[] {
   const isBack = before.deletedAt !== undefined && after.deletedAt === undefined;
   const from = before.expiry?.at;
   const to = after.expiry?.at;
   const hasMoved = to !== undefined && (from === undefined || utcDay(from) !== utcDay(to));
   const hasSameEnd = hasMoved && from !== undefined && isSameExpiry(from, to);
   return [
-    ...(isBack ? [forgetEnd(name)] : []),
+    ...(isBack ? [forgetReminders(name)] : []),
     ...(hasMoved ? [recordReminder(name, to, hasSameEnd ? from : undefined)] : []),
   ];
 }
@@ -167,7 +168,7 @@ export function importNames(
   names: readonly ImportedName[],
   { actor: by, confirmedBy, at: now }: Changer,
 ): Prisma.Sql {
-  const given = names.map(({ name }) => name);
+  const allNames = names.map(({ name }) => name);
   const dates = names.map(({ expiresAt }) => expiresAt?.toISOString() ?? '');
   return Prisma.sql`
     WITH imported AS (
@@ -179,7 +180,7 @@ export function importNames(
            COALESCE((SELECT min(threshold) FROM reminders r WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY}),
                     ${NO_REMINDER})
     FROM (SELECT name, NULLIF(date, '')::timestamptz AS expires_at, NULL::timestamptz AS deleted_at
-          FROM unnest(${given}::text[], ${dates}::text[]) AS given (name, date)) d
+          FROM unnest(${allNames}::text[], ${dates}::text[]) AS given (name, date)) d
     ON CONFLICT (name) DO UPDATE
       SET expires_at = EXCLUDED.expires_at, expiry_source = 'person', version = domains.version + 1,
           expiry_given_by = CASE WHEN EXCLUDED.expires_at < domains.expires_at AND domains.expiry_given_by IS DISTINCT FROM ${by}::text
@@ -213,8 +214,8 @@ export function countMonths(from: Date, until: Date, timeZone: string): Prisma.S
     GROUP BY 1`;
 }
 
-export function firstExpiryOf(names: readonly string[]): Statement {
+export function selectFirstExpiry(names: readonly string[]): Statement {
   return Prisma.sql`SELECT min(expires_at) AS first FROM domains WHERE name = ANY(${[...names]})`;
 }
-/** Rows of {@link firstExpiryOf}. */
+/** Rows of {@link selectFirstExpiry}. */
 export const firstExpiryRows = z.array(z.object({ first: z.date().nullable() }));

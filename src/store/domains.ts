@@ -1,18 +1,24 @@
 import type { WatchedDomain, WatchListStore } from '../expiry/ports.ts';
-import { type Database, isUniqueViolation, type RunStatement, type Statement, storeOf } from './database.ts';
+import {
+  type Database,
+  isUniqueViolation,
+  type RunStatement,
+  type Statement,
+  wrapStore,
+} from './database.ts';
 import { readDomains } from './domain-rows.ts';
 import {
+  buildReminderUpdates,
   changedNames,
   claimedSuccessRows,
   claimSuccess,
   countMonths,
-  firstExpiryOf,
   firstExpiryRows,
   insertDomain,
   insertObservations,
   monthRows,
   selectDomains,
-  statementsAfter,
+  selectFirstExpiry,
   updateDomain,
 } from './domain-statements.ts';
 import { setDetails } from './portfolio.ts';
@@ -25,13 +31,13 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
   return {
     ...pages,
 
-    ...storeOf<Omit<WatchListStore, keyof typeof pages>>('domains', {
+    ...wrapStore<Omit<WatchListStore, keyof typeof pages>>('domains', {
       find: async (name) => (await findMany([name]))[0],
 
       findMany,
 
       firstExpiry: async (names) => {
-        const [row] = firstExpiryRows.parse(await run(firstExpiryOf(names)));
+        const [row] = firstExpiryRows.parse(await run(selectFirstExpiry(names)));
         return row?.first ?? undefined;
       },
 
@@ -45,14 +51,14 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
       follow: (orderId, n, now, change) => {
         const attempt = () =>
           transaction(async (runInside) => {
-            const taken = claimedSuccessRows.parse(await runInside(claimSuccess(orderId, n, now)));
-            if (taken.length === 0) return false;
-            const [before] = taken;
+            const claimed = claimedSuccessRows.parse(await runInside(claimSuccess(orderId, n, now)));
+            if (claimed.length === 0) return false;
+            const [before] = claimed;
             const changed = change(before);
             if (changed === undefined) return true;
             const { after, observation, details } = changed;
             if (before === undefined) await runInside(insertDomain(after));
-            else await swap(runInside, before, after, statementsAfter(after.name, before, after));
+            else await swapDomain(runInside, before, after, buildReminderUpdates(after.name, before, after));
             await runInside(insertObservations(after.name, [observation]));
             if (details === undefined) return true;
             const changer = { actor: details.by, at: now };
@@ -70,14 +76,14 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
 }
 
 /** @param run in a transaction, if statements follow. @returns false if the name was changed meanwhile */
-async function swap(
+async function swapDomain(
   run: RunStatement,
   before: WatchedDomain,
   after: WatchedDomain,
-  following: readonly Statement[],
+  statements: readonly Statement[],
 ): Promise<boolean> {
   const changed = changedNames.parse(await run(updateDomain(before, after)));
   if (changed.length === 0) return false;
-  for (const statement of following) await run(statement);
+  for (const statement of statements) await run(statement);
   return true;
 }

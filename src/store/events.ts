@@ -4,7 +4,7 @@ import { LIMIT_KINDS } from '../orders/log-limits.ts';
 import { DECISION_KINDS, type OrderLogEntry, orderLogEntry } from '../orders/order-events.ts';
 import { insertRows, row } from './columns.ts';
 import { type Database, Prisma, type RunStatement, type Statement, withStoreError } from './database.ts';
-import { orderOf, orderRow, readOrders, selectOrders } from './order-rows.ts';
+import { orderRow, readOrders, selectOrders, toOrder } from './order-rows.ts';
 
 /*
  * The log. An event is written in the transaction of the change it records and never changed: a trigger refuses that.
@@ -21,17 +21,17 @@ class UnreadableEventError extends Error {
 
 type NewOrderEvent = OrderLogEntry & { readonly subject: { readonly kind: 'order'; readonly id: string } };
 
-function eventRow({ subject, kind, actor, at, ...data }: TeamEvent | NewOrderEvent) {
+function toEventRow({ subject, kind, actor, at, ...data }: TeamEvent | NewOrderEvent) {
   return { subjectKind: subject.kind, subjectId: subject.id, kind, actor, at, data };
 }
 
-export function eventsOf(orderId: string, log: readonly OrderLogEntry[]): NewOrderEvent[] {
+export function toOrderEvents(orderId: string, log: readonly OrderLogEntry[]): NewOrderEvent[] {
   return log.map((entry) => ({ ...entry, subject: { kind: 'order', id: orderId } }));
 }
 
 /** Events as a draft's row stores them. */
-export function draftEventRows(events: readonly NewOrderEvent[]) {
-  return events.map(eventRow);
+export function toDraftEvents(events: readonly NewOrderEvent[]) {
+  return events.map(toEventRow);
 }
 
 /** Writes events in order. @param teamId defaults to the installation's team */
@@ -44,7 +44,7 @@ export function insertEvents(
   return insertRows(
     run,
     'events',
-    events.map((event) => ({ ...team, ...eventRow(event) })),
+    events.map((event) => ({ ...team, ...toEventRow(event) })),
     Prisma.sql`RETURNING team_id AS "teamId", seq::text, kind, at`,
   );
 }
@@ -85,20 +85,20 @@ export async function publishDraftEvents(run: RunStatement, orderId: string): Pr
 
 const compiledOrderLogEntry = z.compile(orderLogEntry);
 
-function readEvent<Schema extends z.ZodType>(schema: Schema, seq: string, event: unknown): z.output<Schema> {
+function parseEvent<Schema extends z.ZodType>(schema: Schema, seq: string, event: unknown): z.output<Schema> {
   const read = schema.safeParse(event);
   if (!read.success) throw new UnreadableEventError(seq, read.error);
   return read.data;
 }
 
-/** Events of an order, as {@link historyOf} returns them. */
+/** Events of an order, as {@link historyColumn} returns them. */
 export const historyRows = z.array(z.looseObject({ seq: z.string() }));
 
 /**
  * A column with the events of the order `o`, oldest first; for a draft, those stored in its row. @param where which of
  * the events `e`
  */
-export function historyOf(where: Prisma.Sql = Prisma.sql`true`): Prisma.Sql {
+export function historyColumn(where: Prisma.Sql = Prisma.sql`true`): Prisma.Sql {
   return Prisma.sql`
     CASE WHEN o.draft_events IS NULL THEN (
       SELECT coalesce(jsonb_agg(e.data || jsonb_build_object(
@@ -116,17 +116,17 @@ export function selectLimits(items: readonly { readonly id: string; readonly n: 
     SELECT w.id, (
       SELECT coalesce(jsonb_agg(e.data || jsonb_build_object(
         'seq', e.seq::text, 'kind', e.kind, 'actor', e.actor, 'at', e.at) ORDER BY e.seq), '[]')
-      FROM events e WHERE e.subject_kind = 'order' AND e.subject_id = w.id AND e.kind IN (${LIMITS})
+      FROM events e WHERE e.subject_kind = 'order' AND e.subject_id = w.id AND e.kind IN (${LIMIT_KIND_LIST})
         AND coalesce(e.data->>'n', '') = ANY (ARRAY['', w.n::text])
     ) AS history
     FROM jsonb_to_recordset(${JSON.stringify(items)}::jsonb) AS w (id text, n int)`;
 }
 
-const LIMITS = Prisma.raw(LIMIT_KINDS.map((kind) => `'${kind}'`).join(', '));
+const LIMIT_KIND_LIST = Prisma.raw(LIMIT_KINDS.map((kind) => `'${kind}'`).join(', '));
 
 /** @throws {UnreadableEventError} */
 export function readHistory(rows: z.output<typeof historyRows>): readonly OrderLogEntry[] {
-  return rows.map(({ seq, ...entry }) => readEvent(compiledOrderLogEntry, seq, entry));
+  return rows.map(({ seq, ...entry }) => parseEvent(compiledOrderLogEntry, seq, entry));
 }
 
 /** Rows of {@link selectLimits}. */
@@ -137,7 +137,7 @@ export const orderHistories = z.array(
 );
 
 /** Of events `e`. */
-const loggedEvent = row(
+const eventRow = row(
   z.object({
     seq: z.string(),
     at: z.date(),
@@ -151,9 +151,9 @@ const loggedEvent = row(
   { seq: Prisma.sql`e.seq::text` },
 );
 
-function readTeamEvent(found: z.output<typeof loggedEvent.schema>): TeamEvent {
+function toTeamEvent(found: z.output<typeof eventRow.schema>): TeamEvent {
   const { seq, subjectKind, subjectId, data, ...event } = found;
-  return readEvent(teamEvent, seq, { ...data, ...event, subject: { kind: subjectKind, id: subjectId } });
+  return parseEvent(teamEvent, seq, { ...data, ...event, subject: { kind: subjectKind, id: subjectId } });
 }
 
 /** Rows of {@link selectWithHistory}. */
@@ -161,30 +161,30 @@ export const orderWithHistory = z.compile(
   z.array(
     orderRow.schema
       .extend({ history: historyRows })
-      .transform((row) => ({ order: orderOf(row), history: readHistory(row.history) })),
+      .transform((row) => ({ order: toOrder(row), history: readHistory(row.history) })),
   ),
 );
 
 /** An order with its events, oldest first, without the per-item events of bulk orders. */
 export function selectWithHistory(id: string): Statement {
   const shown = Prisma.sql`(o.bulk IS NULL OR e.kind NOT IN ('sending', 'answered'))`;
-  return Prisma.sql`SELECT ${orderRow.columns}, ${historyOf(shown)} FROM orders o WHERE o.id = ${id}`;
+  return Prisma.sql`SELECT ${orderRow.columns}, ${historyColumn(shown)} FROM orders o WHERE o.id = ${id}`;
 }
 
 /** Events per read, which bounds the memory of an export. */
-const BATCH = 500;
+const PAGE_SIZE = 500;
 
-/** @param batch events per read */
-export function createEventLog({ run }: Database, teamId: string, batch = BATCH): EventLog {
+/** @param pageSize events per read */
+export function createEventLog({ run }: Database, teamId: string, pageSize = PAGE_SIZE): EventLog {
   const readPage = (from: Date, to: Date, last: { readonly at: Date; readonly seq: string } | undefined) =>
     withStoreError('reading the log', async () => {
       const rest =
         last === undefined ? Prisma.empty : Prisma.sql`AND (at, seq) > (${last.at}, ${last.seq}::bigint)`;
-      const rows = loggedEvent.read(
+      const rows = eventRow.read(
         await run(Prisma.sql`
-          SELECT ${loggedEvent.columns} FROM events e
+          SELECT ${eventRow.columns} FROM events e
           WHERE team_id = ${teamId} AND subject_kind <> 'forgotten' AND at >= ${last?.at ?? from} AND at < ${to} ${rest}
-          ORDER BY e.at, e.seq LIMIT ${batch}`),
+          ORDER BY e.at, e.seq LIMIT ${pageSize}`),
       );
       const ids = [
         ...new Set(rows.flatMap(({ subjectKind, subjectId }) => (subjectKind === 'order' ? subjectId : []))),
@@ -195,7 +195,7 @@ export function createEventLog({ run }: Database, teamId: string, batch = BATCH)
       const decisions = new Map(
         orderHistories.parse(
           await run(Prisma.sql`
-            SELECT o.id, ${historyOf(Prisma.sql`e.kind = ANY(${[...DECISION_KINDS]})`)} FROM orders o
+            SELECT o.id, ${historyColumn(Prisma.sql`e.kind = ANY(${[...DECISION_KINDS]})`)} FROM orders o
             WHERE o.id = ANY(${ids})`),
         ),
       );
@@ -205,12 +205,12 @@ export function createEventLog({ run }: Database, teamId: string, batch = BATCH)
   return {
     find: (seq) =>
       withStoreError('reading an event', async () => {
-        const [found] = loggedEvent.read(
+        const [found] = eventRow.read(
           await run(Prisma.sql`
-            SELECT ${loggedEvent.columns} FROM events e
+            SELECT ${eventRow.columns} FROM events e
             WHERE e.seq = ${seq}::bigint AND e.team_id = ${teamId} AND e.subject_kind <> 'order'`),
         );
-        return found && readTeamEvent(found);
+        return found && toTeamEvent(found);
       }),
 
     async *read(from, to) {
@@ -220,14 +220,14 @@ export function createEventLog({ run }: Database, teamId: string, batch = BATCH)
           const { seq, subjectKind, subjectId, data, ...event } = found;
           const order = orders.get(subjectId);
           if (subjectKind !== 'order') {
-            yield { event: readTeamEvent(found) };
+            yield { event: toTeamEvent(found) };
           } else if (order !== undefined) {
-            const entry = readEvent(compiledOrderLogEntry, seq, { ...data, ...event });
+            const entry = parseEvent(compiledOrderLogEntry, seq, { ...data, ...event });
             yield { order, entry, decisions: decisions.get(subjectId) ?? [] };
           }
         }
         last = rows.at(-1);
-        if (last === undefined || rows.length < batch) return;
+        if (last === undefined || rows.length < pageSize) return;
       }
     },
   };

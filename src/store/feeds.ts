@@ -1,7 +1,7 @@
 import type { FeedRecord, FeedStore } from '../expiry/ports.ts';
-import { type Database, type Prisma, storeOf } from './database.ts';
+import { type Database, type Prisma, wrapStore } from './database.ts';
 
-function fromRow(row: Prisma.CalendarFeedModel): FeedRecord {
+function toFeed(row: Prisma.CalendarFeedModel): FeedRecord {
   return {
     userId: row.userId,
     tokenHash: row.tokenHash,
@@ -9,20 +9,20 @@ function fromRow(row: Prisma.CalendarFeedModel): FeedRecord {
   };
 }
 
-function columnsOf({ tokenHash, sealed }: FeedRecord, now: Date) {
+function toColumns({ tokenHash, sealed }: FeedRecord, now: Date) {
   return { tokenHash, sealed: sealed.bytes, keyId: sealed.keyId, createdAt: now };
 }
 
 /** Calendar feeds. @throws {StoreError} from every method, when the database fails */
 export function createFeedStore({ prisma }: Database): FeedStore {
-  return storeOf('feeds', {
+  return wrapStore('feeds', {
     find: async (userId) => {
       const row = await prisma.calendarFeed.findUnique({ where: { userId } });
-      return row === null ? undefined : fromRow(row);
+      return row === null ? undefined : toFeed(row);
     },
 
     save: async (record, now) => {
-      const columns = columnsOf(record, now);
+      const columns = toColumns(record, now);
       await prisma.calendarFeed.upsert({
         where: { userId: record.userId },
         create: { userId: record.userId, ...columns },
@@ -32,10 +32,10 @@ export function createFeedStore({ prisma }: Database): FeedStore {
 
     keepFirst: async (record, now) => {
       await prisma.calendarFeed.createMany({
-        data: [{ userId: record.userId, ...columnsOf(record, now) }],
+        data: [{ userId: record.userId, ...toColumns(record, now) }],
         skipDuplicates: true,
       });
-      return fromRow(await prisma.calendarFeed.findUniqueOrThrow({ where: { userId: record.userId } }));
+      return toFeed(await prisma.calendarFeed.findUniqueOrThrow({ where: { userId: record.userId } }));
     },
 
     hasToken: async (tokenHash) => {

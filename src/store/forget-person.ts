@@ -74,7 +74,7 @@ export type StillNeeded =
   | { readonly kind: 'setting'; readonly name: string }
   | { readonly kind: 'policy' | 'policy_draft' };
 
-const needed = z.array(
+const stillNeededRows = z.array(
   z.discriminatedUnion('kind', [
     z
       .object({ kind: z.literal('open_order'), id: z.string() })
@@ -111,12 +111,12 @@ export function forgetPerson(
   options: { readonly dryRun: boolean },
 ): Promise<Forgetting> {
   return inTransaction(client, options, async () => {
-    const found = needed.parse((await client.query(SELECT_NEEDED, [person])).rows);
+    const found = stillNeededRows.parse((await client.query(SELECT_NEEDED, [person])).rows);
     if (found.length > 0) return { done: false, needed: found };
     const changes: TableChange[] = [];
     for (const table of ['events', 'observations']) {
       const { rows } = await client.query(`SELECT forget_person_in_${table}($1)::int AS n`, [person]);
-      changes.push({ table, rows: counts.parse(rows)[0].n });
+      changes.push({ table, rows: countRows.parse(rows)[0].n });
     }
     for (const [table, sql] of [...STATEMENTS, ...(await replaceEverywhere(client))]) {
       changes.push({ table, rows: (await client.query(sql, [person])).rowCount ?? 0 });
@@ -125,4 +125,4 @@ export function forgetPerson(
   });
 }
 
-const counts = z.tuple([z.object({ n: z.number() })]);
+const countRows = z.tuple([z.object({ n: z.number() })]);

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { MINUTE_MS } from '../lib/duration.ts';
 import type { Heartbeat, HeartbeatReading } from '../orders/restore-guard.ts';
 import { optional } from './columns.ts';
-import { type Database, DatabaseUnverifiedError, Prisma, storeOf } from './database.ts';
+import { type Database, DatabaseUnverifiedError, Prisma, wrapStore } from './database.ts';
 import { SERVER } from './session-settings.ts';
 
 const ID = 1;
 /** A process that wrote nothing for this long, while others did, was killed. */
-const SILENT_MS = MINUTE_MS;
+const SILENCE_MS = MINUTE_MS;
 
 const SERVER_NAME = Prisma.raw(SERVER);
 
@@ -17,14 +17,14 @@ const SERVER_NAME = Prisma.raw(SERVER);
  */
 export function createHeartbeat({ run, server }: Database): Heartbeat {
   return {
-    ...storeOf<Pick<Heartbeat, 'read' | 'write' | 'verify'>>('heartbeat', {
+    ...wrapStore<Pick<Heartbeat, 'read' | 'write' | 'verify'>>('heartbeat', {
       read: async () => {
-        const [{ checkpoint, ...seen }] = sightings.parse(await run(SELECT_SIGHTING));
+        const [{ checkpoint, ...seen }] = sightingRows.parse(await run(SELECT_SIGHTING));
         return { ...seen, isBehind: server.isBehind(seen.server, checkpoint) };
       },
 
       write: async ({ at, seen, processId, isLast }) => {
-        const [row] = beats.parse(await run(upsertBeat(at, seen, processId, isLast)));
+        const [row] = beatRows.parse(await run(upsertBeat(at, seen, processId, isLast)));
         if (row === undefined) throw new DatabaseUnverifiedError();
         return row.beat;
       },
@@ -58,7 +58,7 @@ const SELECT_SIGHTING = Prisma.sql`
     JOIN pg_database d ON d.datname = current_database()
     LEFT JOIN heartbeats h ON h.id = ${ID}`;
 
-const sightings = z.tuple([
+const sightingRows = z.tuple([
   z.object({
     database: z.string(),
     server: z.string(),
@@ -89,10 +89,10 @@ function upsertBeat(at: Date, seen: HeartbeatReading, processId: string, isLast:
       xact_id = excluded.xact_id,
       at_work = excluded.at_work || (
         SELECT coalesce(jsonb_object_agg(other.key, other.value), '{}') FROM jsonb_each_text(h.at_work) other
-        WHERE other.key <> ${processId} AND other.value::timestamptz > ${new Date(at.getTime() - SILENT_MS)}
+        WHERE other.key <> ${processId} AND other.value::timestamptz > ${new Date(at.getTime() - SILENCE_MS)}
       )
     WHERE excluded.server = ${SERVER_NAME} AND h.xmin::text = ${seen.last?.version ?? null}
     RETURNING beat`;
 }
 
-const beats = z.array(z.object({ beat: z.number() })).max(1);
+const beatRows = z.array(z.object({ beat: z.number() })).max(1);

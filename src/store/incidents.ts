@@ -6,14 +6,14 @@ import type { IncidentStore } from '../names/ports.ts';
 import { INCIDENT_KINDS, NAME_TASKS, RULED_OUT_REASONS } from '../names/unexplained-changes.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
 import { assignColumns, insertRows, optional, optionalText, row } from './columns.ts';
-import { type Database, Prisma, type RunStatement, storeOf } from './database.ts';
+import { type Database, Prisma, type RunStatement, wrapStore } from './database.ts';
 import { insertEvents } from './events.ts';
 import { insertPlans, markPlan } from './notifications.ts';
 import { idRows } from './order-rows.ts';
 import { queueWebhooks } from './webhooks.ts';
 
 const value = z.array(z.string());
-const moment = z.coerce.date();
+const timestamp = z.coerce.date();
 const change = z
   .object({
     kind: z.enum(INCIDENT_KINDS),
@@ -21,9 +21,9 @@ const change = z
     before: value,
     after: value,
     expiry: z.object({ before: z.string(), after: z.string() }).optional(),
-    lastSeenBefore: moment,
-    firstSeenAfter: moment,
-    noticedAt: moment,
+    lastSeenBefore: timestamp,
+    firstSeenAfter: timestamp,
+    noticedAt: timestamp,
     orders: z.array(
       z.object({ id: z.string(), task: z.enum(NAME_TASKS), reason: z.enum(RULED_OUT_REASONS) }),
     ),
@@ -56,7 +56,7 @@ const warningRow = row(
   z.object({ incidentId: z.string(), userId: z.string(), changes: z.number(), at: z.date() }),
 );
 
-function incidentOf({
+function toIncident({
   proposedBy,
   proposedReason,
   explainedBy,
@@ -96,12 +96,12 @@ export async function saveIncident(
     UPDATE notifications n SET version = n.version + 1, due_at = LEAST(n.due_at, ${at}::timestamptz)
     FROM orders o WHERE o.state = 'PENDING' AND n.team_id = o.team_id AND n.subject_kind = 'order' AND n.subject_id = o.id
       AND n.purpose = 'plan' AND EXISTS (SELECT 1 FROM order_items i WHERE i.order_id = o.id AND i.name = ${after.name})`);
-  await insertEvents(run, eventsOf(update), teamId);
-  await queueWebhooks(run, webhooksOf(update), teamId);
+  await insertEvents(run, buildEvents(update), teamId);
+  await queueWebhooks(run, buildWebhooks(update), teamId);
   return true;
 }
 
-function eventsOf({ before, after, added, at }: IncidentUpdate): TeamEvent[] {
+function buildEvents({ before, after, added, at }: IncidentUpdate): TeamEvent[] {
   const about = { subject: { kind: 'name', id: after.name }, actor: 'system', at } as const;
   const kind = before === undefined ? 'incident_opened' : 'incident_joined';
   const noticed = added.map(
@@ -116,7 +116,7 @@ function eventsOf({ before, after, added, at }: IncidentUpdate): TeamEvent[] {
 }
 
 /** The webhooks for an incident that a lookup opened or changed. */
-function webhooksOf({ before, after, added, at }: IncidentUpdate): WebhookEvent[] {
+function buildWebhooks({ before, after, added, at }: IncidentUpdate): WebhookEvent[] {
   const { name, id: incident_id } = after;
   const noticed = added.map(({ kind: code, before: was, after: is }, index): WebhookEvent => {
     const type = before === undefined && index === 0 ? 'incident.opened' : 'incident.changed';
@@ -127,7 +127,7 @@ function webhooksOf({ before, after, added, at }: IncidentUpdate): WebhookEvent[
 }
 
 /** The webhooks for a person's decision about an incident. */
-function webhooksOfDecision(
+function buildDecisionWebhooks(
   { id: incident_id, name, state }: Incident,
   kind: string,
   at: Date,
@@ -163,10 +163,10 @@ export function createIncidentStore({ run, transaction }: Database, teamId: stri
     const found = await run(
       Prisma.sql`SELECT ${incidentRow.columns} FROM incidents WHERE team_id = ${teamId} AND ${rest}`,
     );
-    return incidentRow.read(found).map(incidentOf);
+    return incidentRow.read(found).map(toIncident);
   };
 
-  return storeOf('incidents', {
+  return wrapStore('incidents', {
     find: async (id) => (await incidents(Prisma.sql`id = ${id}`))[0],
 
     listForName: (name, limit) =>
@@ -184,7 +184,7 @@ export function createIncidentStore({ run, transaction }: Database, teamId: stri
         const subject = { kind: 'name', id: before.name } as const;
         const event = { ...decision, subject, at: now, incidents: [...listIncidentKinds(before)] };
         await insertEvents(runInside, [event], teamId);
-        await queueWebhooks(runInside, webhooksOfDecision(after, decision.kind, now), teamId);
+        await queueWebhooks(runInside, buildDecisionWebhooks(after, decision.kind, now), teamId);
         return true;
       }),
 

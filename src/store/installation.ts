@@ -1,4 +1,4 @@
-import { type Database, storeOf } from './database.ts';
+import { type Database, wrapStore } from './database.ts';
 
 /** The workspace of this database's rows. */
 export interface InstallationStore {
@@ -8,7 +8,7 @@ export interface InstallationStore {
 
 /** @throws {StoreError} when the database fails */
 export function createInstallationStore({ prisma }: Database): InstallationStore {
-  return storeOf('installation', {
+  return wrapStore('installation', {
     serve: async (teamId) => {
       await prisma.installation.upsert({ where: { id: 1 }, create: { id: 1, teamId }, update: { teamId } });
     },

@@ -21,7 +21,7 @@ export class KnownServer {
   #onOther: () => void = () => undefined;
 
   /** Call it for a new connection before use. The first connection's server is trusted. */
-  connected(connection: object, server: string): void {
+  addConnection(connection: object, server: string): void {
     this.#servers.set(connection, server);
     this.#verified ??= server;
     this.#latest = server;
@@ -38,16 +38,16 @@ export class KnownServer {
   }
 
   /** Records the log position of the verified server. */
-  note(position: number): void {
+  recordPosition(position: number): void {
     if (this.isVerified) this.#position = Math.max(this.#position, position);
   }
 
   /**
    * Whether a server has lost a commit that this process has seen.
-   * @param startedFrom the end of its log when it was started, or a later position
+   * @param startPosition the end of its log when it was started, or a later position
    */
-  isBehind(server: string, startedFrom: number): boolean {
-    return server !== this.#verified && startedFrom < this.#position;
+  isBehind(server: string, startPosition: number): boolean {
+    return server !== this.#verified && startPosition < this.#position;
   }
 
   /** Nothing is claimed or sent until the server is verified. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { LeaseStore } from '../names/ports.ts';
 import { MAX_WAIT_MS } from '../orders/clock.ts';
-import { type Database, Prisma, storeOf } from './database.ts';
+import { type Database, Prisma, wrapStore } from './database.ts';
 
 /** Whether a lease has expired by the database's clock. One from a clock that was set back later counts as expired. */
 export const isLeaseExpired = (
@@ -10,20 +10,20 @@ export const isLeaseExpired = (
   OR ${column} > now() + ${MAX_WAIT_MS}::float8 * interval '1 ms')`;
 
 /** The end of a lease that starts now, by the database's clock. */
-export const leaseOf = (ms: number): Prisma.Sql => Prisma.sql`now() + ${ms}::float8 * interval '1 ms'`;
+export const leaseEnd = (ms: number): Prisma.Sql => Prisma.sql`now() + ${ms}::float8 * interval '1 ms'`;
 
-const holders = z.array(z.object({ holder: z.string() }));
+const holderRows = z.array(z.object({ holder: z.string() }));
 
 /** @throws {StoreError} when the database fails */
 export function createLeaseStore({ run }: Database): LeaseStore {
-  return storeOf('leases', {
+  return wrapStore('leases', {
     acquire: async (work, holder, leaseMs) => {
       const taken = await run(Prisma.sql`
-        INSERT INTO leases AS l (work, holder, until) VALUES (${work}, ${holder}, ${leaseOf(leaseMs)})
+        INSERT INTO leases AS l (work, holder, until) VALUES (${work}, ${holder}, ${leaseEnd(leaseMs)})
         ON CONFLICT (work) DO UPDATE SET holder = excluded.holder, until = excluded.until
           WHERE l.holder = excluded.holder OR ${isLeaseExpired(Prisma.sql`l.until`)}
         RETURNING holder`);
-      return holders.parse(taken).length === 1;
+      return holderRows.parse(taken).length === 1;
     },
   });
 }

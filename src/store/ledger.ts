@@ -4,21 +4,21 @@ import type { LedgerKeyStore, LedgerStore, SealedBlock, SealedEvent } from '../l
 import { eventLine, forgottenLine, hashSeal, type Seal } from '../ledger/seal.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
 import { utcDay } from '../zones/calendar-day.ts';
-import { optional, optionalText, row, storableJson } from './columns.ts';
-import { type Database, Prisma, storeOf, withStoreError } from './database.ts';
+import { optional, optionalText, row, toStorableJson } from './columns.ts';
+import { type Database, Prisma, withStoreError, wrapStore } from './database.ts';
 import { announceEvents } from './events.ts';
 import { SIGNING_EVENTS } from './signing-rows.ts';
 import { queueWebhooks } from './webhooks.ts';
 
 /** Numbers of the ledger come as text, because the column has 64 bits. */
-const count = z.coerce.number().pipe(z.int());
+const integer = z.coerce.number().pipe(z.int());
 const bytes = z.instanceof(Uint8Array);
 
 const sealRow = row(
   z.object({
     n: z.int(),
-    from: count,
-    to: count,
+    from: integer,
+    to: integer,
     root: z.string(),
     prev: z.string(),
     at: z.date(),
@@ -46,8 +46,8 @@ const unsealedRow = row(eventFields.extend({ seq: z.string(), leaf: optional(byt
   leaf: Prisma.sql`e.forgotten_leaf`,
 });
 
-const placeRow = row(z.object({ seq: count, leaf: bytes }), 'l.');
-const loggedRow = row(
+const entryRow = row(z.object({ seq: integer, leaf: bytes }), 'l.');
+const eventRow = row(
   eventFields.extend({
     event: z.string(),
     forgottenAt: optional(z.date()),
@@ -59,7 +59,7 @@ const loggedRow = row(
 /** Events of the ledger, whose rows may be gone. */
 const sealedRows = z.array(
   z
-    .union([placeRow.schema.extend({ event: z.null() }), placeRow.schema.extend(loggedRow.schema.shape)])
+    .union([entryRow.schema.extend({ event: z.null() }), entryRow.schema.extend(eventRow.schema.shape)])
     .transform((found): SealedEvent => {
       const { seq, leaf } = found;
       if (found.event === null) return { seq, leaf, line: undefined };
@@ -73,7 +73,7 @@ const sealedRows = z.array(
 
 const anchorRow = row(z.object({ n: z.int(), hash: z.string(), at: z.date() }), 'a.');
 const signingRows = z.tuple([
-  z.object({ numbers: z.array(z.int().nullable()), entries: count, isAnyGone: z.boolean() }),
+  z.object({ numbers: z.array(z.int().nullable()), entries: integer, isAnyGone: z.boolean() }),
 ]);
 const leavesRows = z.tuple([z.object({ leaves: bytes })]);
 const HASH_BYTES = 32;
@@ -95,14 +95,14 @@ function mergeRanges(ranges: readonly (readonly [number, number])[]): (readonly 
   return merged;
 }
 
-const READ_SIZE = 5_000;
+const MAX_EVENTS_PER_READ = 5_000;
 /** Reading a thousand seals of one event each is as fast as reading one seal of a thousand. */
-const SEALS_AT_ONCE = 1_000;
+const MAX_SEALS_PER_READ = 1_000;
 /** Distinguishes the sealer's advisory lock from the database's other ones: "LEDG". */
 const SEALER_LOCK = 0x4c454447;
 
 /** The webhook for a published seal. */
-function webhookOfAnchor(seal: Seal, at: Date): WebhookEvent {
+function buildAnchorWebhook(seal: Seal, at: Date): WebhookEvent {
   return {
     type: 'seal.created',
     at,
@@ -114,37 +114,39 @@ const LEDGER = { kind: 'ledger', id: 'ledger' } as const;
 
 /** @throws {StoreError} from every method, when the database fails */
 export function createLedgerStore({ run, transaction }: Database, teamId: string): LedgerStore {
-  const sealsWhere = async (where: Prisma.Sql) =>
+  const readSealsWhere = async (where: Prisma.Sql) =>
     readSeals(
       await run(Prisma.sql`SELECT ${sealRow.columns} FROM seals WHERE team_id = ${teamId} AND ${where}`),
     );
-  const eventsWhere = async (where: Prisma.Sql) =>
+  const readEventsWhere = async (where: Prisma.Sql) =>
     sealedRows.parse(
       await run(Prisma.sql`
-        SELECT ${placeRow.columns}, ${loggedRow.columns} FROM ledger_entries l LEFT JOIN events e ON e.seq = l.event_seq
+        SELECT ${entryRow.columns}, ${eventRow.columns} FROM ledger_entries l LEFT JOIN events e ON e.seq = l.event_seq
         WHERE l.team_id = ${teamId} AND ${where} ORDER BY l.seq`),
     );
-  const anchorsWhere = async (rest: Prisma.Sql) =>
+  const readAnchorsWhere = async (rest: Prisma.Sql) =>
     anchorRow.read(
       await run(Prisma.sql`SELECT ${anchorRow.columns} FROM anchors a WHERE a.team_id = ${teamId} ${rest}`),
     );
 
   /** The next seals whose events are read together. */
   async function nextSeals(after: number, where: Prisma.Sql) {
-    const seals = await sealsWhere(Prisma.sql`n > ${after} AND ${where} ORDER BY n LIMIT ${SEALS_AT_ONCE}`);
+    const seals = await readSealsWhere(
+      Prisma.sql`n > ${after} AND ${where} ORDER BY n LIMIT ${MAX_SEALS_PER_READ}`,
+    );
     const [first] = seals;
     return first === undefined
       ? []
-      : seals.filter(({ to }) => to < first.from + READ_SIZE || to === first.to);
+      : seals.filter(({ to }) => to < first.from + MAX_EVENTS_PER_READ || to === first.to);
   }
 
-  async function* blocksWhere(where: Prisma.Sql): AsyncGenerator<SealedBlock> {
+  async function* readBlocksWhere(where: Prisma.Sql): AsyncGenerator<SealedBlock> {
     for (let after = 0; ; ) {
       const seals = await withStoreError('reading the ledger', () => nextSeals(after, where));
-      const [first, last] = [seals[0], seals.at(-1)];
-      if (first === undefined || last === undefined) return;
+      const [first, lastSeal] = [seals[0], seals.at(-1)];
+      if (first === undefined || lastSeal === undefined) return;
       const events = await withStoreError('reading the ledger', () =>
-        eventsWhere(Prisma.sql`l.seq BETWEEN ${first.from} AND ${last.to}`),
+        readEventsWhere(Prisma.sql`l.seq BETWEEN ${first.from} AND ${lastSeal.to}`),
       );
       let at = 0;
       for (const seal of seals) {
@@ -154,18 +156,18 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
         while ((events[at]?.seq ?? Number.POSITIVE_INFINITY) <= seal.to) at += 1;
         yield { seal, events: events.slice(start, at) };
       }
-      after = last.n;
+      after = lastSeal.n;
     }
   }
 
   /** Writes an event about the ledger. @param isNew whether it is a new fact */
-  const note = (event: TeamEvent, isNew: Prisma.Sql) =>
+  const logEvent = (event: TeamEvent, isNew: Prisma.Sql) =>
     transaction(async (runInside) => {
       const found = await runInside(Prisma.sql`SELECT 1 AS found WHERE ${isNew}`);
       if (z.array(z.unknown()).parse(found).length > 0) await announceEvents(runInside, [event], teamId);
     });
 
-  const methods = storeOf<Omit<LedgerStore, 'read'>>('ledger', {
+  const methods = wrapStore<Omit<LedgerStore, 'read'>>('ledger', {
     seal: (limit, make) =>
       transaction(async (runInside) => {
         const [locked] = z
@@ -183,13 +185,13 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
             WHERE u.team_id = ${teamId} ORDER BY u.event_seq LIMIT ${limit}`),
         );
         if (rows.length === 0) return 0;
-        const [last] = readSeals(
+        const [lastSeal] = readSeals(
           await runInside(
             Prisma.sql`SELECT ${sealRow.columns} FROM seals WHERE team_id = ${teamId} ORDER BY n DESC LIMIT 1`,
           ),
         );
         const { seal, leaves } = make(
-          last,
+          lastSeal,
           rows.map(({ seq: _, subjectKind: kind, subjectId: id, leaf, ...event }) =>
             leaf === undefined ? { ...event, subject: { kind, id } } : { leaf },
           ),
@@ -209,7 +211,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
         return rows.length;
       }),
 
-    newestSeal: async () => (await sealsWhere(Prisma.sql`true ORDER BY n DESC LIMIT 1`))[0],
+    newestSeal: async () => (await readSealsWhere(Prisma.sql`true ORDER BY n DESC LIMIT 1`))[0],
 
     waitingSeconds: async () =>
       z.tuple([z.object({ seconds: z.number() })]).parse(
@@ -233,19 +235,19 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
         SELECT (SELECT s.n FROM seals s WHERE s.team_id = ${teamId} AND s."to" >= number ORDER BY s."to" LIMIT 1)
         FROM unnest(${sealed}::bigint[]) AS number)`;
       const where = Prisma.sql`("to" >= ${Math.max(0, ...sealed)} OR ${holding})`;
-      return { numbers, ...rest, blocks: blocksWhere(where) };
+      return { numbers, ...rest, blocks: readBlocksWhere(where) };
     },
 
-    ofOrder: (orderId) => eventsWhere(Prisma.sql`e.subject_kind = 'order' AND e.subject_id = ${orderId}`),
+    ofOrder: (orderId) => readEventsWhere(Prisma.sql`e.subject_kind = 'order' AND e.subject_id = ${orderId}`),
 
     revocationsOf: (keys) =>
-      eventsWhere(
+      readEventsWhere(
         Prisma.sql`e.subject_kind = 'key' AND e.kind = 'key_revoked' AND e.subject_id = ANY(${keys})`,
       ),
 
-    seals: (from, to) => sealsWhere(Prisma.sql`n BETWEEN ${from} AND ${to} ORDER BY n`),
+    seals: (from, to) => readSealsWhere(Prisma.sql`n BETWEEN ${from} AND ${to} ORDER BY n`),
 
-    sealOf: async (seq) => (await sealsWhere(Prisma.sql`"to" >= ${seq} ORDER BY "to" LIMIT 1`))[0],
+    sealOf: async (seq) => (await readSealsWhere(Prisma.sql`"to" >= ${seq} ORDER BY "to" LIMIT 1`))[0],
 
     leavesOf: async ({ from, to }) => {
       // One value instead of a thousand rows: a receipt may read many seals.
@@ -260,7 +262,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
     },
 
     strayEvents: async () =>
-      z.tuple([z.object({ count })]).parse(
+      z.tuple([z.object({ count: integer })]).parse(
         await run(Prisma.sql`
           SELECT count(*) FROM events e WHERE e.team_id = ${teamId}
             AND NOT EXISTS (SELECT FROM ledger_entries l WHERE l.event_seq = e.seq)
@@ -279,13 +281,13 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
 
     anchor: async (seal, at) => {
       // Rows from a clock that ran ahead don't delay the anchors.
-      const last = Prisma.sql`coalesce(
+      const lastSeal = Prisma.sql`coalesce(
         (SELECT max(at) FROM anchors WHERE team_id = ${teamId} AND at <= ${at}::timestamptz),
         (SELECT e.at FROM ledger_entries l JOIN events e ON e.seq = l.event_seq WHERE l.team_id = ${teamId} AND l.seq = 1))`;
       return transaction(async (runInside) => {
         const anchored = await runInside(Prisma.sql`
           INSERT INTO anchors (team_id, n, hash, at) SELECT ${teamId}, ${seal.n}, ${hashSeal(seal)}, ${at}
-          WHERE date_trunc('hour', ${at}::timestamptz) > ${last}
+          WHERE date_trunc('hour', ${at}::timestamptz) > ${lastSeal}
           ON CONFLICT DO NOTHING RETURNING n`);
         if (z.array(z.unknown()).parse(anchored).length === 0) return false;
         await runInside(Prisma.sql`
@@ -293,31 +295,32 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
           VALUES (${teamId}, 'anchors', ${utcDay(at)}, 'plan', 1, ${at})
           ON CONFLICT (team_id, subject_kind, subject_id, purpose)
             DO UPDATE SET version = p.version + 1, due_at = LEAST(p.due_at, excluded.due_at)`);
-        await queueWebhooks(runInside, [webhookOfAnchor(seal, at)], teamId);
+        await queueWebhooks(runInside, [buildAnchorWebhook(seal, at)], teamId);
         return true;
       });
     },
 
-    anchors: () => anchorsWhere(Prisma.sql`ORDER BY a.n`),
+    anchors: () => readAnchorsWhere(Prisma.sql`ORDER BY a.n`),
 
-    newestAnchor: async () => (await anchorsWhere(Prisma.sql`ORDER BY a.n DESC LIMIT 1`))[0],
+    newestAnchor: async () => (await readAnchorsWhere(Prisma.sql`ORDER BY a.n DESC LIMIT 1`))[0],
 
-    anchorsBetween: (from, to) => anchorsWhere(Prisma.sql`AND a.at >= ${from} AND a.at < ${to} ORDER BY a.n`),
+    anchorsBetween: (from, to) =>
+      readAnchorsWhere(Prisma.sql`AND a.at >= ${from} AND a.at < ${to} ORDER BY a.n`),
 
-    findAnchor: async (n) => (await anchorsWhere(Prisma.sql`AND a.n >= ${n} ORDER BY a.n LIMIT 1`))[0],
+    findAnchor: async (n) => (await readAnchorsWhere(Prisma.sql`AND a.n >= ${n} ORDER BY a.n LIMIT 1`))[0],
 
     recordDifferences: (differences, at) =>
-      note(
+      logEvent(
         { kind: 'ledger_differs', subject: LEDGER, actor: 'system', at, differences },
-        Prisma.sql`${storableJson({ differences })}::jsonb IS DISTINCT FROM (
+        Prisma.sql`${toStorableJson({ differences })}::jsonb IS DISTINCT FROM (
           SELECT data FROM events WHERE subject_kind = 'ledger' AND subject_id = ${LEDGER.id} AND team_id = ${teamId}
             AND kind = 'ledger_differs' ORDER BY seq DESC LIMIT 1)`,
       ),
 
     recordRestored: async (takenAt, at) => {
-      const [newest] = await sealsWhere(Prisma.sql`true ORDER BY n DESC LIMIT 1`);
+      const [newest] = await readSealsWhere(Prisma.sql`true ORDER BY n DESC LIMIT 1`);
       const data = { takenAt: takenAt.toISOString(), seal: newest?.n ?? 0 };
-      await note(
+      await logEvent(
         { kind: 'database_restored', subject: LEDGER, actor: 'operator', at, ...data },
         Prisma.sql`true`,
       );
@@ -325,7 +328,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
     },
 
     recordStalled: (at) =>
-      note(
+      logEvent(
         { kind: 'sealing_stalled', subject: LEDGER, actor: 'system', at },
         Prisma.sql`NOT EXISTS (
           SELECT FROM unsealed_events u JOIN events s ON s.seq = u.event_seq
@@ -335,7 +338,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
   return {
     ...methods,
     read: (sealed) =>
-      blocksWhere(
+      readBlocksWhere(
         sealed === undefined ? Prisma.sql`true` : Prisma.sql`at >= ${sealed.from} AND at < ${sealed.to}`,
       ),
   };
@@ -352,7 +355,7 @@ export async function teamsWithLedgers({ run }: Database): Promise<readonly stri
 
 /** The key that the bot generated. */
 export function createLedgerKeyStore({ prisma }: Database, teamId: string): LedgerKeyStore {
-  return storeOf('ledgerKey', {
+  return wrapStore('ledgerKey', {
     find: async () => {
       const found = await prisma.ledgerKey.findUnique({ where: { teamId } });
       return found === null ? undefined : { keyId: found.keyId, bytes: found.sealed };

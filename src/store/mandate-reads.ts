@@ -58,11 +58,11 @@ export function readActs(rows: unknown): MandateAct[] {
   }));
 }
 
-const takenRows = z.array(
+const usedRows = z.array(
   z.object({ day: z.string(), minor: z.string(), isOwn: z.boolean(), count: z.number() }),
 );
 
-const requestsOf = (teamId: string) =>
+const selectRequests = (teamId: string) =>
   Prisma.sql`events e WHERE e.team_id = ${teamId} AND e.kind = 'sending' AND e.data ? 'mandate'`;
 
 export interface TeamLog {
@@ -77,7 +77,7 @@ async function findNotCarriedOut(
 ): Promise<readonly string[]> {
   const ids = idRows.parse(
     await run(Prisma.sql`
-      SELECT DISTINCT e.subject_id AS id FROM ${requestsOf(teamId)} AND EXISTS (
+      SELECT DISTINCT e.subject_id AS id FROM ${selectRequests(teamId)} AND EXISTS (
         SELECT FROM events l WHERE l.subject_kind = 'order' AND l.subject_id = e.subject_id
           AND (l.kind = 'retry_scheduled' OR l.data->>'outcome' = 'FAILED'))`),
   );
@@ -94,20 +94,20 @@ async function findNotCarriedOut(
  * The amounts that mandates spend: sent ones by the log, reserved ones by the rows. An added event can't lower them:
  * the highest amount of each day counts.
  */
-export async function readTaken(
+export async function readUsedAmounts(
   run: RunStatement,
   log: TeamLog,
   mandateId: string,
-  without: string | undefined,
+  exceptOrderId: string | undefined,
 ): Promise<UsedAmounts> {
   const { teamId } = log;
-  const freed = await findNotCarriedOut(run, log);
-  const rows = takenRows.parse(
+  const notCarriedOut = await findNotCarriedOut(run, log);
+  const rows = usedRows.parse(
     await run(Prisma.sql`
       WITH sent AS (
         SELECT e.subject_id AS id, (e.at AT TIME ZONE 'UTC')::date AS day,
           e.data->>'mandate' AS mandate, max((e.data->'amount'->>'minor')::bigint) AS minor
-        FROM ${requestsOf(teamId)} AND e.subject_id <> ALL(${[...freed]}) GROUP BY 1, 2, 3
+        FROM ${selectRequests(teamId)} AND e.subject_id <> ALL(${[...notCarriedOut]}) GROUP BY 1, 2, 3
       ), taken AS (
         SELECT id, day, mandate, minor FROM sent
         UNION ALL
@@ -119,7 +119,7 @@ export async function readTaken(
       )
       SELECT to_char(day, 'YYYY-MM-DD') AS day, mandate = ${mandateId} AS "isOwn",
         COALESCE(sum(minor), 0)::text AS minor, count(*)::int AS count
-      FROM taken WHERE id <> ${without ?? ''} GROUP BY 1, 2`),
+      FROM taken WHERE id <> ${exceptOrderId ?? ''} GROUP BY 1, 2`),
   );
   return {
     byDay: rows.filter(({ isOwn }) => isOwn).map(({ day, minor }) => ({ day, minor: BigInt(minor) })),
@@ -150,7 +150,7 @@ export async function findName(run: RunStatement, name: string): Promise<Mandate
   return nameRow.read(found)[0];
 }
 
-export async function findActOf(run: RunStatement, orderId: string): Promise<MandateAct | undefined> {
+export async function findActByOrder(run: RunStatement, orderId: string): Promise<MandateAct | undefined> {
   return readActs(
     await run(Prisma.sql`SELECT ${actRow.columns} FROM mandate_acts a WHERE a.order_id = ${orderId}`),
   )[0];
@@ -159,7 +159,7 @@ export async function findActOf(run: RunStatement, orderId: string): Promise<Man
 const tagRows = z.array(z.object({ name: z.string(), tags: z.array(z.string()).nullable() }));
 
 /** The tags that a change of the name affects: its own and those of its parents. */
-export async function readTouched(run: RunStatement, name: string): Promise<readonly string[]> {
+export async function readAffectedTags(run: RunStatement, name: string): Promise<readonly string[]> {
   const subject = subjectOf(name, 'host');
   const hosts = [...subject.hosts];
   const rows = tagRows.parse(

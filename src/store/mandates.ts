@@ -11,20 +11,20 @@ import { matchesPatterns, sortPatterns } from '../policy/name-patterns.ts';
 import { subjectOf } from '../policy/subject.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { insertRows } from './columns.ts';
-import { type Database, isUniqueViolation, Prisma, type RunStatement, storeOf } from './database.ts';
+import { type Database, isUniqueViolation, Prisma, type RunStatement, wrapStore } from './database.ts';
 import { insertEvents } from './events.ts';
 import {
   actRow,
-  findActOf,
+  findActByOrder,
   findName,
   lockMandate,
   nameRow,
   readActs,
-  readTaken,
+  readUsedAmounts,
   type TeamLog,
 } from './mandate-reads.ts';
-import { holderOfNames } from './order-changes.ts';
-import { idsOf, UNSENT } from './order-reads.ts';
+import { findNameHolder } from './order-changes.ts';
+import { listIds, UNSENT_ORDERS } from './order-reads.ts';
 import { idRows } from './order-rows.ts';
 import { insertOrder } from './order-save.ts';
 import { fitsBudgets, IS_BOOKED, IS_RELEASED } from './reservations.ts';
@@ -40,11 +40,11 @@ const taggedRows = z.array(
 );
 
 /** After a failure, asking about a name is retried with exponential backoff. */
-const FIRST_PAUSE_MS = 10 * MINUTE_MS;
-const LONGEST_PAUSE_MS = 6 * HOUR_MS;
+const FIRST_RETRY_MS = 10 * MINUTE_MS;
+const LONGEST_RETRY_MS = 6 * HOUR_MS;
 
 /** An act whose order was stopped because its mandate ended or its people left: another mandate may act instead. */
-const IS_OPEN_AGAIN = Prisma.sql`(a.held IS NULL AND EXISTS (
+const IS_REPLACEABLE = Prisma.sql`(a.held IS NULL AND EXISTS (
   SELECT FROM order_items i WHERE i.order_id = a.order_id AND i.state = 'FAILED' AND i.sent_at IS NULL
     AND (i.result->'summary'->>'because' = 'mandate_ended'
       OR i.result->'summary'->>'code' IN ('requester_left', 'owner_left'))))`;
@@ -65,16 +65,16 @@ export function createMandateStore(
     readActs(await run(Prisma.sql`SELECT ${actRow.columns} FROM mandate_acts a ${rest}`));
 
   /** The name isn't left to lapse, and no mandate has acted for its end. */
-  const isAhead = Prisma.sql`(d.lapse_confirmed_at IS NULL AND NOT EXISTS (
+  const isUnhandled = Prisma.sql`(d.lapse_confirmed_at IS NULL AND NOT EXISTS (
     SELECT FROM mandate_acts a WHERE a.team_id = ${teamId} AND a.name = d.name
-      AND ${isSameExpiry(Prisma.sql`d.expires_at`)} AND NOT ${IS_OPEN_AGAIN}))`;
+      AND ${isSameExpiry(Prisma.sql`d.expires_at`)} AND NOT ${IS_REPLACEABLE}))`;
 
-  return storeOf('mandates', {
+  return wrapStore('mandates', {
     due: async (from, until, after, limit) =>
       nameRow.read(
         await run(Prisma.sql`
           SELECT ${nameRow.columns} FROM domains d
-          WHERE d.expires_at > ${from} AND d.expires_at <= ${until} AND ${isAhead}
+          WHERE d.expires_at > ${from} AND d.expires_at <= ${until} AND ${isUnhandled}
             AND (d.expires_at, d.name) > (${after?.expiresAt ?? from}, ${after?.name ?? ''})
           ORDER BY d.expires_at, d.name LIMIT ${limit}`),
       ),
@@ -83,7 +83,7 @@ export function createMandateStore(
       nameRow.read(
         await run(Prisma.sql`
           SELECT ${nameRow.columns} FROM domains d
-          WHERE d.name = ANY(${[...names]}) AND d.expires_at IS NOT NULL AND ${isAhead}
+          WHERE d.name = ANY(${[...names]}) AND d.expires_at IS NOT NULL AND ${isUnhandled}
           ORDER BY d.expires_at, d.name`),
       ),
 
@@ -124,7 +124,7 @@ export function createMandateStore(
       });
     },
 
-    usedBy: (mandateId, without) => readTaken(run, log, mandateId, without),
+    usedBy: (mandateId, without) => readUsedAmounts(run, log, mandateId, without),
 
     latestAccount: async (name) => {
       const found = await prisma.orderItem.findFirst({
@@ -135,13 +135,13 @@ export function createMandateStore(
       return found?.order.accountId;
     },
 
-    async keepOrder(act, creation) {
+    async saveOrder(act, creation) {
       const { order } = creation;
       try {
-        return await database.transaction((tx) => keepOrder(tx, log, act, creation));
+        return await database.transaction((tx) => saveOrder(tx, log, act, creation));
       } catch (error) {
         if (!isUniqueViolation(error)) throw error;
-        const holder = await holderOfNames(database, order);
+        const holder = await findNameHolder(database, order);
         return holder === undefined ? { kind: 'taken' } : { kind: 'open_already', orderId: holder };
       }
     },
@@ -161,7 +161,7 @@ export function createMandateStore(
             WHERE order_id = ${orderId} AND held IS NULL RETURNING ${actRow.columns}`),
         );
         if (act === undefined) return false;
-        await tellHeld(tx, teamId, { ...act, at }, held, orderId);
+        await recordHeld(tx, teamId, { ...act, at }, held, orderId);
         return true;
       }),
 
@@ -173,7 +173,7 @@ export function createMandateStore(
     delayRegularOrder: async (actId, at) => {
       await run(Prisma.sql`
         UPDATE mandate_acts SET ask_failures = ask_failures + 1, ask_at = ${at}::timestamptz
-          + LEAST(${LONGEST_PAUSE_MS}, ${FIRST_PAUSE_MS} * 2 ^ LEAST(ask_failures, 10)) * interval '1 ms'
+          + LEAST(${LONGEST_RETRY_MS}, ${FIRST_RETRY_MS} * 2 ^ LEAST(ask_failures, 10)) * interval '1 ms'
         WHERE id = ${actId}`);
     },
 
@@ -184,41 +184,43 @@ export function createMandateStore(
       await database.transaction(async (tx) => {
         await tx(Prisma.sql`
           UPDATE mandate_acts SET ask_at = NULL, order_id = ${orderId ?? null} WHERE id = ${actId}`);
-        await tx(requestDay(teamId, actId, at));
+        await tx(updateDayMessage(teamId, actId, at));
       });
     },
 
-    findByOrder: (orderId) => findActOf(run, orderId),
+    findByOrder: (orderId) => findActByOrder(run, orderId),
 
     actsOf: (day) => acts(Prisma.sql`WHERE a.team_id = ${teamId} AND a.day = ${day}::date ORDER BY a.name`),
 
     announced: async (actIds, at, { channelId, ts }) => {
       await database.transaction(async (tx) => {
-        const told = idRows.parse(
+        const announced = idRows.parse(
           await tx(Prisma.sql`
             UPDATE mandate_acts SET announced_at = ${at} WHERE id = ANY(${[...actIds]}) AND announced_at IS NULL
               AND held IS NULL RETURNING order_id AS id`),
         );
         // Their cards can be posted now.
         await tx(Prisma.sql`
-          UPDATE orders SET channel_id = ${channelId}, thread_ts = ${ts} WHERE id = ANY(${told})`);
+          UPDATE orders SET channel_id = ${channelId}, thread_ts = ${ts} WHERE id = ANY(${announced})`);
         await tx(Prisma.sql`
           UPDATE notifications SET version = version + 1, due_at = ${at}
-          WHERE team_id = ${teamId} AND subject_kind = 'order' AND subject_id = ANY(${told}) AND purpose = 'plan'`);
+          WHERE team_id = ${teamId} AND subject_kind = 'order' AND subject_id = ANY(${announced}) AND purpose = 'plan'`);
       });
     },
 
     orderChanged: async (orderId, at) => {
-      const act = await findActOf(run, orderId);
-      if (act !== undefined) await run(requestDay(teamId, act.id, at));
+      const act = await findActByOrder(run, orderId);
+      if (act !== undefined) await run(updateDayMessage(teamId, act.id, at));
     },
 
     unsentOf: async (mandateId) =>
-      idsOf(await prisma.order.findMany({ ...UNSENT, where: { mandateId, ...UNSENT.where } })),
+      listIds(
+        await prisma.order.findMany({ ...UNSENT_ORDERS, where: { mandateId, ...UNSENT_ORDERS.where } }),
+      ),
   } satisfies MandateStore);
 }
 
-async function keepOrder(
+async function saveOrder(
   run: RunStatement,
   log: TeamLog,
   act: NewAct,
@@ -232,8 +234,8 @@ async function keepOrder(
   const kept = await lockMandate(run, act.mandateId);
   const mandate = kept && readMandate(kept);
   if (mandate === undefined || !isActive(mandate, act.at)) return { kind: 'over' };
-  const taken = await readTaken(run, log, mandate.id, undefined);
-  if (exceededLimit(mandate.terms, act.amount, reservation.day, taken) !== undefined) return { kind: 'over' };
+  const used = await readUsedAmounts(run, log, mandate.id, undefined);
+  if (exceededLimit(mandate.terms, act.amount, reservation.day, used) !== undefined) return { kind: 'over' };
   await insertOrder(run, creation);
   return { kind: 'kept', id: await insertAct(run, teamId, act, { held: undefined, orderId: order.id }) };
 }
@@ -242,7 +244,7 @@ async function keepOrder(
 async function isFree(run: RunStatement, teamId: string, { name, expiresAt }: NewAct): Promise<boolean> {
   await run(Prisma.sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mandates ${teamId}`}, 0))::text`);
   const same = Prisma.sql`a.team_id = ${teamId} AND a.name = ${name} AND ${isSameExpiry(Prisma.sql`${expiresAt}::timestamptz`)}`;
-  await run(Prisma.sql`DELETE FROM mandate_acts a WHERE ${same} AND ${IS_OPEN_AGAIN}`);
+  await run(Prisma.sql`DELETE FROM mandate_acts a WHERE ${same} AND ${IS_REPLACEABLE}`);
   return idRows.parse(await run(Prisma.sql`SELECT a.id FROM mandate_acts a WHERE ${same}`)).length === 0;
 }
 
@@ -258,13 +260,13 @@ async function insertAct(
   const askAt = held !== undefined && needsOrder(held) ? at : undefined;
   const about = { id, teamId, name, expiresAt, mandateId, at, day: utcDay(at) };
   await insertRows(run, 'mandate_acts', [{ ...about, amountMinor, currency, held, orderId, askAt }]);
-  if (held === undefined) await run(requestDay(teamId, id, at));
-  else await tellHeld(run, teamId, { ...act, id }, held, undefined);
+  if (held === undefined) await run(updateDayMessage(teamId, id, at));
+  else await recordHeld(run, teamId, { ...act, id }, held, undefined);
   return id;
 }
 
 /** Logs that a mandate doesn't act, and marks the message of the day. */
-async function tellHeld(
+async function recordHeld(
   run: RunStatement,
   teamId: string,
   { id, name, mandateId, at }: NewAct & { readonly id: string },
@@ -281,11 +283,11 @@ async function tellHeld(
   };
   await insertEvents(run, [event], teamId);
   await queueWebhooks(run, [{ type: 'mandate.held', at, data }], teamId);
-  await run(requestDay(teamId, id, at));
+  await run(updateDayMessage(teamId, id, at));
 }
 
 /** Requests an update of the message of an act's day. */
-function requestDay(teamId: string, actId: string, at: Date): Prisma.Sql {
+function updateDayMessage(teamId: string, actId: string, at: Date): Prisma.Sql {
   return Prisma.sql`
     INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, version, due_at)
     SELECT ${teamId}, 'mandate_day', to_char(a.day, 'YYYY-MM-DD'), 'plan', 1, ${at} FROM mandate_acts a WHERE a.id = ${actId}

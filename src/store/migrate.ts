@@ -50,7 +50,7 @@ const OWN_MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.m
 const MIGRATIONS_LOCK = 72_707_369;
 
 /** Prisma's own table of applied migrations, created as Prisma creates it. */
-const CREATE_RECORD = `
+const CREATE_MIGRATIONS_TABLE = `
   CREATE TABLE IF NOT EXISTS _prisma_migrations (
     id                  VARCHAR(36) PRIMARY KEY NOT NULL,
     checksum            VARCHAR(64) NOT NULL,
@@ -62,7 +62,7 @@ const CREATE_RECORD = `
     applied_steps_count INTEGER NOT NULL DEFAULT 0
   )`;
 
-const Recorded = z.array(
+const recordedRows = z.array(
   z.object({ migration_name: z.string(), checksum: z.string(), finished_at: z.date().nullable() }),
 );
 
@@ -108,7 +108,7 @@ async function applyNext(
     await client.query("BEGIN; SET LOCAL lock_timeout = '120s'");
     await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATIONS_LOCK]);
     await client.query('SET LOCAL lock_timeout = DEFAULT');
-    const next = findNext(migrations, await readRecord(client), log);
+    const next = findNext(migrations, await readApplied(client), log);
     if (next !== undefined) await apply(client, next);
     await client.query('COMMIT');
     return next;
@@ -127,14 +127,14 @@ async function applyNext(
 }
 
 async function apply(client: pg.Client, migration: Migration): Promise<void> {
-  await client.query(CREATE_RECORD);
+  await client.query(CREATE_MIGRATIONS_TABLE);
   try {
     // Without parameters a query may contain many statements, and PostgreSQL itself finds where each one ends.
     await client.query(migration.sql);
   } catch (error) {
     throw new MigrationError(
       'failed',
-      `applying the migration ${migration.name}${failingLine(error, migration.sql)}: ${messageOf(error)}. Nothing was applied; fix the cause and start again`,
+      `applying the migration ${migration.name}${formatFailingLine(error, migration.sql)}: ${messageOf(error)}. Nothing was applied; fix the cause and start again`,
       { cause: error },
     );
   }
@@ -147,7 +147,7 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
 
 function findNext(
   migrations: readonly Migration[],
-  record: z.infer<typeof Recorded>,
+  record: z.infer<typeof recordedRows>,
   log: (sentence: string) => void,
 ): Migration | undefined {
   const known = new Map(migrations.map((migration) => [migration.name, migration]));
@@ -183,14 +183,14 @@ function newerRelease(what: 'database' | 'backup', migration: string): Migration
   );
 }
 
-async function readRecord(client: pg.Client): Promise<z.infer<typeof Recorded>> {
+async function readApplied(client: pg.Client): Promise<z.infer<typeof recordedRows>> {
   const { rows: tables } = await client.query("SELECT to_regclass('_prisma_migrations') AS record");
   if (z.tuple([z.object({ record: z.string().nullable() })]).parse(tables)[0].record === null) return [];
   const { rows } = await client.query(
     `SELECT migration_name, checksum, finished_at FROM _prisma_migrations
      WHERE rolled_back_at IS NULL ORDER BY migration_name`,
   );
-  return Recorded.parse(rows);
+  return recordedRows.parse(rows);
 }
 
 async function readMigrations(folder: string): Promise<Migration[]> {
@@ -225,7 +225,7 @@ async function connect(url: string): Promise<pg.Client> {
   }
 }
 
-function failingLine(error: unknown, sql: string): string {
+function formatFailingLine(error: unknown, sql: string): string {
   if (!(error instanceof pg.DatabaseError) || error.position === undefined) return '';
   return `, line ${sql.slice(0, Number(error.position) - 1).split('\n').length}`;
 }

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { Decision, MoneyReportStore } from '../money/ports.ts';
-import { type Database, Prisma, storeOf } from './database.ts';
+import { type Database, Prisma, wrapStore } from './database.ts';
 
 const decisions = z.array(
   z.object({ by: z.string(), kind: z.enum(['approved', 'denied']), count: z.number(), seconds: z.number() }),
 );
 
 export function createMoneyReportStore({ run, prisma }: Database): MoneyReportStore {
-  return storeOf('moneyReports', {
+  return wrapStore('moneyReports', {
     lapsed: async (from, to) => {
       const found = await prisma.domain.findMany({
         where: { lapseConfirmedAt: { gte: from, lt: to } },

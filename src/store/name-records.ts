@@ -12,15 +12,15 @@ import { storedHistory, storedImpact, storedValues } from '../names/stored.ts';
 import type { OrderTaskName } from '../orders/order.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
 import { assignColumns, optional, row } from './columns.ts';
-import { type Database, Prisma, type Statement, storeOf } from './database.ts';
-import { dateColumns, datesFromRow, lapseFromRow, recordRow } from './domain-rows.ts';
-import { insertObservations, statementsAfter } from './domain-statements.ts';
+import { type Database, Prisma, type Statement, wrapStore } from './database.ts';
+import { recordRow, toDateColumns, toDates, toLapse } from './domain-rows.ts';
+import { buildReminderUpdates, insertObservations } from './domain-statements.ts';
 import { saveIncident } from './incidents.ts';
-import { isLeaseExpired, leaseOf } from './leases.ts';
+import { isLeaseExpired, leaseEnd } from './leases.ts';
 import { queueWebhooks } from './webhooks.ts';
 
 /** A name that appears in the records of more names than this isn't searched any further. */
-const MAX_MENTIONING = 2_000;
+const MAX_DEPENDENTS = 2_000;
 
 const names = z.array(z.object({ name: z.string() }));
 
@@ -31,8 +31,8 @@ function readRecords(rows: unknown): NameRecord[] {
     return {
       ...{ name, version, history, knownChanges, posture, findings, nextDnsAt, nextRegistryAt },
       hasOwner: record.ownerId !== undefined && record.ownerLeftAt === undefined,
-      ...datesFromRow(record),
-      lapse: lapseFromRow(record),
+      ...toDates(record),
+      lapse: toLapse(record),
       isRegistryReserved: registryReserved,
       isUrgent: urgent,
     };
@@ -46,15 +46,15 @@ const unrecordedRows = z.array(z.object({ zone: z.string(), count: z.number(), n
 const endingRows = z.array(z.object({ host: z.string(), endsAt: z.date(), seenAt: z.date() }));
 const renewedRows = z.array(z.object({ name: z.string(), expiresAt: z.date() }));
 /** Tasks that move a date. */
-const RENEWING: string[] = ['create', 'renew', 'transfer', 'restore'] satisfies OrderTaskName[];
-const UNRECORDED: UnseenReason = 'delegated_without_record';
+const RENEWING_TASKS: string[] = ['create', 'renew', 'transfer', 'restore'] satisfies OrderTaskName[];
+const WITHOUT_RECORD: UnseenReason = 'delegated_without_record';
 /** The most names of one registry that a digest lists. */
-const MAX_NAMED = 5;
+const MAX_LISTED_NAMES = 5;
 const guardedRows = z.array(z.object({ name: z.string(), history: storedHistory }));
 const seenRows = z.array(z.object({ at: z.date(), data: z.object({ seen: storedValues }) }));
 
 /** More changes of a record than a registry makes while a response is lost. */
-const MAX_SEEN = 200;
+const MAX_REGISTRY_CHANGES = 200;
 const DUE = Prisma.raw('LEAST(next_dns_at, next_registry_at)');
 
 /**
@@ -70,7 +70,7 @@ export function createNameRecordStore(
       await run(Prisma.sql`SELECT ${recordRow.columns} FROM domains WHERE name = ANY(${[...wanted]})`),
     );
 
-  return storeOf('names', {
+  return wrapStore('names', {
     find: async (name) => (await findMany([name]))[0],
 
     findMany,
@@ -79,7 +79,7 @@ export function createNameRecordStore(
       const found = await prisma.observation.findMany({
         where: { name, origin: 'registry' },
         orderBy: { seq: 'desc' },
-        take: MAX_SEEN,
+        take: MAX_REGISTRY_CHANGES,
       });
       return seenRows.parse(found).map(({ at, data }) => ({ at, seen: data.seen }));
     },
@@ -124,7 +124,7 @@ export function createNameRecordStore(
           WHERE d.moved_at > ${from}::timestamptz AND d.moved_at <= ${to}::timestamptz
             AND d.expiry_source = 'rdap' AND NOT EXISTS (
               SELECT FROM order_items i JOIN orders o ON o.id = i.order_id
-              WHERE i.name = d.name AND o.task = ANY (${RENEWING}::text[])
+              WHERE i.name = d.name AND o.task = ANY (${RENEWING_TASKS}::text[])
                 AND i.sent_at > d.moved_at - interval '60 days')
           ORDER BY d.name LIMIT ${MAX_FAULTY}`),
       ),
@@ -133,9 +133,9 @@ export function createNameRecordStore(
       unrecordedRows.parse(
         await run(Prisma.sql`
           SELECT substring(name from '[^.]+$') AS zone, count(*)::int AS count,
-            (array_agg(name ORDER BY name))[1:${MAX_NAMED}::int] AS names
+            (array_agg(name ORDER BY name))[1:${MAX_LISTED_NAMES}::int] AS names
           FROM domains
-          WHERE doubt #>> '{problem,code}' = ${UNRECORDED}
+          WHERE doubt #>> '{problem,code}' = ${WITHOUT_RECORD}
             AND (history #>> '{registrar,unseen,since}')::timestamptz > ${from}::timestamptz
             AND (history #>> '{registrar,unseen,since}')::timestamptz <= ${to}::timestamptz
           GROUP BY 1 ORDER BY 1`),
@@ -148,7 +148,7 @@ export function createNameRecordStore(
           WHERE ${DUE} <= ${now}::timestamptz AND ${isLeaseExpired(Prisma.sql`lease_until`)}
           ORDER BY urgent DESC, ${DUE} LIMIT ${limit} FOR UPDATE SKIP LOCKED
         ), claimed AS (
-          UPDATE domains SET lease_until = ${leaseOf(leaseMs)} FROM due WHERE name = due_name
+          UPDATE domains SET lease_until = ${leaseEnd(leaseMs)} FROM due WHERE name = due_name
           RETURNING name, was_urgent, due_at
         )
         SELECT name FROM claimed ORDER BY was_urgent DESC, due_at`);
@@ -161,17 +161,17 @@ export function createNameRecordStore(
         const saved = names.parse(await runInside(swapRecord(before, after)));
         if (saved.length === 0) return false;
         if (incident !== undefined && !(await saveIncident(runInside, teamId, incident)))
-          throw new LostRace();
+          throw new ConflictError();
         if (observations.length > 0) await runInside(insertObservations(before.name, observations));
         await queueWebhooks(
           runInside,
-          observations.flatMap((each) => webhooksOf(before.name, each)),
+          observations.flatMap((each) => buildWebhooks(before.name, each)),
           teamId,
         );
-        for (const statement of statementsAfter(before.name, before, after)) await runInside(statement);
+        for (const statement of buildReminderUpdates(before.name, before, after)) await runInside(statement);
         return true;
       }).catch((error: unknown) => {
-        if (error instanceof LostRace) return false;
+        if (error instanceof ConflictError) return false;
         throw error;
       }),
 
@@ -185,14 +185,14 @@ export function createNameRecordStore(
         run(Prisma.sql`
           SELECT ${recordRow.columns} FROM domains
           WHERE name <> ${name} AND strpos(history::text, ${name}) > 0
-          ORDER BY name LIMIT ${MAX_MENTIONING}`),
+          ORDER BY name LIMIT ${MAX_DEPENDENTS}`),
         run(selectRedirects(name)),
       ]);
       return [
-        ...readRecords(found).map(dependentName),
+        ...readRecords(found).map(toDependentName),
         ...redirectRows
           .parse(redirected)
-          .map(redirectedName)
+          .map(toRedirectSource)
           .filter((source) => !isSubdomain(source.name, name)),
       ];
     },
@@ -200,27 +200,27 @@ export function createNameRecordStore(
 }
 
 /** Dangers only. */
-function webhooksOf(name: string, observation: NameObservation): WebhookEvent[] {
+function buildWebhooks(name: string, observation: NameObservation): WebhookEvent[] {
   if (observation.origin !== 'finding') return [];
   const { at, opened, closed } = observation;
-  const eventsOf = (type: 'finding.opened' | 'finding.closed', codes: readonly FindingCode[]) =>
+  const buildEvents = (type: 'finding.opened' | 'finding.closed', codes: readonly FindingCode[]) =>
     DANGERS.filter((code) => codes.includes(code)).map(
       (code): WebhookEvent => ({ type, at, data: { name, code } }),
     );
-  return [...eventsOf('finding.closed', closed), ...eventsOf('finding.opened', opened)];
+  return [...buildEvents('finding.closed', closed), ...buildEvents('finding.opened', opened)];
 }
 
 /** The incident was changed meanwhile: rolls the transaction back. */
-class LostRace extends Error {}
+class ConflictError extends Error {}
 
 /** Saves the result of a lookup by compare-and-swap; returns the name. */
 function swapRecord(before: NameRecord, after: NameRecord): Statement {
-  const decided = hasNewExpiry(before, after)
+  const cleared = hasNewExpiry(before, after)
     ? { snoozedUntil: null, lapseReason: null, lapseConfirmedBy: null, lapseConfirmedAt: null }
     : {};
   const fields = {
-    ...dateColumns(after),
-    ...decided,
+    ...toDateColumns(after),
+    ...cleared,
     registrar: getRegistrarName(after.history.registrar?.current?.value ?? []) ?? after.whois?.registrar,
     inUse: isInUse(after.history),
     posture: after.posture,
@@ -255,10 +255,10 @@ function selectRedirects(name: string): Prisma.Sql {
       ORDER BY i.name, o.created_at DESC
     ) latest, lower(concat_ws(' ', target, backup)) AS targets
     WHERE strpos(targets, ${name}) > 0 OR targets ~ '[^ -~]|%'
-    ORDER BY source LIMIT ${MAX_MENTIONING}`;
+    ORDER BY source LIMIT ${MAX_DEPENDENTS}`;
 }
 
-function redirectedName({
+function toRedirectSource({
   source,
   target,
   backup,
@@ -272,17 +272,17 @@ function redirectedName({
  * Everything a name was ever seen to point to: one sighting is enough, and a target that isn't seen now may still be
  * there.
  */
-function dependentName({ name, history }: NameRecord): DependentName {
+function toDependentName({ name, history }: NameRecord): DependentName {
   const { nameservers, registry_nameservers, parent_nameservers, mx, cname, www_cname } = history;
-  const valuesOf = (known: typeof mx) => [
+  const listValues = (known: typeof mx) => [
     ...(known?.current?.value ?? []),
     ...(known?.candidate?.value ?? []),
   ];
   return {
     name,
-    nameServers: [nameservers, registry_nameservers, parent_nameservers].flatMap(valuesOf),
-    mailServers: valuesOf(mx).map((text) => text.slice(text.indexOf(' ') + 1)),
-    redirectTargets: [cname, www_cname].flatMap(valuesOf),
+    nameServers: [nameservers, registry_nameservers, parent_nameservers].flatMap(listValues),
+    mailServers: listValues(mx).map((text) => text.slice(text.indexOf(' ') + 1)),
+    redirectTargets: [cname, www_cname].flatMap(listValues),
     isPrivate: false,
   };
 }
@@ -303,7 +303,7 @@ const impactRow = row(
 /** @throws {StoreError} from every method, when the database fails */
 export function createImpactStore({ run, prisma }: Database, teamId: string): ImpactStore {
   /** @param isShown the order is shown again with it. A card that is being rendered finds that it is outdated. */
-  const keptAs = (
+  const upsertImpact = (
     orderId: string,
     impact: Impact,
     { warning, isShown }: { readonly warning: readonly string[] | undefined; readonly isShown: boolean },
@@ -325,7 +325,7 @@ export function createImpactStore({ run, prisma }: Database, teamId: string): Im
       WHERE n.team_id = o.team_id AND n.subject_kind = 'order' AND n.subject_id = o.id AND n.purpose = 'plan'
         AND ${isShown}`;
   };
-  return storeOf('impacts', {
+  return wrapStore('impacts', {
     findImpact: async (orderId) => {
       const found = await run(
         Prisma.sql`SELECT ${impactRow.columns} FROM order_impacts WHERE order_id = ${orderId}`,
@@ -356,11 +356,11 @@ export function createImpactStore({ run, prisma }: Database, teamId: string): Im
     },
 
     saveImpact: async (orderId, impact, look) => {
-      await run(keptAs(orderId, impact, { warning: undefined, isShown: look === 'card' }));
+      await run(upsertImpact(orderId, impact, { warning: undefined, isShown: look === 'card' }));
     },
 
     saveWarning: async (orderId, impact) => {
-      await run(keptAs(orderId, impact, { warning: listFindingKeys(impact), isShown: true }));
+      await run(upsertImpact(orderId, impact, { warning: listFindingKeys(impact), isShown: true }));
     },
   });
 }

@@ -9,10 +9,10 @@ import {
   SUBJECT_KINDS,
   type Subject,
 } from '../outbox/notifications.ts';
-import { planOf } from './changes.ts';
+import { planKey } from './changes.ts';
 import { optional, optionalText, row } from './columns.ts';
-import { type Database, Prisma, storeOf } from './database.ts';
-import { isLeaseExpired, leaseOf } from './leases.ts';
+import { type Database, Prisma, wrapStore } from './database.ts';
+import { isLeaseExpired, leaseEnd } from './leases.ts';
 
 const subjectFields = z.object({ kind: z.enum(SUBJECT_KINDS), id: z.string() });
 const subjectExpressions = { kind: Prisma.sql`n.subject_kind`, id: Prisma.sql`n.subject_id` };
@@ -89,7 +89,7 @@ export function insertPlans(subjects: Prisma.Sql): Prisma.Sql {
 }
 
 /** Like {@link insertPlans}; existing plans have more to show. */
-export function wakePlans(subjects: Prisma.Sql): Prisma.Sql {
+export function upsertPlans(subjects: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
     INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, version, due_at)
     SELECT team_id, subject_kind, subject_id, 'plan', 1, due_at FROM (${subjects}) AS subjects
@@ -106,16 +106,16 @@ export function markPlan(teamId: string, { kind, id }: Subject, now: Date): Pris
 
 /** @throws {StoreError} from every method, when the database fails */
 export function createNotificationStore({ run, prisma }: Database, teamId: string): NotificationStore {
-  const claimed = async (statement: Prisma.Sql) => claimRow.read(await run(statement))[0];
-  const change = async (statement: Prisma.Sql) => void (await run(statement));
-  const keyOf = ({ kind, id }: Subject) => ({ teamId, subjectKind: kind, subjectId: id });
+  const readClaim = async (statement: Prisma.Sql) => claimRow.read(await run(statement))[0];
+  const execute = async (statement: Prisma.Sql) => void (await run(statement));
+  const subjectKey = ({ kind, id }: Subject) => ({ teamId, subjectKind: kind, subjectId: id });
 
-  const openPlan = async (
+  const createPlan = async (
     { kind, id }: Subject,
     plan: { dueAt: Date; version?: number; refused?: string },
   ) => {
     await prisma.notification.createMany({
-      data: [{ ...planOf(teamId, kind, id), ...plan }],
+      data: [{ ...planKey(teamId, kind, id), ...plan }],
       skipDuplicates: true,
     });
   };
@@ -134,20 +134,20 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
     });
   };
 
-  return storeOf('notifications', {
+  return wrapStore('notifications', {
     claimDue: async (now, leaseMs, limit, isBackground = false) =>
       subjectRow.read(await run(claimDuePlans(teamId, isDueInSlack(now, isBackground), leaseMs, limit))),
 
-    claim: (subject, now, leaseMs) => claimed(claimSubject(teamId, subject, now, leaseMs)),
+    claim: (subject, now, leaseMs) => readClaim(claimSubject(teamId, subject, now, leaseMs)),
 
     read: ({ kind, id }) =>
-      claimed(Prisma.sql`
+      readClaim(Prisma.sql`
         SELECT ${claimRow.columns} FROM notifications n
         WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = 'plan'`),
 
     extend: ({ kind, id }, leaseMs) =>
-      change(Prisma.sql`
-        UPDATE notifications SET lease_until = ${leaseOf(leaseMs)}
+      execute(Prisma.sql`
+        UPDATE notifications SET lease_until = ${leaseEnd(leaseMs)}
         WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id} AND purpose = 'plan'`),
 
     release: async (claim, outcome) =>
@@ -155,7 +155,7 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
 
     postpone: async ({ kind, id }, until) => {
       await prisma.notification.updateMany({
-        where: planOf(teamId, kind, id),
+        where: planKey(teamId, kind, id),
         data: { leaseUntil: null, dueAt: until, attempts: { increment: 1 } },
       });
     },
@@ -164,7 +164,7 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
       purposeRows.parse(await run(recordMessage(teamId, subject, notification))).length === 1,
 
     retire: ({ kind, id }, purpose) =>
-      change(Prisma.sql`
+      execute(Prisma.sql`
         UPDATE notifications SET purpose = 'retired:' || ts, shows = purpose, due_at = NULL, attempts = 0
         WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id} AND purpose = ${purpose}
           AND ts IS NOT NULL`),
@@ -181,7 +181,7 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
 
     putOff: (subject, purpose, until) =>
       save(
-        { ...keyOf(subject), purpose },
+        { ...subjectKey(subject), purpose },
         {
           create: { dueAt: until, attempts: 1 },
           update: { dueAt: until, attempts: { increment: 1 }, contentHash: null },
@@ -190,11 +190,11 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
 
     refuse: (subject, { purpose, shows, code: refused }) =>
       save(
-        { ...keyOf(subject), purpose },
+        { ...subjectKey(subject), purpose },
         { create: { shows, refused }, update: { shows, refused, dueAt: null, attempts: 0 } },
       ),
 
-    recordRefusal: (subject, refused, now) => openPlan(subject, { dueAt: now, refused }),
+    recordRefusal: (subject, refused, now) => createPlan(subject, { dueAt: now, refused }),
 
     refusedChannels: async () => {
       const found = await prisma.notification.findMany({
@@ -206,11 +206,12 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
       );
     },
 
-    open: (subject, now) => openPlan(subject, { dueAt: now, version: 1 }),
+    open: (subject, now) => createPlan(subject, { dueAt: now, version: 1 }),
 
-    request: (subject, now) => change(markPlan(teamId, subject, now)),
+    request: (subject, now) => execute(markPlan(teamId, subject, now)),
 
-    adopt: (subject, message, purposes, now) => change(adoptMessage(teamId, subject, message, purposes, now)),
+    adopt: (subject, message, purposes, now) =>
+      execute(adoptMessage(teamId, subject, message, purposes, now)),
   });
 }
 
@@ -223,7 +224,7 @@ function claimDuePlans(teamId: string, due: Prisma.Sql, leaseMs: number, limit: 
           AND ${isLeaseExpired(Prisma.sql`n.lease_until`)}
         ORDER BY n.due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
       ), claimed AS (
-        UPDATE notifications n SET lease_until = ${leaseOf(leaseMs)} FROM due
+        UPDATE notifications n SET lease_until = ${leaseEnd(leaseMs)} FROM due
         WHERE n.team_id = ${teamId} AND n.subject_kind = due.kind AND n.subject_id = due.id AND n.purpose = 'plan'
         RETURNING due.kind, due.id, due.since
       )
@@ -233,7 +234,7 @@ function claimDuePlans(teamId: string, due: Prisma.Sql, leaseMs: number, limit: 
 /** Claims a subject without a lease, unless it is rescheduled. */
 function claimSubject(teamId: string, { kind, id }: Subject, now: Date, leaseMs: number) {
   return Prisma.sql`
-      UPDATE notifications n SET lease_until = ${leaseOf(leaseMs)}
+      UPDATE notifications n SET lease_until = ${leaseEnd(leaseMs)}
       WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = 'plan'
         AND ${isLeaseExpired(Prisma.sql`n.lease_until`)} AND (n.due_at IS NULL OR ${isDue(now)})
       RETURNING ${claimRow.columns}`;

@@ -11,10 +11,10 @@ import type {
   SendingGuard,
 } from '../orders/ports.ts';
 import { batch } from './batch.ts';
-import { type Database, isUniqueViolation, Prisma, type RunStatement, storeOf } from './database.ts';
+import { type Database, isUniqueViolation, Prisma, type RunStatement, wrapStore } from './database.ts';
 import { orderHistories, selectLimits } from './events.ts';
-import { findActOf, findName, lockMandate, readTaken, readTouched } from './mandate-reads.ts';
-import { idRows, readEarlierItems, readOrders, selectById, selectEarlierItems } from './order-rows.ts';
+import { findActByOrder, findName, lockMandate, readAffectedTags, readUsedAmounts } from './mandate-reads.ts';
+import { idRows, readEarlierItems, readOrders, selectEarlierItems, selectOrdersById } from './order-rows.ts';
 import { insertOrder, openKey, updateOrders } from './order-save.ts';
 import { fitsBudgets } from './reservations.ts';
 import { readSigningRows } from './signing-rows.ts';
@@ -31,23 +31,23 @@ interface WitnessedDatabase {
 }
 
 /** How often a new order is retried if its conflicting order is gone when it is looked up. */
-const CREATE_TRIES = 5;
+const MAX_CREATE_TRIES = 5;
 
-export function createOrderChanges(on: WitnessedDatabase): Pick<OrderStore, 'create' | 'commit'> {
-  const { database, witness } = on;
+export function createOrderChanges(witnessed: WitnessedDatabase): Pick<OrderStore, 'create' | 'commit'> {
+  const { database, witness } = witnessed;
   // Under load, commits of independent orders share a transaction (docs/performance.md).
   const commitBatched = batch(
-    (commits: readonly OrderCommit[]) => commitTogether(on, commits),
+    (commits: readonly OrderCommit[]) => commitTogether(witnessed, commits),
     ({ before }) => before.id,
   );
-  return storeOf('orders', {
+  return wrapStore('orders', {
     create: async (given) => {
       const creation = { ...given, log: signLog(witness, given.order.id, given.log) };
       const { order, reservation } = creation;
       for (let tries = 1; ; tries += 1) {
         try {
           const fits = await database.transaction(async (run) => {
-            if (!(await hasRoom(run, reservation))) return false;
+            if (!(await fitsReservation(run, reservation))) return false;
             await insertOrder(run, creation);
             return true;
           });
@@ -56,7 +56,7 @@ export function createOrderChanges(on: WitnessedDatabase): Pick<OrderStore, 'cre
           if (!isUniqueViolation(error)) throw error;
           const conflictingOrderId = await findConflict(database, order);
           if (conflictingOrderId !== undefined) return { conflictingOrderId };
-          if (tries >= CREATE_TRIES) throw error;
+          if (tries >= MAX_CREATE_TRIES) throw error;
         }
       }
     },
@@ -64,12 +64,12 @@ export function createOrderChanges(on: WitnessedDatabase): Pick<OrderStore, 'cre
     commit: async (given) => {
       const commit = { ...given, log: signLog(witness, given.before.id, given.log) };
       try {
-        return takesLocks(commit)
-          ? await commitTogether(on, [commit]).then(([alone = REFUSED]) => alone)
+        return needsOwnTransaction(commit)
+          ? await commitTogether(witnessed, [commit]).then(([alone = REFUSED]) => alone)
           : await commitBatched(commit);
       } catch (error) {
         if (!isUniqueViolation(error)) throw error;
-        return { ok: false, conflictingOrderId: await holderOfNames(database, commit.after) };
+        return { ok: false, conflictingOrderId: await findNameHolder(database, commit.after) };
       }
     },
   });
@@ -79,7 +79,7 @@ type Refusal = Extract<CommitOutcome, { ok: false }>;
 const REFUSED: Refusal = { ok: false, conflictingOrderId: undefined };
 
 /** Whether a commit locks more than its own order. Such a commit never shares its transaction. */
-function takesLocks({ before, after, guard, reservation, ...commit }: OrderCommit): boolean {
+function needsOwnTransaction({ before, after, guard, reservation, ...commit }: OrderCommit): boolean {
   if (sentItems({ before, after, guard, ...commit }).length === 0)
     return after.state === 'APPROVED' && reservation?.isLimited === true;
   return guard !== 'no_signatures' || before.retryOf !== undefined || before.mandated !== undefined;
@@ -87,55 +87,55 @@ function takesLocks({ before, after, guard, reservation, ...commit }: OrderCommi
 
 /** Commits changes of different orders in one transaction. Each succeeds or is refused on its own. */
 async function commitTogether(
-  on: WitnessedDatabase,
+  witnessed: WitnessedDatabase,
   commits: readonly OrderCommit[],
 ): Promise<readonly CommitOutcome[]> {
-  const { database } = on;
+  const { database } = witnessed;
   const trust = commits.some(startsWork) ? 'verified' : 'any';
   const { refusals, ids, position } = await database.transaction(async (run) => {
-    const refusals = await refuseAll(on, run, commits);
+    const refusals = await findRefusals(witnessed, run, commits);
     const allowed = commits.filter(({ before }) => !refusals.has(before.id));
     return { refusals, ...(await updateOrders(run, allowed)) };
   }, trust);
   // The log is on disk up to this position now.
-  if (position !== undefined) database.server.note(position);
+  if (position !== undefined) database.server.recordPosition(position);
   return commits.map(({ before: { id } }) => refusals.get(id) ?? (ids.has(id) ? { ok: true } : REFUSED));
 }
 
 /** The refused commits, by order id. */
-async function refuseAll(
-  on: WitnessedDatabase,
+async function findRefusals(
+  witnessed: WitnessedDatabase,
   run: RunStatement,
   commits: readonly OrderCommit[],
 ): Promise<ReadonlyMap<string, Refusal>> {
   const refusals = new Map<string, Refusal>();
   const sending = commits.filter((commit) => sentItems(commit).length > 0);
   for (const commit of commits) {
-    const refusal = await (sending.includes(commit) ? refuseSending : refuseBudget)(on, run, commit);
+    const refusal = await (sending.includes(commit) ? refuseSending : refuseBudget)(witnessed, run, commit);
     if (refusal !== undefined) refusals.set(commit.before.id, refusal);
   }
   if (sending.length === 0) return refusals;
-  return new Map([...(await refuseByLog(on, run, sending)), ...refusals]);
+  return new Map([...(await refuseByLog(witnessed, run, sending)), ...refusals]);
 }
 
 /** Only a change that releases or continues an order spends from a budget. */
 async function refuseBudget(
-  _on: WitnessedDatabase,
+  _witnessed: WitnessedDatabase,
   run: RunStatement,
   { before, after, reservation }: OrderCommit,
 ): Promise<Refusal | undefined> {
   if (after.state !== 'APPROVED') return undefined;
-  const own = before.state === 'APPROVED' ? before.id : undefined;
-  return (await hasRoom(run, reservation, own)) ? undefined : REFUSED;
+  const ownId = before.state === 'APPROVED' ? before.id : undefined;
+  return (await fitsReservation(run, reservation, ownId)) ? undefined : REFUSED;
 }
 
 /** Whether the budgets cover an order. They stay locked until the transaction ends. */
-async function hasRoom(
+async function fitsReservation(
   run: RunStatement,
   reservation: Reservation | undefined,
-  own?: string,
+  ownId?: string,
 ): Promise<boolean> {
-  return reservation?.isLimited !== true || fitsBudgets(run, reservation, own);
+  return reservation?.isLimited !== true || fitsBudgets(run, reservation, ownId);
 }
 
 /**
@@ -143,7 +143,7 @@ async function hasRoom(
  * it retries, and its signatures.
  */
 async function refuseSending(
-  on: WitnessedDatabase,
+  witnessed: WitnessedDatabase,
   run: RunStatement,
   commit: OrderCommit,
 ): Promise<Refusal | undefined> {
@@ -151,14 +151,14 @@ async function refuseSending(
   if (guard === undefined) throw new Error('a request without its guard');
   if (before.mandated !== undefined) {
     if (mandatedSending === undefined) throw new Error('the mandate of an order was not checked');
-    const refusal = await refuseMandated(on, run, commit, before.mandated.id, mandatedSending);
+    const refusal = await refuseMandated(witnessed, run, commit, before.mandated.id, mandatedSending);
     if (refusal !== undefined) return refusal;
   } else if (guard !== 'no_signatures' || before.retryOf !== undefined) {
     const refusal = await refuseRetry(run, commit);
     if (refusal !== undefined) return refusal;
   }
   const signedId = mandatedSending?.signedBy?.id ?? before.id;
-  return refuseUnsigned(on.database, run, signedId, guard);
+  return refuseUnsigned(witnessed.database, run, signedId, guard);
 }
 
 /**
@@ -196,7 +196,7 @@ async function refuseUnsigned(
   guard: SendingGuard,
 ): Promise<Refusal | undefined> {
   if (guard === 'no_signatures') return undefined;
-  const [order] = readOrders(await run(selectById([orderId])));
+  const [order] = readOrders(await run(selectOrdersById([orderId])));
   if (order === undefined) return REFUSED;
   const obstacle = await guard.verify({ order, ...(await readSigningRows(database.keyLog, run)) });
   if (obstacle?.kind === 'not_signed') return { ...REFUSED, notSigned: obstacle.differs };
@@ -236,20 +236,20 @@ async function refuseMandated(
   const { after } = commit;
   const { teamId } = reservation;
   const [{ name } = { name: '' }] = sentItems(commit);
-  const fits = await hasRoom(run, reservation, after.id);
+  const fits = await fitsReservation(run, reservation, after.id);
   const mandate = await lockMandate(run, mandateId);
   const watched = await findName(run, name);
-  const act = await findActOf(run, after.id);
+  const act = await findActByOrder(run, after.id);
   if (act === undefined) return { ...REFUSED, held: 'mandate_ended' };
   const held = check(mandate, {
     name,
-    touched: await readTouched(run, name),
+    touched: await readAffectedTags(run, name),
     actedFor: act.expiresAt,
     expiresAt: watched?.expiresAt,
     isLapsing: watched?.isLapsing === true,
     announcedAt: act.announcedAt,
     amount: reservation.items[0]?.amount,
-    taken: await readTaken(run, { teamId, witness }, mandateId, after.id),
+    taken: await readUsedAmounts(run, { teamId, witness }, mandateId, after.id),
   });
   if (held !== undefined) return { ...REFUSED, held };
   return fits ? undefined : { ...REFUSED, held: 'budget_empty' };
@@ -260,11 +260,11 @@ async function findConflict(database: Database, order: Order): Promise<string | 
   const [same] = idRows.parse(
     await database.run(Prisma.sql`SELECT id FROM orders WHERE delivery_id = ${order.deliveryId}`),
   );
-  return same ?? holderOfNames(database, order);
+  return same ?? findNameHolder(database, order);
 }
 
 /** The open order that holds one of an order's names for the same task. */
-export async function holderOfNames({ run }: Database, order: Order): Promise<string | undefined> {
+export async function findNameHolder({ run }: Database, order: Order): Promise<string | undefined> {
   const keys = order.items.map((item) => openKey(order.task, item.name));
   const rows = await run(Prisma.sql`
     SELECT order_id AS id FROM order_items WHERE open_key = ANY(${keys}) AND order_id <> ${order.id}

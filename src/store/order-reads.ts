@@ -3,28 +3,28 @@ import type { Sealed } from '../accounts/vault.ts';
 import type { Order, OrderState } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';
 import { batch } from './batch.ts';
-import { type Database, Prisma, storeOf } from './database.ts';
-import { historyOf, historyRows, orderWithHistory, readHistory, selectWithHistory } from './events.ts';
-import { readOrders, selectById, selectOrders, whereFilter } from './order-rows.ts';
+import { type Database, Prisma, wrapStore } from './database.ts';
+import { historyColumn, historyRows, orderWithHistory, readHistory, selectWithHistory } from './events.ts';
+import { buildOrderFilter, readOrders, selectOrders, selectOrdersById } from './order-rows.ts';
 import { openKey } from './order-save.ts';
 
-const holders = z.array(
+const holderRows = z.array(
   z.object({ name: z.string(), id: z.string() }).transform(({ name, id }) => [name, id] as const),
 );
 const histories = z.array(z.object({ history: historyRows }));
 
 const UNFINISHED: OrderState[] = ['PENDING', 'APPROVED', 'EXECUTING'];
 /** Orders that are approved and haven't ended. */
-export const UNSENT = {
+export const UNSENT_ORDERS = {
   where: { state: { in: ['APPROVED', 'EXECUTING'] satisfies OrderState[] } },
   select: { id: true },
 };
 
-export const idsOf = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
+export const listIds = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
 
 const SEALED = { sealedInput: true, sealedInputKeyId: true } as const;
 
-function sealedInputOf({
+function toSealedInput({
   sealedInput: bytes,
   sealedInputKeyId: keyId,
 }: Pick<Prisma.OrderModel, keyof typeof SEALED>): Sealed | undefined {
@@ -34,17 +34,17 @@ function sealedInputOf({
 export function createOrderReads({ run, prisma }: Database) {
   const select = async (rest: Prisma.Sql): Promise<Order[]> => readOrders(await run(selectOrders(rest)));
 
-  const loadTogether = batch(async (wanted: readonly string[]) => {
-    const found = new Map(readOrders(await run(selectById(wanted))).map((order) => [order.id, order]));
+  const loadBatched = batch(async (wanted: readonly string[]) => {
+    const found = new Map(readOrders(await run(selectOrdersById(wanted))).map((order) => [order.id, order]));
     return wanted.map((id) => found.get(id));
   });
 
-  return storeOf('orders', {
-    load: (id) => loadTogether(id),
+  return wrapStore('orders', {
+    load: (id) => loadBatched(id),
 
     loadSealedInput: async (id) => {
       const found = await prisma.order.findUnique({ where: { id }, select: SEALED });
-      return found === null ? undefined : sealedInputOf(found);
+      return found === null ? undefined : toSealedInput(found);
     },
 
     loadSealedItemInputs: async (id) => {
@@ -54,7 +54,7 @@ export function createOrderReads({ run, prisma }: Database) {
       });
       return new Map(
         found.flatMap(({ n, ...item }) => {
-          const sealed = sealedInputOf(item);
+          const sealed = toSealedInput(item);
           return sealed === undefined ? [] : [[n, sealed] as const];
         }),
       );
@@ -65,10 +65,10 @@ export function createOrderReads({ run, prisma }: Database) {
       const rows = await run(
         Prisma.sql`SELECT name, order_id AS id FROM order_items WHERE open_key = ANY(${keys})`,
       );
-      return new Map(holders.parse(rows));
+      return new Map(holderRows.parse(rows));
     },
 
-    list: (filter) => select(whereFilter(filter)),
+    list: (filter) => select(buildOrderFilter(filter)),
 
     loadWithHistory: async (id) => orderWithHistory.parse(await run(selectWithHistory(id)))[0],
 
@@ -80,7 +80,7 @@ export function createOrderReads({ run, prisma }: Database) {
 
     loadHistory: async (orderId) =>
       histories
-        .parse(await run(Prisma.sql`SELECT ${historyOf()} FROM orders o WHERE o.id = ${orderId}`))
+        .parse(await run(Prisma.sql`SELECT ${historyColumn()} FROM orders o WHERE o.id = ${orderId}`))
         .flatMap(({ history }) => readHistory(history)),
 
     loadAnswers: (orderId) =>
@@ -99,11 +99,11 @@ export function createOrderReads({ run, prisma }: Database) {
     },
 
     listUnsentIds: async () =>
-      idsOf(await prisma.order.findMany({ ...UNSENT, orderBy: { updatedAt: 'asc' } })),
+      listIds(await prisma.order.findMany({ ...UNSENT_ORDERS, orderBy: { updatedAt: 'asc' } })),
 
     listUnfinishedIds: async (accountIds, requesterId) => {
       const theirs = requesterId === undefined ? [] : [{ requesterId }];
-      return idsOf(
+      return listIds(
         await prisma.order.findMany({
           where: { state: { in: UNFINISHED }, OR: [{ accountId: { in: [...accountIds] } }, ...theirs] },
           orderBy: { createdAt: 'asc' },

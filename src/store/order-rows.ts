@@ -25,17 +25,17 @@ import { Prisma, type Statement } from './database.ts';
  */
 
 /** A timestamp, as a column (`Date`) or within an aggregate (ISO 8601). */
-const moment = z.coerce.date();
-const optionalMoment = optional(moment);
+const timestamp = z.coerce.date();
+const optionalTimestamp = optional(timestamp);
 
 /** The columns of an item that change after its request. */
 export const itemProgress = row(
   z.object({
     state: z.enum(['WAITING', 'SENT', 'SUCCEEDED', 'FAILED', 'UNKNOWN']),
     attempts: z.number(),
-    notBefore: optionalMoment,
-    sentAt: optionalMoment,
-    answeredAt: optionalMoment,
+    notBefore: optionalTimestamp,
+    sentAt: optionalTimestamp,
+    answeredAt: optionalTimestamp,
     result: optional(storedItemResult),
   }),
 );
@@ -59,7 +59,7 @@ export const itemRow = row(
 export const approvalRow = row(
   z.object({
     userId: z.string(),
-    at: moment,
+    at: timestamp,
     agreedExcess: z.array(storedMissingAmount),
     // An unreadable signature doesn't count.
     signed: optional(approvalSignature).catch(undefined),
@@ -96,20 +96,20 @@ export const orderRow = row(
       retryOf: optionalText,
       earlierRequesters: z.array(z.string()),
       mandateId: optionalText,
-      sendAfter: optionalMoment,
+      sendAfter: optionalTimestamp,
       approvalRound: z.number(),
       mandateEnd: optional(storedMandateEnd),
       deliveryId: z.string(),
-      expiresAt: optionalMoment,
-      remindAt: optionalMoment,
-      escalateAt: optionalMoment,
+      expiresAt: optionalTimestamp,
+      remindAt: optionalTimestamp,
+      escalateAt: optionalTimestamp,
       isPrivate: z.boolean(),
       shownExcess: z.array(storedMissingAmount),
       emergencyApprovedBy: optionalText,
       signedOffBy: optionalText,
       workerId: optionalText,
-      createdAt: moment,
-      closedAt: optionalMoment,
+      createdAt: timestamp,
+      closedAt: optionalTimestamp,
       items: z.array(itemRow.schema),
       approvals: z.array(approvalRow.schema),
     }),
@@ -124,7 +124,7 @@ export const orderRow = row(
   },
 );
 
-export function orderOf(row: z.output<typeof orderRow.schema>): Order {
+export function toOrder(row: z.output<typeof orderRow.schema>): Order {
   const { accountId, accountLogin, accountMethod, usesTeamAccount, context, ...flat } = row;
   const { workerId, mandateId, ...order } = flat;
   return {
@@ -140,7 +140,7 @@ export function orderOf(row: z.output<typeof orderRow.schema>): Order {
 }
 
 /** The columns of an order. */
-export function writeOrder({ account, claim, mandated, ...order }: Order) {
+export function toOrderRow({ account, claim, mandated, ...order }: Order) {
   const { id: accountId, login: accountLogin, method: accountMethod, context, isTeamAccount } = account;
   return orderRow.write({
     ...order,
@@ -151,7 +151,7 @@ export function writeOrder({ account, claim, mandated, ...order }: Order) {
 
 /** Reads rows of {@link selectOrders}. */
 export function readOrders(rows: unknown): Order[] {
-  return orderRow.read(rows).map(orderOf);
+  return orderRow.read(rows).map(toOrder);
 }
 
 /** Rows that name orders. */
@@ -166,7 +166,7 @@ export function selectOrders(rest: Prisma.Sql): Prisma.Sql {
 }
 
 /** Unordered. */
-export function selectById(ids: readonly string[]): Statement {
+export function selectOrdersById(ids: readonly string[]): Statement {
   return Prisma.sql`SELECT ${orderRow.columns} FROM orders o WHERE o.id = ANY(${[...ids]})`;
 }
 
@@ -189,7 +189,7 @@ export function selectEarlierItems(orderIds: readonly string[], names: readonly 
 }
 
 /** The SQL after `FROM orders o` for a filter, newest first; drafts only if the filter names them. */
-export function whereFilter({
+export function buildOrderFilter({
   states,
   tasks,
   requesterId,

@@ -5,12 +5,12 @@ import { computeDueTime, computeNotificationTime } from '../orders/due.ts';
 import { isOpen, type Order, type OrderItem, type OrderState } from '../orders/order.ts';
 import type { OrderCommit, OrderCreation } from '../orders/ports.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
-import { assignColumns, byteaText, copyColumns, insertRows, recordset, upsertRows } from './columns.ts';
+import { assignColumns, copyColumns, formatBytea, insertRows, recordset, upsertRows } from './columns.ts';
 import { Prisma, type RunStatement, type Statement } from './database.ts';
-import { draftEventRows, eventsOf, insertEvents, publishDraftEvents } from './events.ts';
-import { leaseOf } from './leases.ts';
+import { insertEvents, publishDraftEvents, toDraftEvents, toOrderEvents } from './events.ts';
+import { leaseEnd } from './leases.ts';
 import { insertPlans } from './notifications.ts';
-import { approvalRow, itemProgress, itemRow, writeOrder } from './order-rows.ts';
+import { approvalRow, itemProgress, itemRow, toOrderRow } from './order-rows.ts';
 import { LOG_POSITION } from './session-settings.ts';
 import { queueWebhooks } from './webhooks.ts';
 
@@ -31,13 +31,13 @@ export function openKey(task: string, name: string): string {
 export async function insertOrder(run: RunStatement, creation: OrderCreation): Promise<void> {
   const { order, log, reservation, sealedInput } = creation;
   const at = log.at(-1)?.at ?? order.createdAt;
-  const events = eventsOf(order.id, log);
+  const events = toOrderEvents(order.id, log);
   const isDraft = order.state === 'DRAFT';
   const fields = {
-    ...writeOrder(order),
-    ...sealedColumns(sealedInput),
+    ...toOrderRow(order),
+    ...toSealedColumns(sealedInput),
     names: order.items.map(({ name }) => name),
-    draftEvents: isDraft ? draftEventRows(events) : undefined,
+    draftEvents: isDraft ? toDraftEvents(events) : undefined,
     updatedAt: order.createdAt,
     dueAt: computeDueTime(order, at),
   };
@@ -50,9 +50,9 @@ export async function insertOrder(run: RunStatement, creation: OrderCreation): P
       SELECT team_id, 'order' AS subject_kind, id AS subject_id, ${computeNotificationTime(order, at) ?? null}::timestamptz AS due_at
       FROM orders WHERE id = ${order.id}`),
   );
-  await saveApprovals(run, approvalRows(order.id, order.approvals));
-  await saveReservations(run, reservationRows(order.id, reservation));
-  if (order.state === 'UNKNOWN') await queueWebhooks(run, [unknownWebhook({ after: order, at })]);
+  await saveApprovals(run, toApprovalRows(order.id, order.approvals));
+  await saveReservations(run, toReservationRows(order.id, reservation));
+  if (order.state === 'UNKNOWN') await queueWebhooks(run, [buildUnknownWebhook({ after: order, at })]);
 }
 
 /**
@@ -62,7 +62,7 @@ export async function insertOrder(run: RunStatement, creation: OrderCreation): P
  */
 export async function updateOrders(run: RunStatement, commits: readonly OrderCommit[]): Promise<SavedOrders> {
   // Always in the same order, so that replicas hardly ever wait for each other.
-  const changes = commits.map(changeOf).toSorted((a, b) => (a.after.id < b.after.id ? -1 : 1));
+  const changes = commits.map(toChange).toSorted((a, b) => (a.after.id < b.after.id ? -1 : 1));
   // Statements without an `await` between them share a round trip; the server runs them in order.
   const swaps = await Promise.all(changes.map((change) => run(swapOrder(change))));
   const saved = changes.flatMap((change, index): readonly SavedChange[] =>
@@ -74,16 +74,16 @@ export async function updateOrders(run: RunStatement, commits: readonly OrderCom
   await Promise.all([
     insertEvents(
       run,
-      saved.flatMap(({ after, log }) => eventsOf(after.id, log)),
+      saved.flatMap(({ after, log }) => toOrderEvents(after.id, log)),
     ),
     markOrderPlans(run, saved),
     updateItems(run, saved),
     dropApprovals(run, saved),
-    saveApprovals(run, saved.flatMap(newApprovals)),
-    saveReservations(run, saved.flatMap(newReservations)),
-    insertRows(run, 'order_answers', saved.flatMap(newAnswers)),
-    saveSecrets(run, saved.flatMap(newSecrets)),
-    queueWebhooks(run, saved.filter(isNewlyUnknown).map(unknownWebhook)),
+    saveApprovals(run, saved.flatMap(listNewApprovals)),
+    saveReservations(run, saved.flatMap(listNewReservations)),
+    insertRows(run, 'order_answers', saved.flatMap(listNewAnswers)),
+    saveSecrets(run, saved.flatMap(listNewSecrets)),
+    queueWebhooks(run, saved.filter(isNewlyUnknown).map(buildUnknownWebhook)),
   ]);
   return { ids: new Set(saved.map(({ after }) => after.id)), position: saved[0]?.position };
 }
@@ -96,7 +96,7 @@ export interface SavedOrders {
 type Change = OrderCommit & { readonly at: Date };
 type SavedChange = Change & z.output<typeof swapped>;
 
-function changeOf(commit: OrderCommit): Change {
+function toChange(commit: OrderCommit): Change {
   const at = commit.log.at(-1)?.at;
   if (at === undefined) throw new Error('a change needs a line in the audit log');
   return { ...commit, at };
@@ -109,15 +109,15 @@ const swappedRows = z.array(swapped);
  * Writes the columns that changed. A change ends the order's lease; a change by its worker extends it.
  */
 function swapOrder({ before, after, leaseMs, at }: Change): Statement {
-  const was = writeOrder(before);
-  const changed = Object.entries(writeOrder(after)).filter(([field, value]) => value !== was[field]);
+  const was = toOrderRow(before);
+  const changed = Object.entries(toOrderRow(after)).filter(([field, value]) => value !== was[field]);
   const fields = {
     ...Object.fromEntries(changed),
     ...{ updatedAt: at, dueAt: computeDueTime(after, at), failedAttempts: 0 },
-    ...(!STATES_WITH_INPUT.has(after.state) && sealedColumns(undefined)),
+    ...(!STATES_WITH_INPUT.has(after.state) && toSealedColumns(undefined)),
     ...(after.claim === undefined
       ? { leaseUntil: null }
-      : leaseMs !== undefined && { leaseUntil: leaseOf(leaseMs) }),
+      : leaseMs !== undefined && { leaseUntil: leaseEnd(leaseMs) }),
   };
   return Prisma.sql`
     UPDATE orders SET ${assignColumns(fields)}
@@ -143,16 +143,16 @@ async function markOrderPlans(run: RunStatement, saved: readonly SavedChange[]):
     WHERE n.team_id = p.team_id AND n.subject_kind = 'order' AND n.subject_id = p.subject_id AND n.purpose = 'plan'`);
 }
 
-function sealedColumns(sealed: Sealed | undefined) {
-  return { sealedInput: sealed && byteaText(sealed.bytes), sealedInputKeyId: sealed?.keyId };
+function toSealedColumns(sealed: Sealed | undefined) {
+  return { sealedInput: sealed && formatBytea(sealed.bytes), sealedInputKeyId: sealed?.keyId };
 }
 
 /** All orders take their open keys in the same order, so that two orders for the same names can't deadlock. */
 async function insertItems(run: RunStatement, { order, sealedItems }: OrderCreation): Promise<void> {
-  const keys = await freeKeys(run, order, order.items);
+  const keys = await findFreeKeys(run, order, order.items);
   const rows = order.items.map((item) => ({
     ...itemRow.write(item),
-    ...sealedColumns(sealedItems?.get(item.n)),
+    ...toSealedColumns(sealedItems?.get(item.n)),
     ...{ orderId: order.id, clientTid: item.ctid, openKey: keys.get(item.n) },
   }));
   await insertRows(
@@ -166,8 +166,8 @@ async function insertItems(run: RunStatement, { order, sealedItems }: OrderCreat
 async function updateItems(run: RunStatement, saved: readonly SavedChange[]): Promise<void> {
   const rows: Readonly<Record<string, unknown>>[] = [];
   for (const { before, after } of saved) {
-    const items = changedItems(before, after);
-    const keys = await freeKeys(run, after, items);
+    const items = listChangedItems(before, after);
+    const keys = await findFreeKeys(run, after, items);
     for (const item of items)
       rows.push({ ...itemProgress.write(item), orderId: after.id, n: item.n, openKey: keys.get(item.n) });
   }
@@ -187,7 +187,7 @@ const keyRows = z.array(z.object({ key: z.string() }));
  * The open keys of items, by number: none in a closed order or for a stopped item. A draft or a lost order may turn out
  * to have been sent. If another order has its name meanwhile, that order keeps it.
  */
-async function freeKeys(
+async function findFreeKeys(
   run: RunStatement,
   order: Order,
   items: readonly OrderItem[],
@@ -205,7 +205,7 @@ async function freeKeys(
 }
 
 /** The items that a change has to write: all of them if the order opens or closes, because of their open keys. */
-function changedItems(before: Order, after: Order): readonly OrderItem[] {
+function listChangedItems(before: Order, after: Order): readonly OrderItem[] {
   const opensOrCloses = isOpen(before.state) !== isOpen(after.state);
   // When a draft ends, its secrets are wiped, although nothing else about its items changes.
   const wipes =
@@ -223,13 +223,13 @@ async function dropApprovals(run: RunStatement, saved: readonly SavedChange[]): 
   await run(Prisma.sql`DELETE FROM budget_reservations WHERE order_id = ANY(${ids})`);
 }
 
-const newApprovals = ({ before, after }: Change) =>
-  approvalRows(
+const listNewApprovals = ({ before, after }: Change) =>
+  toApprovalRows(
     after.id,
     after.approvals.filter((approval) => !before.approvals.includes(approval)),
   );
 
-function approvalRows(orderId: string, approvals: Order['approvals']) {
+function toApprovalRows(orderId: string, approvals: Order['approvals']) {
   return approvals.map((approval) => ({
     ...approvalRow.write(approval),
     orderId,
@@ -237,17 +237,17 @@ function approvalRows(orderId: string, approvals: Order['approvals']) {
   }));
 }
 
-const saveApprovals = (run: RunStatement, rows: ReturnType<typeof approvalRows>) =>
+const saveApprovals = (run: RunStatement, rows: ReturnType<typeof toApprovalRows>) =>
   upsertRows(run, 'approvals', ['orderId', 'userId'], rows);
 
 /** For an order of a mandate, the day on which it is sent counts. */
-const newReservations = ({ after, mandatedSending, reservation }: Change) =>
-  reservationRows(
+const listNewReservations = ({ after, mandatedSending, reservation }: Change) =>
+  toReservationRows(
     after.id,
     mandatedSending?.reservation ?? (after.state === 'APPROVED' ? reservation : undefined),
   );
 
-function reservationRows(orderId: string, reservation: Reservation | undefined) {
+function toReservationRows(orderId: string, reservation: Reservation | undefined) {
   if (reservation === undefined) return [];
   const { teamId, day, items } = reservation;
   return items.map(({ n, amount, tags }) => ({
@@ -256,25 +256,25 @@ function reservationRows(orderId: string, reservation: Reservation | undefined) 
 }
 
 /** The amounts that orders reserve from now on. An order that continues reserves again. */
-const saveReservations = (run: RunStatement, rows: ReturnType<typeof reservationRows>) =>
+const saveReservations = (run: RunStatement, rows: ReturnType<typeof toReservationRows>) =>
   upsertRows(run, 'budget_reservations', ['orderId', 'n'], rows);
 
-const newAnswers = ({ after, at, answer }: Change) =>
+const listNewAnswers = ({ after, at, answer }: Change) =>
   answer === undefined ? [] : { orderId: after.id, version: after.version, at, ...answer };
 
-function newSecrets({ after, revealable }: Change) {
+function listNewSecrets({ after, revealable }: Change) {
   if (revealable === undefined) return [];
   const { n, sealed, expiresAt } = revealable;
-  const fields = { sealed: byteaText(sealed.bytes), keyId: sealed.keyId, expiresAt, revealedAt: undefined };
+  const fields = { sealed: formatBytea(sealed.bytes), keyId: sealed.keyId, expiresAt, revealedAt: undefined };
   return { orderId: after.id, n, ...fields };
 }
 
-const saveSecrets = (run: RunStatement, rows: ReturnType<typeof newSecrets>[]) =>
+const saveSecrets = (run: RunStatement, rows: ReturnType<typeof listNewSecrets>[]) =>
   upsertRows(run, 'revealable_secrets', ['orderId', 'n'], rows.flat());
 
 const isNewlyUnknown = ({ before, after }: Change) => after.state === 'UNKNOWN' && before.state !== 'UNKNOWN';
 
-function unknownWebhook({ after, at }: Pick<Change, 'after' | 'at'>): WebhookEvent {
+function buildUnknownWebhook({ after, at }: Pick<Change, 'after' | 'at'>): WebhookEvent {
   const { id, task, items, isPrivate } = after;
   const names = isPrivate ? {} : { names: items.map(({ name }) => name) };
   return { type: 'order.unknown', at, data: { order_id: id, code: 'unknown', task, ...names } };

@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import type { OrderStore } from '../orders/ports.ts';
 import { row, sealedBytes } from './columns.ts';
-import { type Database, Prisma, storeOf } from './database.ts';
+import { type Database, Prisma, wrapStore } from './database.ts';
 import { idRows } from './order-rows.ts';
 
-const secretRow = row(z.object({ sealed: sealedBytes, keyId: z.string() }), 'kept.');
+const sealedRow = row(z.object({ sealed: sealedBytes, keyId: z.string() }), 'kept.');
 
 /** Secret results, which are shown once, and drafts. Both are deleted eventually. */
 export function createOrderSecrets({ run, prisma }: Database) {
-  return storeOf('orders', {
+  return wrapStore('orders', {
     takeRevealable: async (orderId, n, now) => {
-      const [taken] = secretRow.read(await run(takeSecret(orderId, n, now)));
+      const [taken] = sealedRow.read(await run(takeSecret(orderId, n, now)));
       if (taken !== undefined) return { bytes: taken.sealed, keyId: taken.keyId };
       const count = await prisma.revealableSecret.count({ where: { orderId, n } });
       return count > 0 ? 'gone' : undefined;
@@ -67,7 +67,7 @@ function takeSecret(orderId: string, n: number, now: Date): Prisma.Sql {
     )
     UPDATE revealable_secrets SET sealed = NULL, key_id = NULL, revealed_at = ${now}
     FROM kept WHERE order_id = ${orderId} AND n = ${n}
-    RETURNING ${secretRow.columns}`;
+    RETURNING ${sealedRow.columns}`;
 }
 
 /** Wipes secrets that were never shown. Returns a row for each. @param which of them */

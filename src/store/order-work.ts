@@ -3,39 +3,39 @@ import { MAX_WAIT_MS } from '../orders/clock.ts';
 import { DUE_LANES } from '../orders/due.ts';
 import type { OrderState } from '../orders/order.ts';
 import type { DueLane, OrderStore } from '../orders/ports.ts';
-import { type Database, Prisma, type Statement, storeOf } from './database.ts';
-import { isLeaseExpired, leaseOf } from './leases.ts';
+import { type Database, Prisma, type Statement, wrapStore } from './database.ts';
+import { isLeaseExpired, leaseEnd } from './leases.ts';
 import { idRows } from './order-rows.ts';
 
 /** How long a process doesn't claim an order again that it released to others. */
-const LEFT_MS = 5_000;
+const RELEASED_MS = 5_000;
 
 /** Claims and leases of orders, and when they are due. */
 export function createOrderWork({ run }: Database) {
   /** Orders that this process released to others, with when it may claim them again, by a monotonic clock. */
-  const left = new Map<string, number>();
+  const released = new Map<string, number>();
 
-  return storeOf('orders', {
+  return wrapStore('orders', {
     claimDue: async (lane, until, leaseMs, limit) => {
-      for (const [id, end] of left) if (end <= performance.now()) left.delete(id);
+      for (const [id, end] of released) if (end <= performance.now()) released.delete(id);
       return idRows.parse(
-        await run(claimDueOrders(lane, until, leaseMs, limit, [...left.keys()]), 'verified'),
+        await run(claimDueOrders(lane, until, leaseMs, limit, [...released.keys()]), 'verified'),
       );
     },
 
     extendLease: async (id, workerId, leaseMs) => {
       const rows = await run(Prisma.sql`
-        UPDATE orders SET lease_until = ${leaseOf(leaseMs)}
+        UPDATE orders SET lease_until = ${leaseEnd(leaseMs)}
         WHERE id = ${id} AND worker_id = ${workerId} AND state = ${'EXECUTING' satisfies OrderState} RETURNING id`);
       return idRows.parse(rows).length === 1;
     },
 
     postpone: async (id) => {
-      await run(putOffOrder(id));
+      await run(postponeOrder(id));
     },
 
     releaseToOthers: async (id) => {
-      left.set(id, performance.now() + LEFT_MS);
+      released.set(id, performance.now() + RELEASED_MS);
       await run(endLease(id));
     },
 
@@ -64,7 +64,7 @@ export function createOrderWork({ run }: Database) {
 /**
  * Except for orders that wait for people or their time, nothing is due later: a later time is from a clock that was set back since.
  */
-const FARTHEST_DUE_MS: Readonly<Record<DueLane, number>> = {
+const MAX_DUE_AHEAD_MS: Readonly<Record<DueLane, number>> = {
   deadlines: MAX_WAIT_MS,
   execution: MAX_WAIT_MS,
   observation: 2 * HOUR_MS,
@@ -81,7 +81,7 @@ function claimDueOrders(
   limit: number,
   except: string[],
 ): Statement {
-  const farthest = new Date(until.getTime() + FARTHEST_DUE_MS[lane]);
+  const farthest = new Date(until.getTime() + MAX_DUE_AHEAD_MS[lane]);
   return Prisma.sql`
       WITH due AS (
         SELECT id AS due_id, due_at AS since FROM orders
@@ -90,20 +90,20 @@ function claimDueOrders(
           AND ${isLeaseExpired(Prisma.sql`lease_until`)} AND id <> ALL(${except})
         ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
       ), claimed AS (
-        UPDATE orders SET lease_until = ${leaseOf(leaseMs)}, worker_id = NULL FROM due WHERE id = due_id
+        UPDATE orders SET lease_until = ${leaseEnd(leaseMs)}, worker_id = NULL FROM due WHERE id = due_id
         RETURNING id, since
       )
       SELECT id FROM claimed ORDER BY since`;
 }
 
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 30_000;
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 30_000;
 
 /** Reschedules an order without a worker, with exponential backoff. */
-function putOffOrder(id: string): Prisma.Sql {
+function postponeOrder(id: string): Prisma.Sql {
   return Prisma.sql`
     UPDATE orders SET failed_attempts = failed_attempts + 1,
-      lease_until = now() + LEAST(${LONGEST_PAUSE_MS}, ${FIRST_PAUSE_MS} * 2 ^ LEAST(failed_attempts, 10)) * interval '1 ms'
+      lease_until = now() + LEAST(${LONGEST_RETRY_MS}, ${FIRST_RETRY_MS} * 2 ^ LEAST(failed_attempts, 10)) * interval '1 ms'
     WHERE id = ${id} AND worker_id IS NULL`;
 }
 

@@ -8,8 +8,8 @@ import type { Policy, PolicyRule } from '../policy/policy.ts';
 import type { PolicyDraft, PolicyStore, PublishedPolicy } from '../policy/ports.ts';
 import { shareRead } from './batch.ts';
 import { exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
-import { type Database, storeOf, type Transaction } from './database.ts';
-import { policyRow, storableRules, storedRules } from './policy-rows.ts';
+import { type Database, type Transaction, wrapStore } from './database.ts';
+import { policyRow, storedRules, toStorableRules } from './policy-rows.ts';
 import { propose, readProposal, withdrawOpen } from './proposal-rows.ts';
 
 const publishedRow = policyRow.extend({
@@ -24,7 +24,7 @@ const draftRow = z.object({
   changedAt: z.date(),
 });
 /** The policy before the first version is published. */
-const NO_POLICY: Policy = { version: 0, rules: [] };
+const EMPTY_POLICY: Policy = { version: 0, rules: [] };
 
 type Reader = Pick<Transaction, 'policyVersion' | 'policyDraft' | 'proposal'>;
 
@@ -34,7 +34,7 @@ async function readPublished(tx: Reader, teamId: string): Promise<PublishedPolic
 }
 
 async function readCurrent(tx: Reader, teamId: string): Promise<Policy> {
-  return (await readPublished(tx, teamId)) ?? NO_POLICY;
+  return (await readPublished(tx, teamId)) ?? EMPTY_POLICY;
 }
 
 async function readDraft(tx: Reader, teamId: string): Promise<PolicyDraft | undefined> {
@@ -50,14 +50,14 @@ async function readDraft(tx: Reader, teamId: string): Promise<PolicyDraft | unde
 }
 
 /** Changes run one at a time, so that a comparison still holds when the result is written. */
-const lockOf = (teamId: string) => `policy ${teamId}`;
+const lockName = (teamId: string) => `policy ${teamId}`;
 
 function log(tx: Transaction, teamId: string, event: Omit<TeamEventOf<'policy_confirmed'>, 'subject'>) {
   return writeEvents(tx, [{ ...event, subject: { kind: 'policy', id: 'policy' } }], teamId);
 }
 
 /** A rule asks for signatures, but nothing can be signed. */
-function asksInVain(rules: readonly PolicyRule[], canSign: boolean): boolean {
+function needsUnavailableSigning(rules: readonly PolicyRule[], canSign: boolean): boolean {
   return !canSign && rules.some(({ signed }) => signed);
 }
 
@@ -69,13 +69,13 @@ export async function applyPolicy(
   { id, payload, proposer, proposedAt }: ProposalOf<'policy'>,
   { confirmedBy, at }: { readonly confirmedBy: string; readonly at: Date },
 ): Promise<'applied' | 'changed' | 'cannot_sign'> {
-  await lockChanges(tx, lockOf(teamId));
+  await lockChanges(tx, lockName(teamId));
   const { version, before, rules } = payload;
   const [draft, current] = [await readDraft(tx, teamId), await readCurrent(tx, teamId)];
   if (draft?.revision !== id || current.version + 1 !== version) return 'changed';
-  if (asksInVain(rules, canSign)) return 'cannot_sign';
+  if (needsUnavailableSigning(rules, canSign)) return 'cannot_sign';
   const people = { publishedBy: proposer, publishedAt: proposedAt, confirmedBy, confirmedAt: at };
-  await tx.policyVersion.create({ data: { teamId, version, rules: storableRules(rules), ...people } });
+  await tx.policyVersion.create({ data: { teamId, version, rules: toStorableRules(rules), ...people } });
   await tx.policyDraft.delete({ where: { teamId } });
   const changes = loggedChanges(before, rules);
   await log(tx, teamId, { kind: 'policy_confirmed', version, changes, actor: confirmedBy, at });
@@ -87,14 +87,14 @@ export async function applyPolicy(
  * @param canSign passkeys are set up: rules may ask for signatures
  */
 export function createPolicyStore({ prisma }: Database, teamId: string, canSign: boolean): PolicyStore {
-  const readInForce = shareRead(async () => {
+  const readShared = shareRead(async () => {
     const { version, rules } = await readCurrent(prisma, teamId);
     return { version, rules };
   });
-  const exclusively = exclusiveChanges(prisma, lockOf(teamId));
+  const exclusively = exclusiveChanges(prisma, lockName(teamId));
 
-  return storeOf('policies', {
-    current: () => readInForce(),
+  return wrapStore('policies', {
+    current: () => readShared(),
     published: () => readPublished(prisma, teamId),
     draft: () => readDraft(prisma, teamId),
 
@@ -104,7 +104,7 @@ export function createPolicyStore({ prisma }: Database, teamId: string, canSign:
         if (base.revision !== expected) return undefined;
         const changes = loggedChanges(base.rules, rules);
         const changed = { revision: randomUUID(), changedBy: by, changedAt: at };
-        const saved = { ...changed, rules: storableRules(rules) };
+        const saved = { ...changed, rules: toStorableRules(rules) };
         await tx.policyDraft.upsert({ where: { teamId }, create: { teamId, ...saved }, update: saved });
         await log(tx, teamId, { kind: 'policy_draft_changed', changes, actor: by, at });
         await withdrawOpen(tx, teamId, { kind: 'policy' }, by, at);
@@ -129,7 +129,7 @@ export function createPolicyStore({ prisma }: Database, teamId: string, canSign:
         if (draft?.revision !== revision) return { kind: 'stale' };
         const { rules } = draft;
         if (draft.proposal !== undefined) return { kind: 'published_already', by: draft.proposal.proposer };
-        if (asksInVain(rules, canSign)) return { kind: 'cannot_sign' };
+        if (needsUnavailableSigning(rules, canSign)) return { kind: 'cannot_sign' };
         const current = await readCurrent(tx, teamId);
         const changes = loggedChanges(current.rules, rules);
         if (changes.length === 0) return { kind: 'no_difference' };

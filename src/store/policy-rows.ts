@@ -40,7 +40,7 @@ export const policyRow = z.object({ version: z.number(), rules: storedRules });
 export const nextPolicy = policyRow.extend({ before: storedRules });
 
 /** JSON has no `undefined`: missing members are stored as null. */
-export function storableRules(rules: readonly PolicyRule[]) {
+export function toStorableRules(rules: readonly PolicyRule[]) {
   return rules.map(({ over, ttlMs = null, remindAfterMs = null, escalateAfterMs = null, ...rule }) => ({
     ...rule,
     over: over === undefined ? null : { ...over },

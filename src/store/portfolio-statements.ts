@@ -13,7 +13,7 @@ import { Prisma } from './database.ts';
  * pages is as fast as the first.
  */
 
-const optionalMoment = optional(z.date());
+const optionalTimestamp = optional(z.date());
 
 /** Of names `d`. */
 export const detailsRow = row(
@@ -31,45 +31,45 @@ export const detailsRow = row(
   { owner: Prisma.sql`d.owner_id`, channel: Prisma.sql`d.channel_id` },
 );
 
-/** Rows of {@link namesPage}. */
-export const foundRow = row(
+/** Rows of {@link selectPage}. */
+export const pageRow = row(
   detailsRow.schema.extend({
-    expiresAt: optionalMoment,
+    expiresAt: optionalTimestamp,
     expirySource: optionalText,
     registrar: optionalText,
-    deletedAt: optionalMoment,
-    ownerLeftAt: optionalMoment,
+    deletedAt: optionalTimestamp,
+    ownerLeftAt: optionalTimestamp,
   }),
   'd.',
   { owner: Prisma.sql`d.owner_id`, channel: Prisma.sql`d.channel_id` },
 );
 
-/** Rows of {@link zonesOfNames}. */
+/** Rows of {@link countZones}. */
 export const zoneRows = z.array(z.object({ zone: z.string(), count: z.number(), deletedCount: z.number() }));
 
 type Conditions = Pick<NameQuery, 'filter' | 'owners' | 'needsOwner' | 'names' | 'now'>;
 
-function any(conditions: readonly Maybe<Prisma.Sql>[]): Prisma.Sql[] {
+function joinOr(conditions: readonly Maybe<Prisma.Sql>[]): Prisma.Sql[] {
   const given = dropMissing(conditions);
   return given.length === 0 ? [] : [Prisma.sql`(${Prisma.join(given, ' OR ')})`];
 }
 
 /** Escapes a text for `LIKE`. */
-function like(value: string): string {
+function escapeLike(value: string): string {
   return value.replace(/[\\%_]/g, (sign) => `\\${sign}`);
 }
 
-function conditionsOf(query: Conditions): Prisma.Sql[] {
+function buildConditions(query: Conditions): Prisma.Sql[] {
   const { filter, names, now } = query;
   const day = (days: number) => new Date(now.getTime() + days * DAY_MS);
   const tags = filter.tags.filter((tag) => !isNone(tag));
   const owners = query.owners.filter((owner) => !isNone(owner) && !isLeft(owner));
   return dropMissing([
-    ...any([
+    ...joinOr([
       tags.length > 0 && Prisma.sql`d.tags && ${tags}::text[]`,
       filter.tags.some(isNone) && Prisma.sql`cardinality(d.tags) = 0`,
     ]),
-    ...any([
+    ...joinOr([
       owners.length > 0 && Prisma.sql`d.owner_id = ANY (${owners}::text[])`,
       // A name that lapses needs no owner.
       query.owners.some(isNone) && Prisma.sql`d.owner_id IS NULL AND d.lapse_confirmed_at IS NULL`,
@@ -77,11 +77,12 @@ function conditionsOf(query: Conditions): Prisma.Sql[] {
     ]),
     query.needsOwner &&
       Prisma.sql`(d.owner_id IS NULL OR d.owner_left_at IS NOT NULL) AND d.lapse_confirmed_at IS NULL`,
-    ...any(filter.zones.map((zone) => Prisma.sql`d.name LIKE ${`%.${like(zone)}`}`)),
-    ...any(filter.registrars.map((part) => Prisma.sql`d.registrar ILIKE ${`%${like(part)}%`}`)),
-    ...any(
+    ...joinOr(filter.zones.map((zone) => Prisma.sql`d.name LIKE ${`%.${escapeLike(zone)}`}`)),
+    ...joinOr(filter.registrars.map((part) => Prisma.sql`d.registrar ILIKE ${`%${escapeLike(part)}%`}`)),
+    ...joinOr(
       filter.texts.map(
-        (part) => Prisma.sql`(d.name LIKE ${`%${like(part)}%`} OR d.note ILIKE ${`%${like(part)}%`})`,
+        (part) =>
+          Prisma.sql`(d.name LIKE ${`%${escapeLike(part)}%`} OR d.note ILIKE ${`%${escapeLike(part)}%`})`,
       ),
     ),
     filter.expiresWithinDays !== undefined &&
@@ -95,7 +96,7 @@ function conditionsOf(query: Conditions): Prisma.Sql[] {
   ]);
 }
 
-function where(conditions: readonly Prisma.Sql[]): Prisma.Sql {
+function joinWhere(conditions: readonly Prisma.Sql[]): Prisma.Sql {
   return conditions.length === 0 ? Prisma.empty : Prisma.sql`WHERE ${Prisma.join([...conditions], ' AND ')}`;
 }
 
@@ -103,38 +104,38 @@ function where(conditions: readonly Prisma.Sql[]): Prisma.Sql {
  * A page of a filter's results, in the order shown. The names are found first: if an index covers the filter, only the
  * page's rows are read from the table.
  */
-export function namesPage(query: NameQuery): Prisma.Sql {
-  const conditions = conditionsOf(query);
+export function selectPage(query: NameQuery): Prisma.Sql {
+  const conditions = buildConditions(query);
   const isDescending = query.filter.sort.startsWith('-') !== query.isBackward;
   const found = isByName(query.filter.sort)
     ? byName(conditions, query, isDescending)
     : byExpiry(conditions, query, isDescending);
   return Prisma.sql`
     WITH ${found}
-    SELECT ${foundRow.columns} FROM found JOIN domains d USING (name)
+    SELECT ${pageRow.columns} FROM found JOIN domains d USING (name)
     ORDER BY found.part, found.rank, d.name ${direction(isDescending)} LIMIT ${query.limit}`;
 }
 
 const isByName = (sort: NameSort) => sort === 'name' || sort === '-name';
 const direction = (isDescending: boolean) => Prisma.raw(isDescending ? 'DESC' : 'ASC');
-const beyond = (isDescending: boolean) => Prisma.raw(isDescending ? '<' : '>');
+const comparison = (isDescending: boolean) => Prisma.raw(isDescending ? '<' : '>');
 
 /**
  * The matching names. If no index covers the filter, they are found first and sorted afterwards, which costs one scan
  * of the table. Otherwise PostgreSQL might walk the sort index instead and fetch each name on its own until enough
  * match.
  */
-function namesThatFit({ filter }: NameQuery, conditions: readonly Prisma.Sql[]): Prisma.Sql {
+function matchingNames({ filter }: NameQuery, conditions: readonly Prisma.Sql[]): Prisma.Sql {
   return filter.texts.length + filter.registrars.length > 0
-    ? Prisma.sql`(SELECT d.name, d.expires_at FROM domains d ${where(conditions)} OFFSET 0) d`
-    : Prisma.sql`domains d ${where(conditions)}`;
+    ? Prisma.sql`(SELECT d.name, d.expires_at FROM domains d ${joinWhere(conditions)} OFFSET 0) d`
+    : Prisma.sql`domains d ${joinWhere(conditions)}`;
 }
 
 function byName(conditions: readonly Prisma.Sql[], query: NameQuery, isDescending: boolean): Prisma.Sql {
   const { cursor, limit } = query;
-  const after = cursor === undefined ? [] : [Prisma.sql`d.name ${beyond(isDescending)} ${cursor.name}`];
+  const after = cursor === undefined ? [] : [Prisma.sql`d.name ${comparison(isDescending)} ${cursor.name}`];
   return Prisma.sql`found AS (
-    SELECT 1 AS part, 0::float8 AS rank, d.name FROM ${namesThatFit(query, [...conditions, ...after])}
+    SELECT 1 AS part, 0::float8 AS rank, d.name FROM ${matchingNames(query, [...conditions, ...after])}
     ORDER BY d.name ${direction(isDescending)} LIMIT ${limit})`;
 }
 
@@ -147,11 +148,11 @@ function byExpiry(conditions: readonly Prisma.Sql[], query: NameQuery, isDescend
   const rank = Prisma.raw(`${isDescending ? '-' : ''}extract(epoch FROM d.expires_at)::float8`);
   const dated = (part: number, more: readonly Prisma.Sql[]) => Prisma.sql`
     SELECT ${part}::int AS part, ${rank} AS rank, d.name
-    FROM ${namesThatFit(query, [...conditions, Prisma.sql`d.expires_at IS NOT NULL`, ...more])}
+    FROM ${matchingNames(query, [...conditions, Prisma.sql`d.expires_at IS NOT NULL`, ...more])}
     ORDER BY d.expires_at ${direction(isDescending)}, d.name ${direction(isDescending)} LIMIT ${limit}`;
   const undated = (part: number, more: readonly Prisma.Sql[]) => Prisma.sql`
     SELECT ${part}::int AS part, 0::float8 AS rank, d.name
-    FROM ${namesThatFit(query, [...conditions, Prisma.sql`d.expires_at IS NULL`, ...more])}
+    FROM ${matchingNames(query, [...conditions, Prisma.sql`d.expires_at IS NULL`, ...more])}
     ORDER BY d.name ${direction(isDescending)} LIMIT ${limit}`;
   // PostgreSQL evaluates the condition once, and skips the second walk if the first has filled the page.
   const isWanted = Prisma.sql`(SELECT count(*) FROM first_part) < ${limit}::int`;
@@ -162,17 +163,17 @@ function byExpiry(conditions: readonly Prisma.Sql[], query: NameQuery, isDescend
   if (cursor === undefined && !isBackward && !isDescending)
     return Prisma.sql`found AS (
       SELECT CASE WHEN d.expires_at IS NULL THEN 2 ELSE 1 END AS part, COALESCE(${rank}, 0) AS rank, d.name
-      FROM ${namesThatFit(query, conditions)} ORDER BY d.expires_at, d.name LIMIT ${limit})`;
+      FROM ${matchingNames(query, conditions)} ORDER BY d.expires_at, d.name LIMIT ${limit})`;
   if (cursor === undefined)
     return isBackward
       ? both(undated(1, []), dated(2, [isWanted]))
       : both(dated(1, []), undated(2, [isWanted]));
   if (cursor.expiresAt === undefined) {
-    const rest = undated(1, [Prisma.sql`d.name ${beyond(isDescending)} ${cursor.name}`]);
+    const rest = undated(1, [Prisma.sql`d.name ${comparison(isDescending)} ${cursor.name}`]);
     return isBackward ? both(rest, dated(2, [isWanted])) : Prisma.sql`found AS (${rest})`;
   }
   const rest = dated(1, [
-    Prisma.sql`(d.expires_at, d.name) ${beyond(isDescending)} (${cursor.expiresAt}::timestamptz, ${cursor.name})`,
+    Prisma.sql`(d.expires_at, d.name) ${comparison(isDescending)} (${cursor.expiresAt}::timestamptz, ${cursor.name})`,
   ]);
   return isBackward ? Prisma.sql`found AS (${rest})` : both(rest, undated(2, [isWanted]));
 }
@@ -181,14 +182,14 @@ function byExpiry(conditions: readonly Prisma.Sql[], query: NameQuery, isDescend
  * How many names a filter finds in each zone, and how many of them are deleted. The few deleted ones are counted
  * separately by their index: the others are then counted from an index alone.
  */
-export function zonesOfNames(query: NameQuery): Prisma.Sql {
-  const conditions = conditionsOf(query);
+export function countZones(query: NameQuery): Prisma.Sql {
+  const conditions = buildConditions(query);
   // `OFFSET 0`: the filter's own index would lead to every name that it finds.
   const deleted = Prisma.sql`(SELECT * FROM domains WHERE deleted_at IS NOT NULL OFFSET 0)`;
   return Prisma.sql`
     SELECT zone, found.count, COALESCE(gone.count, 0) AS "deletedCount"
-    FROM (${countsByZone(Prisma.sql`domains`, conditions)}) found
-    LEFT JOIN (${countsByZone(deleted, conditions)}) gone USING (zone)
+    FROM (${countByZone(Prisma.sql`domains`, conditions)}) found
+    LEFT JOIN (${countByZone(deleted, conditions)}) gone USING (zone)
     ORDER BY zone`;
 }
 
@@ -196,23 +197,23 @@ export function zonesOfNames(query: NameQuery): Prisma.Sql {
  * As a query of its own, PostgreSQL assumes few zones and counts rows as they come; otherwise it would first sort all
  * names by zone.
  */
-function countsByZone(from: Prisma.Sql, conditions: readonly Prisma.Sql[]): Prisma.Sql {
+function countByZone(from: Prisma.Sql, conditions: readonly Prisma.Sql[]): Prisma.Sql {
   return Prisma.sql`
     SELECT zone, count(*)::int AS count FROM (
       SELECT substring(d.name FROM position('.' IN d.name) + 1) AS zone
-      FROM ${from} d ${where(conditions)} OFFSET 0
+      FROM ${from} d ${joinWhere(conditions)} OFFSET 0
     ) names GROUP BY zone`;
 }
 
-/** Rows of {@link judgedNames}. */
-export const judgedRow = row(
+/** Rows of {@link selectHealth}. */
+export const healthRow = row(
   z.object({
     name: z.string(),
-    expiresAt: optionalMoment,
-    deletedAt: optionalMoment,
+    expiresAt: optionalTimestamp,
+    deletedAt: optionalTimestamp,
     isLapsing: z.boolean(),
     hasOwner: z.boolean(),
-    incidentSince: optionalMoment,
+    incidentSince: optionalTimestamp,
     posture: optional(storedPosture),
   }),
   'd.',
@@ -223,16 +224,16 @@ export const judgedRow = row(
   },
 );
 
-export function judgedNames(query: Conditions, teamId: string): Prisma.Sql {
+export function selectHealth(query: Conditions, teamId: string): Prisma.Sql {
   return Prisma.sql`
-    SELECT ${judgedRow.columns}
+    SELECT ${healthRow.columns}
     FROM domains d LEFT JOIN (
       SELECT name, min(opened_at) AS since FROM incidents
       WHERE team_id = ${teamId} AND state IN ('open', 'raised') GROUP BY name
-    ) i USING (name) ${where(conditionsOf(query))}`;
+    ) i USING (name) ${joinWhere(buildConditions(query))}`;
 }
 
-/** Rows of {@link changedFindings}. */
+/** Rows of {@link countChangedFindings}. */
 export const changedFindingRows = z.array(
   z.object({
     began: z.array(z.enum(FINDING_CODES)),
@@ -242,7 +243,7 @@ export const changedFindingRows = z.array(
 );
 
 /** A finding that was closed and opened again, or the reverse, didn't change. */
-export function changedFindings(from: Date, to: Date): Prisma.Sql {
+export function countChangedFindings(from: Date, to: Date): Prisma.Sql {
   return Prisma.sql`
     SELECT began, ended, count(*)::int AS names FROM (
       SELECT COALESCE(array_agg(code) FILTER (WHERE is_first_open AND is_last_open), '{}') AS began,
@@ -259,7 +260,7 @@ export function changedFindings(from: Date, to: Date): Prisma.Sql {
     ) changed WHERE cardinality(began) + cardinality(ended) > 0 GROUP BY began, ended`;
 }
 
-export const OWNERS = Prisma.sql`
+export const SELECT_OWNERS = Prisma.sql`
   SELECT owner_id AS id, bool_or(owner_left_at IS NOT NULL) AS "hasLeft" FROM domains
   WHERE owner_id IS NOT NULL GROUP BY owner_id`;
 export const ownerRows = z.array(z.object({ id: z.string(), hasLeft: z.boolean() }));

@@ -23,32 +23,32 @@ import {
 import type { ImportPlan, PortfolioStore, ReportProgress } from '../names/ports.ts';
 import { messagePlace } from '../outbox/notifications.ts';
 import { assignColumns, insertRows, optional, optionalText } from './columns.ts';
-import { type Database, Prisma, type RunStatement, storeOf } from './database.ts';
+import { type Database, Prisma, type RunStatement, wrapStore } from './database.ts';
 import { type Changer, importNames, NO_REMINDER, removeDomain } from './domain-statements.ts';
 import { announceEvents, insertEvents } from './events.ts';
-import { wakePlans } from './notifications.ts';
+import { upsertPlans } from './notifications.ts';
 import {
   changedFindingRows,
-  changedFindings,
+  countChangedFindings,
+  countZones,
   detailsRow,
-  foundRow,
-  judgedNames,
-  judgedRow,
+  healthRow,
   markOwnerLeft,
-  namesPage,
-  OWNERS,
   ownerRows,
+  pageRow,
+  SELECT_OWNERS,
+  selectHealth,
+  selectPage,
   zoneRows,
-  zonesOfNames,
 } from './portfolio-statements.ts';
 
 /** People's settings of watched names. @throws {StoreError} from every method, when the database fails */
 export function createPortfolioStore(database: Database, teamId: string): PortfolioStore {
   const { run, prisma } = database;
 
-  const findMany = (names: readonly string[]) => detailsOf(run, names);
+  const findMany = (names: readonly string[]) => readDetails(run, names);
 
-  return storeOf('portfolio', {
+  return wrapStore('portfolio', {
     findMany,
     find: async (name) => (await findMany([name])).get(name),
 
@@ -60,40 +60,41 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
     write: async (allowed, by, at, plan, progress) => {
       try {
         return await database.transaction(async (tx) => {
-          if (plan !== undefined && !(await usePlan(tx, teamId, plan))) return 'gone';
+          if (plan !== undefined && !(await consumePlan(tx, teamId, plan))) return 'gone';
           const written = await writeChanges(tx, teamId, allowed.changes, { actor: by, at }, progress);
           // The rollback keeps the plan.
-          if (written !== 'written') throw new Undone(written);
+          if (written !== 'written') throw new RollbackError(written);
           return written;
         });
       } catch (error) {
-        if (error instanceof Undone) return error.why;
+        if (error instanceof RollbackError) return error.why;
         throw error;
       }
     },
 
     planImport: (rows, by, at, progress) =>
-      database.transaction(async (tx) => keepPlan(tx, teamId, rows, by, at, progress)),
+      database.transaction(async (tx) => savePlan(tx, teamId, rows, by, at, progress)),
 
     findImportPlan: (hash, by, at, progress) =>
       database.transaction(async (tx) => {
-        const rows = await readRows(tx, teamId, hash);
+        const rows = await readImportRows(tx, teamId, hash);
         if (rows === undefined) return 'gone';
-        const plan = await planOf(tx, rows, () => undefined);
+        const plan = await buildPlan(tx, rows, () => undefined);
         if (plan.hash === hash) return plan;
-        await usePlan(tx, teamId, hash);
-        return { stale: await keepPlan(tx, teamId, rows, by, at, progress) };
+        await consumePlan(tx, teamId, hash);
+        return { stale: await savePlan(tx, teamId, rows, by, at, progress) };
       }),
 
-    listPage: async (query) => foundRow.read(await run(namesPage(query))),
+    listPage: async (query) => pageRow.read(await run(selectPage(query))),
 
-    listZones: async (query) => zoneRows.parse(await run(zonesOfNames(query))),
+    listZones: async (query) => zoneRows.parse(await run(countZones(query))),
 
-    listJudgedNames: async (query) => judgedRow.read(await run(judgedNames(query, teamId))),
+    listJudgedNames: async (query) => healthRow.read(await run(selectHealth(query, teamId))),
 
-    listFindingsChanges: async (from, to) => changedFindingRows.parse(await run(changedFindings(from, to))),
+    listFindingsChanges: async (from, to) =>
+      changedFindingRows.parse(await run(countChangedFindings(from, to))),
 
-    listOwners: async () => ownerRows.parse(await run(OWNERS)),
+    listOwners: async () => ownerRows.parse(await run(SELECT_OWNERS)),
 
     recordOwnerLeft: (userId, at) =>
       database.transaction(async (tx) => {
@@ -121,7 +122,7 @@ const OWN_REGISTRARS = Prisma.sql`
   WHERE registered_by IS NOT NULL AND trusted ->> 'registrar' IS NOT NULL`;
 
 /** Rolls back a transaction. */
-class Undone extends Error {
+class RollbackError extends Error {
   readonly why: NotWritten;
   constructor(why: NotWritten) {
     super(why);
@@ -131,8 +132,8 @@ class Undone extends Error {
 type NotWritten = 'changed' | NameLimit;
 
 const SLACK_IDS = /[UW][A-Z0-9]{2,}/g;
-const zip = promisify(gzip);
-const unzip = promisify(gunzip);
+const compress = promisify(gzip);
+const decompress = promisify(gunzip);
 
 const details = z
   .object({ owner: z.string(), tags: z.array(z.string()), channel: z.string(), note: z.string() })
@@ -175,7 +176,7 @@ const changedFacts = z.array(
  */
 export const proposedFacts: z.ZodType<FactsChange> = z.object({
   names: z.base64().transform(async (zipped) => {
-    const text = (await unzip(Buffer.from(zipped, 'base64'))).toString();
+    const text = (await decompress(Buffer.from(zipped, 'base64'))).toString();
     const names: ChangedName[] = [];
     for await (const slice of iterateSlices(text.split('\n')))
       names.push(...changedFacts.parse(slice.map((line): unknown => JSON.parse(line))));
@@ -184,7 +185,7 @@ export const proposedFacts: z.ZodType<FactsChange> = z.object({
 });
 
 /** A change of names, as a proposal stores it. */
-export async function storableFacts({ names }: FactsChange) {
+export async function toStorableFacts({ names }: FactsChange) {
   const lines: string[] = [];
   for await (const slice of iterateSlices(names))
     lines.push(...slice.map(({ after = null, ...change }) => JSON.stringify({ ...change, after })));
@@ -192,7 +193,7 @@ export async function storableFacts({ names }: FactsChange) {
   for await (const slice of iterateSlices(lines))
     for (const line of slice) for (const id of line.match(SLACK_IDS) ?? []) people.add(id);
   // Forgetting a person searches for their id outside the compressed text.
-  return { names: (await zip(lines.join('\n'))).toString('base64'), people: [...people] };
+  return { names: (await compress(lines.join('\n'))).toString('base64'), people: [...people] };
 }
 
 /** Applies a proposal if the names are still as they were when it was made. */
@@ -207,31 +208,32 @@ export async function applyFacts(
 }
 
 /** @returns the remaining changes of a proposal; undefined if none remain */
-export async function rebasedFacts(
+export async function rebaseFacts(
   tx: RunStatement,
   { names }: FactsChange,
 ): Promise<FactsChange | undefined> {
-  const found = await detailsOf(
+  const found = await readDetails(
     tx,
     names.map(({ name }) => name),
   );
-  const left: ChangedName[] = [];
+  const remaining: ChangedName[] = [];
   for (const each of names) {
     const next = rebaseChange(each, found.get(each.name));
     const isOver =
-      next?.decision !== undefined && (await countNames(tx, canDecide(next.name, next.decision))) === 0;
-    if (next !== undefined && !isOver) left.push(next);
+      next?.decision !== undefined &&
+      (await countNames(tx, decisionCondition(next.name, next.decision))) === 0;
+    if (next !== undefined && !isOver) remaining.push(next);
   }
-  return left.length === 0 ? undefined : { names: left };
+  return remaining.length === 0 ? undefined : { names: remaining };
 }
 
 /** Unapplied plans are deleted after this time. */
 const PLAN_MS = DAY_MS;
-const keptRows = z.array(z.object({ row: importRow }));
+const importRows = z.array(z.object({ row: importRow }));
 const ROWS_READ = 1_000;
 
 /** @returns undefined if they were deleted */
-async function readRows(
+async function readImportRows(
   tx: RunStatement,
   teamId: string,
   hash: string,
@@ -246,13 +248,13 @@ async function readRows(
     const some = await tx(Prisma.sql`
       SELECT value AS row FROM (SELECT rows ${of}) kept, jsonb_array_elements(kept.rows) WITH ORDINALITY AS each (value, n)
       WHERE n > ${start}::int AND n <= ${start + ROWS_READ}::int ORDER BY n`);
-    rows.push(...keptRows.parse(some).map(({ row }) => row));
+    rows.push(...importRows.parse(some).map(({ row }) => row));
   }
   return rows;
 }
 
 /** Uses up a plan, so that it is applied once. */
-async function usePlan(tx: RunStatement, teamId: string, hash: string): Promise<boolean> {
+async function consumePlan(tx: RunStatement, teamId: string, hash: string): Promise<boolean> {
   const used = await tx(
     Prisma.sql`DELETE FROM names_imports WHERE team_id = ${teamId} AND hash = ${hash} RETURNING hash`,
   );
@@ -260,7 +262,7 @@ async function usePlan(tx: RunStatement, teamId: string, hash: string): Promise<
 }
 
 /** Locks the names and plans the changes to them. */
-async function planOf(
+async function buildPlan(
   tx: RunStatement,
   rows: readonly ImportRow[],
   progress: ReportProgress,
@@ -271,9 +273,9 @@ async function planOf(
   const changed: EditedName[] = [];
   let done = 0;
   for await (const slice of iterateSlices(names)) {
-    const some = listEditedNames(await detailsOf(tx, slice), changes);
+    const some = listEditedNames(await readDetails(tx, slice), changes);
     for (const { name, before, after } of some)
-      hash.update(JSON.stringify([name, loggable(before), loggable(after)]));
+      hash.update(JSON.stringify([name, toLoggedDetails(before), toLoggedDetails(after)]));
     changed.push(...some);
     done += slice.length;
     progress(done, names.length);
@@ -287,7 +289,7 @@ async function planOf(
   };
 }
 
-async function keepPlan(
+async function savePlan(
   tx: RunStatement,
   teamId: string,
   rows: readonly ImportRow[],
@@ -295,7 +297,7 @@ async function keepPlan(
   at: Date,
   progress: ReportProgress,
 ): Promise<ImportPlan> {
-  const plan = await planOf(tx, rows, progress);
+  const plan = await buildPlan(tx, rows, progress);
   await tx(
     Prisma.sql`DELETE FROM names_imports WHERE team_id = ${teamId} AND created_at < ${new Date(at.getTime() - PLAN_MS)}`,
   );
@@ -321,7 +323,7 @@ async function lockNames(tx: RunStatement, names: readonly string[]): Promise<re
   return nameRows.parse(found).map(({ name }) => name);
 }
 
-async function detailsOf(
+async function readDetails(
   run: RunStatement,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, NameDetails>> {
@@ -338,20 +340,21 @@ async function writeChanges(
   changer: Changer,
   progress: ReportProgress = () => undefined,
 ): Promise<'written' | NotWritten> {
-  const guarding = changes.filter(({ before, after }) => isGuarded(after) && !isGuarded(before)).length;
-  const adding = changes.filter(({ isNew }) => isNew).length;
+  const guardedCount = changes.filter(({ before, after }) => isGuarded(after) && !isGuarded(before)).length;
+  const addedCount = changes.filter(({ isNew }) => isNew).length;
   // Serializes additions, so that each counts the names and tags added by the one before.
-  if (guarding + adding > 0)
+  if (guardedCount + addedCount > 0)
     await tx(Prisma.sql`SELECT 1 FROM (SELECT pg_advisory_xact_lock(hashtextextended('watched', 0))) locked`);
   await lockNames(
     tx,
     changes.map(({ name }) => name),
   );
   for await (const slice of iterateSlices(changes)) if (!(await isUnchanged(tx, slice))) return 'changed';
-  const freed = changes.filter(({ before, after }) => isGuarded(before) && !isGuarded(after)).length;
-  if (guarding > 0 && (await countNames(tx, IS_GUARDED)) + guarding - freed > MAX_GUARDED)
+  const unguardedCount = changes.filter(({ before, after }) => isGuarded(before) && !isGuarded(after)).length;
+  if (guardedCount > 0 && (await countNames(tx, IS_GUARDED)) + guardedCount - unguardedCount > MAX_GUARDED)
     return 'too_many_guarded';
-  if (adding > 0 && (await countNames(tx, Prisma.sql`TRUE`)) + adding > MAX_WATCHED) return 'list_full';
+  if (addedCount > 0 && (await countNames(tx, Prisma.sql`TRUE`)) + addedCount > MAX_WATCHED)
+    return 'list_full';
   let done = 0;
   for await (const slice of iterateSlices(changes)) {
     const edited = slice.flatMap(({ after, ...change }) =>
@@ -368,11 +371,11 @@ async function writeChanges(
     );
     if (given.length > 0) await tx(importNames(given, changer));
     for (const { name, decision } of slice)
-      if (decision !== undefined) await decide(tx, teamId, { name, decision }, changer);
+      if (decision !== undefined) await writeDecision(tx, teamId, { name, decision }, changer);
     done += slice.length;
     progress(done, changes.length);
   }
-  const notice = noticeOf(changes, changer);
+  const notice = buildNotice(changes, changer);
   if (notice !== undefined) await announceEvents(tx, [notice]);
   return 'written';
 }
@@ -381,13 +384,13 @@ function isGuarded(details: NameDetails | undefined): boolean {
   return details?.tags.includes(GUARDED_TAG) === true;
 }
 
-const counts = z.array(z.object({ count: z.number() }));
+const countRows = z.array(z.object({ count: z.number() }));
 
 const IS_GUARDED = Prisma.sql`tags @> ARRAY[${GUARDED_TAG}]`;
 
 async function countNames(tx: RunStatement, where: Prisma.Sql): Promise<number> {
   const found = await tx(Prisma.sql`SELECT count(*)::int AS count FROM domains WHERE ${where}`);
-  return counts.parse(found)[0]?.count ?? 0;
+  return countRows.parse(found)[0]?.count ?? 0;
 }
 
 const dateRows = z.array(z.object({ name: z.string(), at: optional(z.date()), by: optionalText }));
@@ -395,14 +398,15 @@ const dateRows = z.array(z.object({ name: z.string(), at: optional(z.date()), by
 /** Whether names are as they were when their changes were decided. */
 async function isUnchanged(tx: RunStatement, changes: readonly ChangedName[]): Promise<boolean> {
   const names = changes.map(({ name }) => name);
-  const found = await detailsOf(tx, names);
+  const found = await readDetails(tx, names);
   const isSame = ({ name, before, isNew }: ChangedName) => {
     const now = found.get(name);
     return isNew ? now === undefined : now !== undefined && isSameDetails(now, before);
   };
   if (!changes.every(isSame)) return false;
   for (const { name, decision } of changes)
-    if (decision !== undefined && (await countNames(tx, canDecide(name, decision))) === 0) return false;
+    if (decision !== undefined && (await countNames(tx, decisionCondition(name, decision))) === 0)
+      return false;
   const dated = changes.filter(({ isNew, date }) => !isNew && date !== undefined);
   if (dated.length === 0) return true;
   const rows = dateRows.parse(
@@ -420,7 +424,7 @@ async function isUnchanged(tx: RunStatement, changes: readonly ChangedName[]): P
 }
 
 /** The condition of a decision: a lapse is confirmed once, and only as requested. */
-function canDecide(name: string, decision: ReminderDecision): Prisma.Sql {
+function decisionCondition(name: string, decision: ReminderDecision): Prisma.Sql {
   const named = Prisma.sql`name = ${name}`;
   if (decision.kind === 'lapse_requested') return Prisma.sql`${named} AND lapse_confirmed_at IS NULL`;
   if (decision.kind !== 'lapse_confirmed') return named;
@@ -428,7 +432,7 @@ function canDecide(name: string, decision: ReminderDecision): Prisma.Sql {
     AND lapse_reason = ${decision.reason}`;
 }
 
-const NO_LAPSE = {
+const CLEARED_LAPSE = {
   lapseReason: null,
   lapseRequestedBy: null,
   lapseConfirmedBy: null,
@@ -436,16 +440,16 @@ const NO_LAPSE = {
 };
 
 /** Has the owner's messages updated that ask about a name. */
-function showQuestion(teamId: string, name: string, at: Date): Prisma.Sql {
-  return wakePlans(Prisma.sql`
+function refreshQuestion(teamId: string, name: string, at: Date): Prisma.Sql {
+  return upsertPlans(Prisma.sql`
     SELECT ${teamId} AS team_id, 'owner_question' AS subject_kind, question ->> 'subject' AS subject_id, ${at}::timestamptz AS due_at
     FROM domains WHERE name = ${name} AND question IS NOT NULL`);
 }
 
-const NO_SNOOZE = { snoozedBy: null, snoozeReason: null, snoozedUntil: null };
+const CLEARED_SNOOZE = { snoozedBy: null, snoozeReason: null, snoozedUntil: null };
 
 /** Writes a decision about reminders, with its line in the audit log. */
-async function decide(
+async function writeDecision(
   tx: RunStatement,
   teamId: string,
   { name, decision: { kind, ...decision } }: { readonly name: string; readonly decision: ReminderDecision },
@@ -461,27 +465,33 @@ async function decide(
       : { kept: { by, at } };
   const replaced = 'to' in decision ? ['kept', 'note'] : ['kept'];
   const question = Prisma.sql`(question - ${replaced}::text[]) || ${JSON.stringify(given)}::jsonb`;
-  await tx(showQuestion(teamId, name, at));
+  await tx(refreshQuestion(teamId, name, at));
   const fields = {
-    name_watched: NO_LAPSE,
-    name_kept: { ...NO_LAPSE, question },
+    name_watched: CLEARED_LAPSE,
+    name_kept: { ...CLEARED_LAPSE, question },
     name_handed_over: { question },
     name_snoozed: {
       ...{ snoozedBy: by, snoozeReason: reason },
       snoozedUntil: until,
     },
     name_renewed: {
-      ...{ ...NO_LAPSE, ...NO_SNOOZE, doubt: null, remindedThreshold: NO_REMINDER, nextRegistryAt: at },
+      ...{
+        ...CLEARED_LAPSE,
+        ...CLEARED_SNOOZE,
+        doubt: null,
+        remindedThreshold: NO_REMINDER,
+        nextRegistryAt: at,
+      },
       ...{ expiresAt: until, expirySource: 'person', expiryGivenBy: askedBy },
       ...{ renewedUntil: staleUntil ?? null, renewedAt: staleUntil === undefined ? null : at },
     },
-    lapse_requested: { ...NO_LAPSE, lapseReason: reason, lapseRequestedBy: by },
+    lapse_requested: { ...CLEARED_LAPSE, lapseReason: reason, lapseRequestedBy: by },
     lapse_confirmed: { lapseConfirmedBy: by, lapseConfirmedAt: at },
   }[kind];
   await tx(
     Prisma.sql`UPDATE domains SET ${assignColumns(fields)}, version = version + 1 WHERE name = ${name}`,
   );
-  if (kind === 'name_handed_over') await tx(showQuestion(teamId, name, at));
+  if (kind === 'name_handed_over') await tx(refreshQuestion(teamId, name, at));
   const asked = kind === 'name_renewed' && confirmedBy !== undefined ? { askedBy } : {};
   await announceEvents(tx, [
     { ...logged, ...asked, kind, actor: by, at, subject: { kind: 'name', id: name } },
@@ -496,9 +506,9 @@ export async function setDetails(
   changer: Changer,
   isNew: boolean,
 ): Promise<void> {
-  const edited = listEditedNames(await detailsOf(tx, [name]), new Map([[name, change]]));
+  const edited = listEditedNames(await readDetails(tx, [name]), new Map([[name, change]]));
   await writeDetails(tx, undefined, edited, changer);
-  const notice = isNew ? undefined : noticeOf(edited, changer);
+  const notice = isNew ? undefined : buildNotice(edited, changer);
   if (notice !== undefined) await announceEvents(tx, [notice]);
 }
 
@@ -523,14 +533,14 @@ async function writeDetails(
   const events = changed.map(({ name, before, after }) => ({
     kind: 'name_changed' as const,
     subject: { kind: 'name' as const, id: name },
-    before: loggable(before),
-    after: loggable(after),
+    before: toLoggedDetails(before),
+    after: toLoggedDetails(after),
     ...changer,
   }));
   await insertEvents(tx, events, teamId);
 }
 
-function loggable({ owner, tags, channel, note }: NameDetails): Readonly<Record<string, string>> {
+function toLoggedDetails({ owner, tags, channel, note }: NameDetails): Readonly<Record<string, string>> {
   return {
     ...(owner === undefined ? {} : { owner }),
     ...(tags.length === 0 ? {} : { tags: tags.join(' ') }),
@@ -540,10 +550,10 @@ function loggable({ owner, tags, channel, note }: NameDetails): Readonly<Record<
 }
 
 /** The announcement of new owners and channels, which take effect at once. */
-function noticeOf(changes: readonly ChangedName[], changer: Changer): TeamEvent | undefined {
+function buildNotice(changes: readonly ChangedName[], changer: Changer): TeamEvent | undefined {
   const moved = changes.flatMap(({ name, before, after }) => {
     const isMoved = after !== undefined && (before.owner !== after.owner || before.channel !== after.channel);
-    return isMoved ? [{ name, before: routing(before), after: routing(after) }] : [];
+    return isMoved ? [{ name, before: toRouting(before), after: toRouting(after) }] : [];
   });
   const [first] = moved;
   if (first === undefined) return undefined;
@@ -551,14 +561,14 @@ function noticeOf(changes: readonly ChangedName[], changer: Changer): TeamEvent 
     kind: 'notices_rerouted',
     subject: { kind: 'name', id: first.name },
     count: moved.length,
-    names: moved.slice(0, ANNOUNCED),
+    names: moved.slice(0, MAX_ANNOUNCED),
     ...changer,
   };
 }
 
 /** Above this number of names, the announcement has only their count. */
-const ANNOUNCED = 10;
+const MAX_ANNOUNCED = 10;
 
-function routing({ owner, channel }: NameDetails) {
+function toRouting({ owner, channel }: NameDetails) {
   return { ...(owner === undefined ? {} : { owner }), ...(channel === undefined ? {} : { channel }) };
 }

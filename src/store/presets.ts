@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { PresetStore } from '../names/ports.ts';
 import { PRESET_KINDS, type Preset, type PresetContent } from '../names/presets.ts';
 import { exclusiveChanges, writeEvents } from './changes.ts';
-import { type Database, storeOf, type Transaction } from './database.ts';
+import { type Database, type Transaction, wrapStore } from './database.ts';
 
 const presetRows = z.array(
   z.object({
@@ -31,14 +31,14 @@ export function createPresetStore({ prisma }: Database, teamId: string): PresetS
     actor: string,
     at: Date,
   ) => {
-    const valuesOf = (preset: PresetContent | undefined) =>
+    const toLoggedValues = (preset: PresetContent | undefined) =>
       preset && { name: preset.name, kind: preset.kind, ...preset.fields };
     const subject = { kind: 'preset', id: after?.name ?? before?.name ?? '' } as const;
-    const changed = { before: valuesOf(before), after: valuesOf(after) };
+    const changed = { before: toLoggedValues(before), after: toLoggedValues(after) };
     return writeEvents(tx, [{ kind: 'preset_changed', subject, ...changed, actor, at }], teamId);
   };
 
-  const columnsOf = ({ name, kind, fields }: PresetContent, by: string, at: Date) => ({
+  const toColumns = ({ name, kind, fields }: PresetContent, by: string, at: Date) => ({
     ...{ name, kind, fields },
     updatedBy: by,
     updatedAt: at,
@@ -47,13 +47,13 @@ export function createPresetStore({ prisma }: Database, teamId: string): PresetS
   const isTaken = (presets: readonly Preset[], name: string, id?: string) =>
     presets.some((preset) => preset.id !== id && preset.name.toLowerCase() === name.toLowerCase());
 
-  return storeOf('presets', {
+  return wrapStore('presets', {
     list: () => read(prisma),
 
     add: (preset, by, at) =>
       exclusively(async (tx) => {
         if (isTaken(await read(tx), preset.name)) return 'taken';
-        await tx.preset.create({ data: { id: randomUUID(), teamId, ...columnsOf(preset, by, at) } });
+        await tx.preset.create({ data: { id: randomUUID(), teamId, ...toColumns(preset, by, at) } });
         await log(tx, undefined, preset, by, at);
         return 'saved';
       }),
@@ -64,7 +64,7 @@ export function createPresetStore({ prisma }: Database, teamId: string): PresetS
         const before = presets.find((each) => each.id === id);
         if (before === undefined) return 'gone';
         if (isTaken(presets, preset.name, id)) return 'taken';
-        await tx.preset.update({ where: { id }, data: columnsOf(preset, by, at) });
+        await tx.preset.update({ where: { id }, data: toColumns(preset, by, at) });
         await log(tx, before, preset, by, at);
         return 'saved';
       }),

@@ -6,7 +6,7 @@ import { isSamePrice, PRICED_TASKS, type Price, type PriceEdit, priceKey } from 
 import { utcDay } from '../zones/calendar-day.ts';
 import { batch, shareRead } from './batch.ts';
 import { exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
-import { type Database, storeOf, type Transaction } from './database.ts';
+import { type Database, type Transaction, wrapStore } from './database.ts';
 
 const listedPrice = z
   .object({
@@ -37,15 +37,15 @@ async function readPrices(
   return listedPrices.parse(rows);
 }
 
-function storable({ zone, task, period, amount, validFrom, source }: Price) {
+function toLoggedPrice({ zone, task, period, amount, validFrom, source }: Price) {
   const { currency, minor } = amount;
   return { zone, task, period, amount: { currency, minor }, validFrom, source };
 }
 
 /** Concurrent edits of a list run one after the other, each on the result of the previous one. */
-const lockOf = (teamId: string) => `prices ${teamId}`;
+const lockName = (teamId: string) => `prices ${teamId}`;
 
-interface WhoEdits {
+interface PriceEditor {
   readonly by: string;
   readonly confirmedBy?: string;
   readonly at: Date;
@@ -56,7 +56,7 @@ async function writeEdits(
   tx: Transaction,
   teamId: string,
   edits: readonly PriceEdit[],
-  { by, confirmedBy, at }: WhoEdits,
+  { by, confirmedBy, at }: PriceEditor,
 ): Promise<boolean> {
   const listed = new Map((await readPrices(tx, teamId)).map((each) => [priceKey(each), each]));
   const fits = ({ before, after }: PriceEdit) => {
@@ -70,11 +70,11 @@ async function writeEdits(
   await tx.price.createMany({
     data: edits
       .filter(({ before }) => before === undefined)
-      .map(({ after }) => ({ id: randomUUID(), teamId, ...columnsOf(after), ...edited })),
+      .map(({ after }) => ({ id: randomUUID(), teamId, ...toColumns(after), ...edited })),
   });
   for (const { before, after } of edits) {
     const id = before && listed.get(priceKey(before))?.id;
-    if (id !== undefined) await tx.price.update({ where: { id }, data: { ...columnsOf(after), ...edited } });
+    if (id !== undefined) await tx.price.update({ where: { id }, data: { ...toColumns(after), ...edited } });
   }
   await writeEvents(
     tx,
@@ -83,8 +83,8 @@ async function writeEdits(
       subject: { kind: 'price', id: after.zone },
       actor: by,
       at,
-      before: before && storable(before),
-      after: storable(after),
+      before: before && toLoggedPrice(before),
+      after: toLoggedPrice(after),
       confirmedBy,
     })),
     teamId,
@@ -92,7 +92,7 @@ async function writeEdits(
   return true;
 }
 
-function columnsOf({ zone, task, period, amount, validFrom, source }: Price) {
+function toColumns({ zone, task, period, amount, validFrom, source }: Price) {
   return {
     zone,
     task,
@@ -115,38 +115,38 @@ export async function applyPrices(
   tx: Transaction,
   teamId: string,
   edits: readonly PriceEdit[],
-  who: WhoEdits,
+  who: PriceEditor,
 ): Promise<'applied' | 'changed'> {
-  await lockChanges(tx, lockOf(teamId));
+  await lockChanges(tx, lockName(teamId));
   return (await writeEdits(tx, teamId, edits, who)) ? 'applied' : 'changed';
 }
 
 /** @returns the remaining changes of a proposal; undefined if none remain */
-export async function rebasedPrices(
+export async function rebasePrices(
   tx: Transaction,
   teamId: string,
   edits: readonly PriceEdit[],
 ): Promise<readonly PriceEdit[] | undefined> {
   const listed = new Map((await readPrices(tx, teamId)).map((each) => [priceKey(each), each]));
-  const left = edits.flatMap(({ before, after }): PriceEdit[] => {
+  const remaining = edits.flatMap(({ before, after }): PriceEdit[] => {
     const now = listed.get(priceKey(after)) ?? (before && listed.get(priceKey(before)));
     return now !== undefined && isSamePrice(now, after) ? [] : [{ before: now, after }];
   });
-  return left.length === 0 ? undefined : left;
+  return remaining.length === 0 ? undefined : remaining;
 }
 
 export function createPriceStore({ prisma }: Database, teamId: string): PriceStore {
   const readList = shareRead(() => readPrices(prisma, teamId));
-  const readOf = batch(async (wanted: readonly (readonly string[])[]) => {
+  const readZones = batch(async (wanted: readonly (readonly string[])[]) => {
     const found = await readPrices(prisma, teamId, wanted.flat());
     return wanted.map((zones) => found.filter(({ zone }) => zones.includes(zone)));
   });
-  const exclusively = exclusiveChanges(prisma, lockOf(teamId));
+  const exclusively = exclusiveChanges(prisma, lockName(teamId));
 
-  return storeOf('prices', {
+  return wrapStore('prices', {
     list: () => readList(),
 
-    listOf: (zones) => readOf(zones),
+    listOf: (zones) => readZones(zones),
 
     save: (edits, by, at) => exclusively((tx) => writeEdits(tx, teamId, edits, { by, at })),
   });

@@ -24,7 +24,7 @@ export interface DatabaseProbe {
   /** @throws {StoreError} on a timeout */
   figures(now: Date): Promise<OrderFigures>;
   /** @throws {StoreError} on a timeout */
-  condition(now: Date): Promise<z.infer<typeof conditions>[0]>;
+  condition(now: Date): Promise<z.infer<typeof conditionRows>[0]>;
   /** How long the oldest event has waited for a seal. @throws {StoreError} on a timeout */
   unsealedSeconds(): Promise<number>;
   close(): Promise<void>;
@@ -35,12 +35,12 @@ const TIMEOUT_MS = 1_500;
 /** One to count orders, and one for pings meanwhile. */
 const CONNECTIONS = 2;
 
-const figuresRows = z.array(z.object({ state: z.string(), count: z.number(), oldest: z.date() }));
+const stateRows = z.array(z.object({ state: z.string(), count: z.number(), oldest: z.date() }));
 
 /** A lookup that was due this long ago is late. */
 const LATE_MS = HOUR_MS;
 
-const conditions = z.tuple([
+const conditionRows = z.tuple([
   z.object({
     databaseBytes: z.number(),
     names: z.number(),
@@ -118,7 +118,7 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
         const { rows } = await pool.query(
           'SELECT state, count(*)::int AS count, min(updated_at) AS oldest FROM orders GROUP BY state',
         );
-        const states = figuresRows.parse(rows);
+        const states = stateRows.parse(rows);
         const approved = states.find(({ state }) => state === 'APPROVED')?.oldest ?? now;
         return {
           byState: Object.fromEntries(states.map(({ state, count }) => [state, count])),
@@ -130,7 +130,7 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
     condition: (now) =>
       withStoreError('reading the condition of the database', async () => {
         const { rows } = await pool.query(SELECT_CONDITION, [new Date(now.getTime() - LATE_MS), now]);
-        return conditions.parse(rows)[0];
+        return conditionRows.parse(rows)[0];
       }),
 
     close: () => pool.end(),

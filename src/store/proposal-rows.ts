@@ -9,15 +9,15 @@ import {
 import { approvalSignature } from '../approvals/signing/approval.ts';
 import { hashJson } from '../lib/canonical-json.ts';
 import { messagePlace } from '../outbox/notifications.ts';
-import { planOf } from './changes.ts';
+import { planKey } from './changes.ts';
 import { optional, optionalText } from './columns.ts';
 import { Prisma, type Transaction } from './database.ts';
-import { nextPolicy, storableRules } from './policy-rows.ts';
-import { proposedFacts, storableFacts } from './portfolio.ts';
+import { nextPolicy, toStorableRules } from './policy-rows.ts';
+import { proposedFacts, toStorableFacts } from './portfolio.ts';
 import { proposedPrices } from './prices.ts';
 import { proposedSettings } from './settings.ts';
 
-const changed = z.discriminatedUnion('kind', [
+const kindAndPayload = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('settings'), payload: proposedSettings }),
   z.object({ kind: z.literal('prices'), payload: proposedPrices }),
   z.object({ kind: z.literal('policy'), payload: nextPolicy }),
@@ -25,20 +25,22 @@ const changed = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('lapse'), payload: proposedFacts }),
 ]);
 
-async function storable(proposal: Pick<NewProposal, 'kind' | 'payload'>): Promise<Prisma.InputJsonValue> {
+async function toStorablePayload(
+  proposal: Pick<NewProposal, 'kind' | 'payload'>,
+): Promise<Prisma.InputJsonValue> {
   const { payload } = proposal;
-  if ('names' in payload) return storableFacts(payload);
-  const stored = 'rules' in payload ? { ...payload, ...rulesOf(payload) } : payload;
+  if ('names' in payload) return toStorableFacts(payload);
+  const stored = 'rules' in payload ? { ...payload, ...toStorablePolicy(payload) } : payload;
   // Undefined members are not stored.
   return z.json().parse(JSON.parse(JSON.stringify(stored))) ?? {};
 }
 
-const rulesOf = ({ before, rules }: Extract<NewProposal['payload'], { rules: unknown }>) => ({
-  before: storableRules(before),
-  rules: storableRules(rules),
+const toStorablePolicy = ({ before, rules }: Extract<NewProposal['payload'], { rules: unknown }>) => ({
+  before: toStorableRules(before),
+  rules: toStorableRules(rules),
 });
 
-const common = z
+const commonColumns = z
   .object({
     id: z.string(),
     subject: optionalText,
@@ -57,14 +59,14 @@ type ProposalRow = Prisma.ProposalGetPayload<Record<string, never>>;
 
 /** @param now an open proposal may have expired */
 export async function readProposal(row: ProposalRow, now: Date): Promise<Proposal> {
-  const { state, ...read } = common.parse(row);
+  const { state, ...read } = commonColumns.parse(row);
   const isExpired = state === 'proposed' && read.expiresAt !== undefined && read.expiresAt <= now;
   const { kind, payload } = row;
   const hash = hashJson({ kind, proposer: read.proposer, payload });
-  return { ...read, hash, state: isExpired ? 'expired' : state, ...(await changed.parseAsync(row)) };
+  return { ...read, hash, state: isExpired ? 'expired' : state, ...(await kindAndPayload.parseAsync(row)) };
 }
 
-export function openProposals(teamId: string, kinds: readonly ProposalKind[], now: Date) {
+export function whereOpen(teamId: string, kinds: readonly ProposalKind[], now: Date) {
   const isOpen = { OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] };
   return { teamId, kind: { in: [...kinds] }, state: 'proposed', ...isOpen };
 }
@@ -72,8 +74,8 @@ export function openProposals(teamId: string, kinds: readonly ProposalKind[], no
 /** Adds a proposal and notifies the people who can confirm it. @returns the open one if it was proposed before */
 export async function propose(tx: Transaction, teamId: string, proposal: NewProposal): Promise<Proposal> {
   const { id = randomUUID(), kind, subject, proposer, proposedAt, expiresAt, origin } = proposal;
-  const payload = await storable(proposal);
-  const open = openProposals(teamId, [kind], proposedAt);
+  const payload = await toStorablePayload(proposal);
+  const open = whereOpen(teamId, [kind], proposedAt);
   const where = { ...open, proposedBy: proposer, payload: { equals: payload } };
   const same = await tx.proposal.findFirst({ where });
   if (same !== null) return readProposal(same, proposedAt);
@@ -84,7 +86,7 @@ export async function propose(tx: Transaction, teamId: string, proposal: NewProp
       ...{ subject: subject ?? null, proposedBy: proposer, expiresAt: expiresAt ?? null },
     },
   });
-  const plan = planOf(teamId, 'proposal', id);
+  const plan = planKey(teamId, 'proposal', id);
   await tx.notification.create({ data: { ...plan, version: 1, dueAt: proposedAt } });
   return readProposal(row, proposedAt);
 }
@@ -97,7 +99,7 @@ export async function withdrawOpen(
   by: string,
   at: Date,
 ): Promise<void> {
-  const where = { ...openProposals(teamId, [of.kind], at), ...of };
+  const where = { ...whereOpen(teamId, [of.kind], at), ...of };
   for (const { id, version } of await tx.proposal.findMany({ where, select: { id: true, version: true } }))
     await changeProposal(tx, teamId, { id, version }, { state: 'withdrawn', endedBy: by, endedAt: at }, at);
 }
@@ -116,7 +118,7 @@ export async function changeProposal(
   });
   if (count === 0) return false;
   await tx.notification.updateMany({
-    where: planOf(teamId, 'proposal', id),
+    where: planKey(teamId, 'proposal', id),
     data: { version: { increment: 1 }, dueAt: at },
   });
   return true;

@@ -19,49 +19,52 @@ import { utcDay } from '../zones/calendar-day.ts';
 import { insertRows, jsonColumn, optional, optionalText, row } from './columns.ts';
 import { Prisma, type RunStatement, type Statement } from './database.ts';
 import { deletionPhase, domainRow, expirySource } from './domain-rows.ts';
-import { END, EXPIRY_DAY, NO_REMINDER } from './domain-statements.ts';
-import { wakePlans } from './notifications.ts';
+import { EXPIRES_AT, EXPIRY_DAY, NO_REMINDER } from './domain-statements.ts';
+import { upsertPlans } from './notifications.ts';
 import { queueWebhooks } from './webhooks.ts';
 
 /* SQL for reminders that Prisma can't express: finding due names among very many, and claiming many reminders at once. */
 
 /** One more than a digest shows, so that one query also shows whether there are more. */
-export const BATCH = 1_001;
+export const PAGE_SIZE = 1_001;
 const WEEK_SECONDS = 7 * 86_400;
 
 /** A renewal that was carried out long ago and that the registry doesn't show. */
 const DISPUTED: DateDoubt['code'] = 'renewal_not_shown';
 
-const optionalDate = optional(z.date());
+const optionalTimestamp = optional(z.date());
 const candidate = z.object({
   name: z.string(),
   expiresAt: z.date(),
   expirySource,
-  renewedUntil: optionalDate,
-  deletedAt: optionalDate,
+  renewedUntil: optionalTimestamp,
+  deletedAt: optionalTimestamp,
   deletionPhase,
-  snoozedUntil: optionalDate,
+  snoozedUntil: optionalTimestamp,
   remindedThreshold: z.number(),
   addedBy: z.string(),
   registeredBy: optionalText,
   doubt: jsonColumn(storedDoubt),
-  lastLookupAt: optionalDate,
+  lastLookupAt: optionalTimestamp,
   lapseReason: optionalText,
   lapseRequestedBy: optionalText,
   ownerId: optionalText,
-  ownerLeftAt: optionalDate,
+  ownerLeftAt: optionalTimestamp,
   question: jsonColumn(storedQuestion),
   registrar: optionalText,
   channelId: optionalText,
 }) satisfies z.ZodType<unknown, Partial<Prisma.DomainModel>>;
-const candidateColumns = { expiresAt: END, expirySource: Prisma.sql`COALESCE(d.expiry_source, 'rdap')` };
+const candidateColumns = {
+  expiresAt: EXPIRES_AT,
+  expirySource: Prisma.sql`COALESCE(d.expiry_source, 'rdap')`,
+};
 /** Rows of {@link deletedQuery}: all that the plan and the digest need. */
 export const candidateRow = row(candidate, 'd.', candidateColumns);
 /** Rows of {@link candidatesQuery}. */
 export const candidateRows = z.array(candidate.extend({ range: z.number() }));
 
 /** The queries leave out names with a confirmed lapse. */
-export function reminderOf(row: z.infer<typeof candidate>): WatchedReminder {
+export function toReminder(row: z.infer<typeof candidate>): WatchedReminder {
   const { expirySource: source, remindedThreshold, ownerId: owner, channelId: channel, ...rest } = row;
   const { lapseReason, lapseRequestedBy: requestedBy = '', ...reminder } = rest;
   const lapse =
@@ -91,8 +94,8 @@ export function candidatesQuery(steps: readonly CandidateCursor[]): Statement {
         SELECT ${candidateRow.columns} FROM domains d
         WHERE d.expires_at >= step.since AND d.expires_at < step.until AND d.reminded_threshold > step.threshold
           AND d.lapse_confirmed_at IS NULL AND (d.expires_at > step.since OR d.name > step.after_name)
-        ORDER BY d.expires_at, d.name LIMIT ${BATCH}) found
-      ORDER BY step.n LIMIT ${BATCH}`;
+        ORDER BY d.expires_at, d.name LIMIT ${PAGE_SIZE}) found
+      ORDER BY step.n LIMIT ${PAGE_SIZE}`;
 }
 
 /** Deleted names that may be due; the next page follows `after`. */
@@ -100,7 +103,7 @@ export function deletedQuery(since: Date, after: string): Statement {
   return Prisma.sql`
       SELECT ${candidateRow.columns} FROM domains d
       WHERE d.deleted_at >= ${since}::timestamptz AND d.name > ${after} AND d.lapse_confirmed_at IS NULL
-      ORDER BY d.name LIMIT ${BATCH}`;
+      ORDER BY d.name LIMIT ${PAGE_SIZE}`;
 }
 
 /** Renewals that the registry doesn't show: each at most once a week, counted from the renewal. */
@@ -125,7 +128,7 @@ function isHandled(teamId: string, purpose: Prisma.Sql): Prisma.Sql {
 }
 
 /** Whether the reminder `r` is one of `keys`; any if undefined. */
-function isAmong(keys: readonly ReminderKey[] | undefined): Prisma.Sql {
+function isOneOf(keys: readonly ReminderKey[] | undefined): Prisma.Sql {
   return keys === undefined
     ? Prisma.sql`true`
     : Prisma.sql`(r.name, r.expires_at, r.threshold) IN (SELECT * FROM ${unnestKeys(keys)})`;
@@ -194,7 +197,7 @@ export async function claimReminders(
       WHERE r.digest_id = ${digestId} AND r.name = d.name AND r.expires_at = ${EXPIRY_DAY}))
     WHERE d.name = ANY(${[...names]}::text[])`);
   const owned = claims.filter(({ name, purpose }) => purpose !== '' && names.has(name));
-  await run(wakeAll(teamId, 'owner_question', new Set(owned.map(({ purpose }) => purpose)), now));
+  await run(upsertAllPlans(teamId, 'owner_question', new Set(owned.map(({ purpose }) => purpose)), now));
   const last = claims.flatMap(({ name, expiry, lastIn }): readonly WebhookEvent[] =>
     lastIn === undefined || !names.has(name)
       ? []
@@ -204,8 +207,8 @@ export async function claimReminders(
   return claimedRows.parse(claimed).length;
 }
 
-function wakeAll(teamId: string, kind: SubjectKind, ids: ReadonlySet<string>, now: Date): Prisma.Sql {
-  return wakePlans(Prisma.sql`
+function upsertAllPlans(teamId: string, kind: SubjectKind, ids: ReadonlySet<string>, now: Date): Prisma.Sql {
+  return upsertPlans(Prisma.sql`
     SELECT ${teamId} AS team_id, ${kind} AS subject_kind, unnest(${[...ids]}::text[]) AS subject_id,
       ${now}::timestamptz AS due_at`);
 }
@@ -241,7 +244,7 @@ export function readPlanned(rows: unknown): PlannedReminder[] {
     .read(rows)
     .map(
       ({ day, threshold, destination, purpose, isCopy, undelivered, digestId, claimedAt, ...reminder }) => ({
-        ...reminderOf(reminder),
+        ...toReminder(reminder),
         remindedThresholds: [],
         key: { name: reminder.name, expiry: utcDay(day), threshold },
         ...{ destination, purpose, isCopy, undelivered, digestId, claimedAt },
@@ -250,14 +253,14 @@ export function readPlanned(rows: unknown): PlannedReminder[] {
 }
 
 /** With the columns of {@link plannedRow}, except those of the name. */
-const PLANNED = Prisma.sql`SELECT name, expires_at AS day, threshold, digest_id, claimed_at, destination, purpose,
+const SELECT_REMINDERS = Prisma.sql`SELECT name, expires_at AS day, threshold, digest_id, claimed_at, destination, purpose,
   false AS "isCopy", undelivered FROM reminders`;
 
 /** Reminders in an owner's messages for one day. */
 export function selectReminded(subject: string): Prisma.Sql {
   return Prisma.sql`
-    SELECT ${plannedRow.columns} FROM (${PLANNED} WHERE purpose = ${subject}) r
-    JOIN domains d ON d.name = r.name AND ${END} IS NOT NULL AND d.lapse_confirmed_at IS NULL`;
+    SELECT ${plannedRow.columns} FROM (${SELECT_REMINDERS} WHERE purpose = ${subject}) r
+    JOIN domains d ON d.name = r.name AND ${EXPIRES_AT} IS NOT NULL AND d.lapse_confirmed_at IS NULL`;
 }
 
 /** Moves an owner's reminders of a day to the reminder channel, unless their copies are there. */
@@ -271,7 +274,7 @@ export async function redirectOwner(
     UPDATE reminders SET destination = '', purpose = COALESCE(copy_purpose, ''), copy_purpose = NULL,
       undelivered = destination
     WHERE purpose = ${subject} RETURNING digest_id AS id`);
-  await run(wakeAll(teamId, 'digest', new Set(digestRows.parse(moved).map(({ id }) => id)), now));
+  await run(upsertAllPlans(teamId, 'digest', new Set(digestRows.parse(moved).map(({ id }) => id)), now));
 }
 
 /**
@@ -282,12 +285,12 @@ export function selectPlanned(teamId: string, digestId: string, purpose: string 
   return Prisma.sql`
     SELECT ${plannedRow.columns}
     FROM (
-      ${PLANNED} WHERE digest_id = ${digestId}
+      ${SELECT_REMINDERS} WHERE digest_id = ${digestId}
       UNION ALL
       SELECT name, expires_at, threshold, digest_id, claimed_at, '', copy_purpose, true, undelivered
       FROM reminders r WHERE digest_id = ${digestId} AND copy_purpose IS NOT NULL AND ${isHandled(teamId, Prisma.sql`r.purpose`)}
     ) r
-    JOIN domains d ON d.name = r.name AND ${END} IS NOT NULL AND d.lapse_confirmed_at IS NULL
+    JOIN domains d ON d.name = r.name AND ${EXPIRES_AT} IS NOT NULL AND d.lapse_confirmed_at IS NULL
     WHERE r.purpose = COALESCE(${purpose ?? null}::text, r.purpose) AND NOT ${isHandled(teamId, Prisma.sql`r.purpose`)}`;
 }
 
@@ -322,11 +325,11 @@ export function freeReminders(
   const wasPosted = isHandled(teamId, Prisma.sql`r.purpose`);
   return Prisma.sql`
     WITH freed AS (
-      DELETE FROM reminders r WHERE digest_id = ${digestId} AND ${isAmong(keys)} AND NOT ${wasPosted}
+      DELETE FROM reminders r WHERE digest_id = ${digestId} AND ${isOneOf(keys)} AND NOT ${wasPosted}
       RETURNING name, expires_at, threshold
     ), uncopied AS (
       UPDATE reminders r SET copy_purpose = NULL
-      WHERE digest_id = ${digestId} AND ${isAmong(keys)} AND ${wasPosted}
+      WHERE digest_id = ${digestId} AND ${isOneOf(keys)} AND ${wasPosted}
         AND NOT ${isHandled(teamId, Prisma.sql`r.copy_purpose`)}
     )
     UPDATE domains d SET reminded_threshold = COALESCE(

@@ -1,11 +1,10 @@
 import { COMMON, MONTHS, type ReminderStore } from '../expiry/ports.ts';
 import { utcDay } from '../zones/calendar-day.ts';
-import { type Database, type Prisma, type Statement, storeOf, withStoreError } from './database.ts';
+import { type Database, type Prisma, type Statement, withStoreError, wrapStore } from './database.ts';
 import { readDomains } from './domain-rows.ts';
 import {
   askOwner,
   assignReminders,
-  BATCH,
   type CandidateCursor,
   candidateRow,
   candidateRows,
@@ -15,19 +14,20 @@ import {
   disputedQuery,
   freeReminders,
   insertDigest,
+  PAGE_SIZE,
   readPlanned,
   redirectOwner,
   redirectReminders,
-  reminderOf,
   selectAsked,
   selectPlanned,
   selectReminded,
   selectUnasked,
+  toReminder,
 } from './reminder-statements.ts';
 
 /** @throws {StoreError} from every method, when the database fails */
 export function createReminderStore({ run, prisma, transaction }: Database, teamId: string): ReminderStore {
-  const ask = (query: Statement): Promise<unknown> =>
+  const runQuery = (query: Statement): Promise<unknown> =>
     withStoreError('looking for names that are due', () => run(query));
 
   const digestPlan = { teamId, subjectKind: 'digest', purpose: 'plan' };
@@ -39,7 +39,7 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
     return found?.subjectId;
   };
 
-  const change = async (statement: Statement): Promise<void> => {
+  const execute = async (statement: Statement): Promise<void> => {
     await run(statement);
   };
 
@@ -47,10 +47,10 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
     async *candidates(ranges) {
       let steps: readonly CandidateCursor[] = ranges.map((range) => ({ ...range, afterName: '' }));
       for (;;) {
-        const found = candidateRows.parse(await ask(candidatesQuery(steps)));
-        yield found.map(reminderOf);
+        const found = candidateRows.parse(await runQuery(candidatesQuery(steps)));
+        yield found.map(toReminder);
         const last = found.at(-1);
-        if (last === undefined || found.length < BATCH) return;
+        if (last === undefined || found.length < PAGE_SIZE) return;
         const [unfinished, ...later] = steps.slice(last.range - 1);
         if (unfinished === undefined) return;
         steps = [{ ...unfinished, from: last.expiresAt, afterName: last.name }, ...later];
@@ -59,18 +59,18 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
 
     async *deletedCandidates(since) {
       for (let after = ''; ; ) {
-        const found = candidateRow.read(await ask(deletedQuery(since, after)));
-        yield found.map(reminderOf);
+        const found = candidateRow.read(await runQuery(deletedQuery(since, after)));
+        yield found.map(toReminder);
         const last = found.at(-1);
-        if (last === undefined || found.length < BATCH) return;
+        if (last === undefined || found.length < PAGE_SIZE) return;
         after = last.name;
       }
     },
 
-    ...storeOf<Omit<ReminderStore, 'candidates' | 'deletedCandidates'>>('reminders', {
+    ...wrapStore<Omit<ReminderStore, 'candidates' | 'deletedCandidates'>>('reminders', {
       disputed: async (before, now, limit) => readDomains(await run(disputedQuery(before, now, limit))),
 
-      open: (digestId, now) => change(insertDigest(teamId, digestId, now)),
+      open: (digestId, now) => execute(insertDigest(teamId, digestId, now)),
 
       claim: async (digestId, claims, now) =>
         claims.length === 0
@@ -87,11 +87,11 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
 
       planned: async (digestId, purpose) => readPlanned(await run(selectPlanned(teamId, digestId, purpose))),
 
-      assign: (digestId, purpose, reminders) => change(assignReminders(digestId, purpose, reminders)),
+      assign: (digestId, purpose, reminders) => execute(assignReminders(digestId, purpose, reminders)),
 
-      redirect: (digestId, destination) => change(redirectReminders(teamId, digestId, destination)),
+      redirect: (digestId, destination) => execute(redirectReminders(teamId, digestId, destination)),
 
-      free: (digestId, keys) => change(freeReminders(teamId, digestId, keys)),
+      free: (digestId, keys) => execute(freeReminders(teamId, digestId, keys)),
 
       isComplete: async (digestId) => {
         const complete = { subjectId: { gte: digestId }, dueAt: null };

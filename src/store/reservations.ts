@@ -36,14 +36,14 @@ const statusRow = row(
   },
 );
 
-const statusesRead = z.tuple([
+const statusesRow = z.tuple([
   z.object({
     statuses: z.array(statusRow.schema),
     tags: z.record(z.string(), z.array(z.string()).nullable()),
   }),
 ]);
 
-function budgetOf({
+function toBudget({
   id,
   tag,
   span,
@@ -54,10 +54,10 @@ function budgetOf({
 }
 
 /** The outcome of a request that arrived after its item had ended. The money may have been spent. */
-const LATE = Prisma.sql`COALESCE(i.result->>'late', '')`;
-export const IS_BOOKED = Prisma.sql`(i.state = 'SUCCEEDED' OR ${LATE} = 'SUCCEEDED')`;
+const LATE_OUTCOME = Prisma.sql`COALESCE(i.result->>'late', '')`;
+export const IS_BOOKED = Prisma.sql`(i.state = 'SUCCEEDED' OR ${LATE_OUTCOME} = 'SUCCEEDED')`;
 /** Nothing is spent, nor will be. The order is read only if the item doesn't say. */
-export const IS_RELEASED = Prisma.sql`(${LATE} NOT IN ('SUCCEEDED', 'UNKNOWN') AND i.state <> 'SUCCEEDED' AND (i.state = 'FAILED'
+export const IS_RELEASED = Prisma.sql`(${LATE_OUTCOME} NOT IN ('SUCCEEDED', 'UNKNOWN') AND i.state <> 'SUCCEEDED' AND (i.state = 'FAILED'
   OR EXISTS (SELECT FROM orders o WHERE o.id = r.order_id AND o.state IN ('DENIED', 'EXPIRED', 'CANCELLED'))))`;
 
 /**
@@ -65,7 +65,7 @@ export const IS_RELEASED = Prisma.sql`(${LATE} NOT IN ('SUCCEEDED', 'UNKNOWN') A
  * order. Reservations are read once for all budgets, as far back as one of them reaches, and added up by currency, tags
  * and month before budgets are compared.
  */
-function selectStatuses(teamId: string, { day, without }: StatusesQuery): Prisma.Sql {
+function selectStatuses(teamId: string, { day, exceptOrderId }: StatusesQuery): Prisma.Sql {
   const at = Prisma.sql`${day}::date`;
   return Prisma.sql`
     WITH taken AS MATERIALIZED (
@@ -75,7 +75,7 @@ function selectStatuses(teamId: string, { day, without }: StatusesQuery): Prisma
       FROM budget_reservations r JOIN order_items i ON i.order_id = r.order_id AND i.n = r.n
       WHERE r.team_id = ${teamId} AND r.day < date_trunc('year', ${at}) + interval '1 year'
         AND r.day >= (SELECT min(date_trunc(span, ${at})) FROM budgets WHERE team_id = ${teamId})
-        AND NOT (r.order_id = ${without ?? ''} AND i.state IN ('WAITING', 'SENT'))
+        AND NOT (r.order_id = ${exceptOrderId ?? ''} AND i.state IN ('WAITING', 'SENT'))
       GROUP BY 1, 2, 3
     )
     SELECT ${statusRow.columns}
@@ -88,7 +88,7 @@ function selectStatuses(teamId: string, { day, without }: StatusesQuery): Prisma
 interface StatusesQuery {
   readonly day: string;
   /** An order whose reservations for unsent items are left out. */
-  readonly without?: string | undefined;
+  readonly exceptOrderId?: string | undefined;
   readonly hosts?: readonly string[];
 }
 
@@ -102,14 +102,14 @@ export async function readBudgetStatuses(
   readonly tags: ReadonlyMap<string, readonly string[]>;
 }> {
   const { hosts = [], day } = query;
-  const [{ statuses, tags }] = statusesRead.parse(
+  const [{ statuses, tags }] = statusesRow.parse(
     await run(Prisma.sql`
       SELECT (SELECT coalesce(json_agg(s), '[]') FROM (${selectStatuses(teamId, query)}) s) AS statuses,
         (SELECT coalesce(json_object_agg(name, tags), '{}') FROM domains WHERE name = ANY(${[...hosts]})) AS tags`),
   );
   return {
     statuses: statuses.map(({ booked, reserved, ...budget }) => ({
-      ...{ budget: budgetOf(budget), booked, reserved, period: periodOf(budget.span, day) },
+      ...{ budget: toBudget(budget), booked, reserved, period: periodOf(budget.span, day) },
     })),
     tags: new Map(hosts.map((host) => [host, tags[host] ?? []])),
   };
@@ -118,17 +118,17 @@ export async function readBudgetStatuses(
 /**
  * Whether the budgets cover an order. They are locked until the transaction ends: concurrent approvals wait, and then
  * read what was reserved here.
- * @param without the order itself, if it continues: its unsent items are reserved again
+ * @param exceptOrderId the order itself, if it continues: its unsent items are reserved again
  */
 export async function fitsBudgets(
   run: RunStatement,
   reservation: Reservation,
-  without?: string,
+  exceptOrderId?: string,
 ): Promise<boolean> {
   const { teamId, day } = reservation;
   await run(Prisma.sql`SELECT id FROM budgets WHERE team_id = ${teamId} ORDER BY id FOR NO KEY UPDATE`);
   // A separate statement: its snapshot is taken after the locks are held.
-  const { statuses } = await readBudgetStatuses(run, teamId, { day, without });
+  const { statuses } = await readBudgetStatuses(run, teamId, { day, exceptOrderId });
   const shares = budgetShares(statuses, reservation);
   return isExcessApproved(missingAmounts(shares), reservation.agreedExcess);
 }

@@ -5,7 +5,7 @@ import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { z } from 'zod';
 import { readTables } from './backup.ts';
-import { BackupFileError, BackupReader, copyStatement, type Manifest, quoted } from './backup-file.ts';
+import { BackupFileError, BackupReader, buildCopy, type Manifest, quoteName } from './backup-file.ts';
 import { openDatabase } from './database.ts';
 import { createLedgerStore, teamsWithLedgers } from './ledger.ts';
 import { migrate } from './migrate.ts';
@@ -25,11 +25,11 @@ export async function restoreBackup(
 ): Promise<Restored> {
   const head = await withSession(url, async (client) => {
     await refuseUnlessEmpty(client);
-    const reader = new BackupReader(unzipped(file));
+    const reader = new BackupReader(decompress(file));
     const head = await reader.manifest();
     await migrate({ url, log, only: head.migrations });
     await inTransaction(client, { dryRun: false }, async () => {
-      await load(client, reader, head);
+      await loadRows(client, reader, head);
       // The next start compares this with the transaction that wrote the row, and detects the restore.
       await client.query("UPDATE heartbeats SET xact_id = '0'");
     });
@@ -37,7 +37,7 @@ export async function restoreBackup(
     await client.query('ANALYZE');
     return head;
   });
-  return { head, ledgers: await noteInLedgers(url, head.takenAt) };
+  return { head, ledgers: await recordInLedgers(url, head.takenAt) };
 }
 
 export interface Restored {
@@ -47,7 +47,7 @@ export interface Restored {
 }
 
 /** Records the restore in the logs themselves: the next sealed events get numbers that were used before. */
-async function noteInLedgers(url: string, takenAt: Date): Promise<Restored['ledgers']> {
+async function recordInLedgers(url: string, takenAt: Date): Promise<Restored['ledgers']> {
   const database = openDatabase({ url, maxConnections: 1 });
   try {
     const ledgers = [];
@@ -61,14 +61,14 @@ async function noteInLedgers(url: string, takenAt: Date): Promise<Restored['ledg
   }
 }
 
-async function* unzipped(file: Readable): AsyncGenerator<Buffer> {
+async function* decompress(file: Readable): AsyncGenerator<Buffer> {
   const gunzip = createGunzip();
   // The reader of the pieces gets the error.
   pipeline(file, gunzip).catch(() => undefined);
   yield* gunzip;
 }
 
-const names = z.array(z.object({ name: z.string() }));
+const nameRows = z.array(z.object({ name: z.string() }));
 
 async function refuseUnlessEmpty(client: pg.Client): Promise<void> {
   const { rowCount } = await client.query(
@@ -77,8 +77,8 @@ async function refuseUnlessEmpty(client: pg.Client): Promise<void> {
   if ((rowCount ?? 0) > 0)
     throw new DatabaseAccessError('A bot is at work on this database. Stop every bot, then restore.');
   for (const { name } of await readTables(client)) {
-    const filled = names.parse(
-      (await client.query(`SELECT '${name}' AS name FROM ${quoted(name)} LIMIT 1`)).rows,
+    const filled = nameRows.parse(
+      (await client.query(`SELECT '${name}' AS name FROM ${quoteName(name)} LIMIT 1`)).rows,
     );
     if (filled.length > 0)
       throw new DatabaseAccessError(
@@ -87,7 +87,7 @@ async function refuseUnlessEmpty(client: pg.Client): Promise<void> {
   }
 }
 
-async function load(client: pg.Client, reader: BackupReader, head: Manifest): Promise<void> {
+async function loadRows(client: pg.Client, reader: BackupReader, head: Manifest): Promise<void> {
   // The backup already contains the rows of unsealed events.
   await client.query('ALTER TABLE events DISABLE TRIGGER USER');
   const known = new Map((await readTables(client)).map(({ name, columns }) => [name, columns]));
@@ -96,13 +96,13 @@ async function load(client: pg.Client, reader: BackupReader, head: Manifest): Pr
     if (columns === undefined || table.columns.some((column) => !columns.includes(column)))
       throw new BackupFileError(`This backup does not fit its schema: there is no such table ${table.name}.`);
     await pipeline(
-      Readable.from(reader.rowsOf(table)),
-      client.query(copyFrom(copyStatement(table, 'FROM STDIN'))),
+      Readable.from(reader.readRows(table)),
+      client.query(copyFrom(buildCopy(table, 'FROM STDIN'))),
     );
   }
   await reader.end();
   await client.query('ALTER TABLE events ENABLE TRIGGER USER');
   for (const [name, value] of Object.entries(head.sequences)) {
-    await client.query('SELECT setval($1::regclass, $2::bigint, true)', [`public.${quoted(name)}`, value]);
+    await client.query('SELECT setval($1::regclass, $2::bigint, true)', [`public.${quoteName(name)}`, value]);
   }
 }

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import type { SettingChange, SettingsStore } from '../config/settings.ts';
 import { shareRead } from './batch.ts';
 import { exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
-import { type Database, storeOf, type Transaction } from './database.ts';
+import { type Database, type Transaction, wrapStore } from './database.ts';
 
 const LOCK = 'settings';
 
-interface WhoChanges {
+interface SettingsEditor {
   readonly by: string;
   readonly confirmedBy?: string;
   readonly at: Date;
@@ -15,7 +15,7 @@ interface WhoChanges {
 async function writeChanges(
   tx: Transaction,
   changes: readonly SettingChange[],
-  { by, confirmedBy, at }: WhoChanges,
+  { by, confirmedBy, at }: SettingsEditor,
 ): Promise<void> {
   for (const { name, after } of changes) {
     const saved = { value: after, updatedBy: by, updatedAt: at };
@@ -42,34 +42,34 @@ export const proposedSettings = z.array(
   z.object({ name: z.string(), before: z.string(), after: z.string() }),
 );
 
-async function rebased(tx: Transaction, textsOf: SettingTexts, changes: readonly SettingChange[]) {
+async function readBefore(tx: Transaction, toTexts: SettingTexts, changes: readonly SettingChange[]) {
   const rows = await tx.setting.findMany({ where: { key: { in: changes.map(({ name }) => name) } } });
-  const now = textsOf(Object.fromEntries(rows.map(({ key, value }) => [key, value])));
+  const now = toTexts(Object.fromEntries(rows.map(({ key, value }) => [key, value])));
   return changes.map((each) => ({ ...each, before: now[each.name] ?? '' }));
 }
 
 /** Applies a proposal if the settings are still as they were when it was made. */
 export async function applySettings(
   tx: Transaction,
-  textsOf: SettingTexts,
+  toTexts: SettingTexts,
   changes: readonly SettingChange[],
-  who: Required<WhoChanges>,
+  who: Required<SettingsEditor>,
 ): Promise<'applied' | 'changed'> {
   await lockChanges(tx, LOCK);
-  const now = await rebased(tx, textsOf, changes);
+  const now = await readBefore(tx, toTexts, changes);
   if (changes.some(({ before }, index) => now[index]?.before !== before)) return 'changed';
   await writeChanges(tx, changes, who);
   return 'applied';
 }
 
 /** @returns the remaining changes of a proposal; undefined if none remain */
-export async function rebasedSettings(
+export async function rebaseSettings(
   tx: Transaction,
-  textsOf: SettingTexts,
+  toTexts: SettingTexts,
   changes: readonly SettingChange[],
 ): Promise<readonly SettingChange[] | undefined> {
-  const left = (await rebased(tx, textsOf, changes)).filter(({ before, after }) => before !== after);
-  return left.length === 0 ? undefined : left;
+  const remaining = (await readBefore(tx, toTexts, changes)).filter(({ before, after }) => before !== after);
+  return remaining.length === 0 ? undefined : remaining;
 }
 
 /** Settings that admins have saved, and who changed them. */
@@ -81,7 +81,7 @@ export function createSettingsStore({ prisma }: Database): SettingsStore {
 
   const exclusively = exclusiveChanges(prisma, LOCK);
 
-  return storeOf('settings', {
+  return wrapStore('settings', {
     loadAll: () => readAll(),
 
     save: (changes, by, at) => exclusively((tx) => writeChanges(tx, changes, { by, at })),

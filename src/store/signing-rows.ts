@@ -47,7 +47,7 @@ const charterContent = z.object({
 /** Events about keys and charters; those that the bot writes name the previous one. An index has the same condition. */
 export const SIGNING_EVENTS = Prisma.sql`e.subject_kind IN ('key', 'policy') AND e.data ? 'previous'`;
 /** Differs if a row was rewritten: nobody can choose the transaction id that wrote it. */
-const STAMP = Prisma.sql`hashint8extended(e.xmin::text::bigint, e.seq)`;
+const ROW_STAMP = Prisma.sql`hashint8extended(e.xmin::text::bigint, e.seq)`;
 
 /** Of events `e`. */
 const loggedEvent = row(
@@ -61,7 +61,7 @@ const loggedEvent = row(
     stamp: z.string().transform(BigInt),
   }),
   'e.',
-  { key: Prisma.sql`e.subject_id`, stamp: Prisma.sql`${STAMP}::text` },
+  { key: Prisma.sql`e.subject_id`, stamp: Prisma.sql`${ROW_STAMP}::text` },
 );
 type LoggedEvent = z.output<typeof loggedEvent.schema>;
 
@@ -76,7 +76,7 @@ const rows = z.tuple([
 ]);
 
 /** The hash that the first event names as its predecessor. */
-const NOTHING = hashJson('');
+const EMPTY_LINK = hashJson('');
 
 const linked = z.object({
   previous: z.json(),
@@ -85,25 +85,25 @@ const linked = z.object({
 });
 
 /** The hash of an event. It covers no personal data, because people can be forgotten. */
-function linkOf({ kind, key, data }: LoggedEvent): string {
+function hashLink({ kind, key, data }: LoggedEvent): string {
   const { previous, publicKey, signature } = linked.parse(data);
   const proof = z.object({ signature: z.string() }).safeParse(signature).data?.signature;
   return hashJson({ kind, key, previous, proof: publicKey ?? proof ?? null });
 }
 
 /** The hash that the next key or charter event names as its predecessor. */
-export async function newestLink(run: RunStatement): Promise<string> {
+export async function readNewestLink(run: RunStatement): Promise<string> {
   const [newest] = z.array(z.object({ event: loggedEvent.schema })).parse(
     await run(Prisma.sql`
       SELECT ${loggedEvent.json} AS event FROM events e WHERE e.team_id = installation_team() AND ${SIGNING_EVENTS}
       ORDER BY e.seq DESC LIMIT 1`),
   );
-  return newest === undefined ? NOTHING : linkOf(newest.event);
+  return newest === undefined ? EMPTY_LINK : hashLink(newest.event);
 }
 
-const NO_LOG: KnownLog = {
+const EMPTY_LOG: KnownLog = {
   keys: { added: [], vouched: [], revoked: [], isWhole: true },
-  ...{ charters: [], seq: 0, count: 0, stamps: 0n, link: NOTHING },
+  ...{ charters: [], seq: 0, count: 0, stamps: 0n, link: EMPTY_LINK },
 };
 
 /**
@@ -117,28 +117,29 @@ export async function readSigningRows(
   run: RunStatement,
   isAsSealed = async () => false,
 ): Promise<SigningRows> {
-  const remembered = known.log ?? NO_LOG;
-  let [read] = rows.parse(await run(selectAfter(remembered)));
+  const remembered = known.log ?? EMPTY_LOG;
+  let [read] = rows.parse(await run(selectRows(remembered)));
   const { count, stamps } = read.earlier;
   const isUnchanged = count === remembered.count && stamps === remembered.stamps;
   // Perhaps it was only restored.
-  if (!isUnchanged) [read] = rows.parse(await run(selectAfter(NO_LOG)));
+  if (!isUnchanged) [read] = rows.parse(await run(selectRows(EMPTY_LOG)));
   const { events, policy, saved } = read;
   const standIns = new Map(read.standIns.map(({ away, ...standIn }) => [away, standIn]));
-  const now = grown(isUnchanged ? remembered : NO_LOG, events);
+  const current = extendLog(isUnchanged ? remembered : EMPTY_LOG, events);
   const isWhole =
-    now.keys.isWhole &&
-    ((isUnchanged && known.log !== undefined) || (beginsWith(events, remembered) && (await isAsSealed())));
-  if (isWhole && now.seq >= (known.log?.seq ?? 0)) known.log = now;
-  const log = isWhole ? now : { ...now, keys: { ...now.keys, isWhole } };
+    current.keys.isWhole &&
+    ((isUnchanged && known.log !== undefined) ||
+      (startsWithKnown(events, remembered) && (await isAsSealed())));
+  if (isWhole && current.seq >= (known.log?.seq ?? 0)) known.log = current;
+  const log = isWhole ? current : { ...current, keys: { ...current.keys, isWhole } };
   return { log, policy: policy ?? { version: 0, rules: [] }, saved, standIns };
 }
 
-const selectAfter = ({ seq }: KnownLog) => Prisma.sql`
+const selectRows = ({ seq }: KnownLog) => Prisma.sql`
   SELECT
     (SELECT coalesce(json_agg(${loggedEvent.json} ORDER BY e.seq), '[]') FROM events e
       WHERE e.team_id = installation_team() AND e.seq > ${seq} AND ${SIGNING_EVENTS}) AS events,
-    (SELECT json_build_object('count', count(*), 'stamps', coalesce(sum(${STAMP}), 0)::text) FROM events e
+    (SELECT json_build_object('count', count(*), 'stamps', coalesce(sum(${ROW_STAMP}), 0)::text) FROM events e
       WHERE e.team_id = installation_team() AND e.seq <= ${seq} AND ${SIGNING_EVENTS}) AS earlier,
     (SELECT json_build_object('version', p.version, 'rules', p.rules) FROM policy_versions p
       WHERE p.team_id = installation_team() ORDER BY p.version DESC LIMIT 1) AS policy,
@@ -147,12 +148,12 @@ const selectAfter = ({ seq }: KnownLog) => Prisma.sql`
       FROM stand_ins d WHERE d.team_id = installation_team()) AS "standIns"`;
 
 /** Whether events begin with those that a process remembers. */
-function beginsWith(events: readonly LoggedEvent[], { count, link }: KnownLog): boolean {
-  return grown(NO_LOG, events.slice(0, count)).link === link;
+function startsWithKnown(events: readonly LoggedEvent[], { count, link }: KnownLog): boolean {
+  return extendLog(EMPTY_LOG, events.slice(0, count)).link === link;
 }
 
 /** A log with the newer events. An unreadable event ends the chain of trust. */
-function grown(before: KnownLog, events: readonly LoggedEvent[]): KnownLog {
+function extendLog(before: KnownLog, events: readonly LoggedEvent[]): KnownLog {
   if (events.length === 0) return before;
   const keys = {
     added: [...before.keys.added],
@@ -173,8 +174,8 @@ function grown(before: KnownLog, events: readonly LoggedEvent[]): KnownLog {
       if (read.success) keys.vouched.push(read.data);
     } else if (kind === 'key_revoked')
       keys.revoked.push({ key, by: actor, at, n: count, ...revoked.safeParse(data).data });
-    else if (kind === 'charter_signed') charters.push(...loggedCharter(count, data));
-    link = linkOf(event);
+    else if (kind === 'charter_signed') charters.push(...parseCharter(count, data));
+    link = hashLink(event);
     seq = event.seq;
     stamps += event.stamp;
     count += 1;
@@ -182,7 +183,7 @@ function grown(before: KnownLog, events: readonly LoggedEvent[]): KnownLog {
   return { keys, charters, seq, count, stamps, link };
 }
 
-function loggedCharter(n: number, data: LoggedEvent['data']): readonly LoggedCharter[] {
+function parseCharter(n: number, data: LoggedEvent['data']): readonly LoggedCharter[] {
   const read = charter.safeParse(data);
   if (!read.success) return [];
   const { charter: content, signature, witness } = read.data;
@@ -194,10 +195,10 @@ function loggedCharter(n: number, data: LoggedEvent['data']): readonly LoggedCha
 
 /** The publisher of the latest confirmed version of the policy. */
 export async function readLastPublisher(run: RunStatement, teamId: string): Promise<string | undefined> {
-  const about = Prisma.sql`subject_kind = 'policy' AND subject_id = 'policy' AND team_id = ${teamId}`;
+  const isPolicy = Prisma.sql`subject_kind = 'policy' AND subject_id = 'policy' AND team_id = ${teamId}`;
   const found = await run(Prisma.sql`
-    SELECT actor FROM events WHERE ${about} AND kind = 'policy_published'
-      AND seq < (SELECT max(seq) FROM events WHERE ${about} AND kind = 'policy_confirmed')
+    SELECT actor FROM events WHERE ${isPolicy} AND kind = 'policy_published'
+      AND seq < (SELECT max(seq) FROM events WHERE ${isPolicy} AND kind = 'policy_confirmed')
     ORDER BY seq DESC LIMIT 1`);
   return z.array(z.object({ actor: z.string() })).parse(found)[0]?.actor;
 }

@@ -11,10 +11,10 @@ import type { TeamEventOf } from '../ledger/events.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import type { SigningRows } from '../orders/ports.ts';
 import { batch } from './batch.ts';
-import { exclusiveChanges, lockChanges, runIn, writeEvents } from './changes.ts';
-import { type Database, storeOf, type Transaction } from './database.ts';
+import { createRunStatement, exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
+import { type Database, type Transaction, wrapStore } from './database.ts';
 import { KnownKeyLog } from './known-key-log.ts';
-import { newestLink, readLastPublisher, readSigningRows } from './signing-rows.ts';
+import { readLastPublisher, readNewestLink, readSigningRows } from './signing-rows.ts';
 
 const linkRow = z
   .object({
@@ -29,11 +29,11 @@ const linkRow = z
   .transform(({ spentAt, ...link }) => ({ ...link, isSpent: spentAt !== null }));
 
 /** Expired links are kept for this long, so that the page can say why one doesn't work. */
-const KEPT_MS = DAY_MS;
+const RETENTION_MS = DAY_MS;
 
 /** Links for signing. */
 export function createLinkStore({ prisma }: Database): LinkStore {
-  return storeOf('links', {
+  return wrapStore('links', {
     open: async (link) => {
       await prisma.signingLink.create({ data: link });
     },
@@ -52,8 +52,8 @@ export function createLinkStore({ prisma }: Database): LinkStore {
     },
 
     purge: async (now) => {
-      const over = { expiresAt: { lte: new Date(now.getTime() - KEPT_MS) } };
-      return (await prisma.signingLink.deleteMany({ where: over })).count;
+      const expired = { expiresAt: { lte: new Date(now.getTime() - RETENTION_MS) } };
+      return (await prisma.signingLink.deleteMany({ where: expired })).count;
     },
   });
 }
@@ -63,7 +63,7 @@ type ChainedEvent = TeamEventOf<'key_added' | 'key_vouched' | 'key_revoked' | 'c
 /** Writes events about keys and charters, each with the hash of the previous one, under the lock {@link lockKeys}. */
 async function writeChained(tx: Transaction, teamId: string, events: readonly ChainedEvent[]): Promise<void> {
   for (const event of events)
-    await writeEvents(tx, [{ ...event, previous: await newestLink(runIn(tx)) }], teamId);
+    await writeEvents(tx, [{ ...event, previous: await readNewestLink(createRunStatement(tx)) }], teamId);
 }
 
 const lockKeys = (tx: Transaction, teamId: string) => lockChanges(tx, `keys ${teamId}`);
@@ -76,7 +76,7 @@ export async function isNextCharter(
 ): Promise<boolean> {
   await lockKeys(tx, teamId);
   // A separate memory, because the transaction may be rolled back.
-  const { log } = await readSigningRows(new KnownKeyLog(), runIn(tx));
+  const { log } = await readSigningRows(new KnownKeyLog(), createRunStatement(tx));
   return signature.challenge.previous === hashCharter(log.charters.at(-1)).previous;
 }
 
@@ -105,7 +105,7 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
   const { prisma, run } = database;
   const exclusively = exclusiveChanges(prisma, `keys ${teamId}`);
   const write = (...events: readonly ChainedEvent[]) => exclusively((tx) => writeChained(tx, teamId, events));
-  const about = (key: string) => ({ kind: 'key', id: key }) as const;
+  const keySubject = (key: string) => ({ kind: 'key', id: key }) as const;
   const readRows: SigningRowsStore['readRows'] = batch(async (checks) => {
     const read = await readSigningRows(
       database.keyLog,
@@ -115,26 +115,26 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
     return checks.map(() => read);
   });
 
-  return storeOf('keys', {
+  return wrapStore('keys', {
     readRows,
 
     add: ({ fingerprint, owner, addedAt, ...key }) =>
       exclusively(async (tx) => {
-        const { log } = await readSigningRows(database.keyLog, runIn(tx));
+        const { log } = await readSigningRows(database.keyLog, createRunStatement(tx));
         if (isAtKeyLimit(log.keys, owner)) return false;
-        const by = { subject: about(fingerprint), actor: owner, at: addedAt };
+        const by = { subject: keySubject(fingerprint), actor: owner, at: addedAt };
         await writeChained(tx, teamId, [{ kind: 'key_added', ...by, ...key }]);
         return true;
       }),
 
     vouch: (owner, signature, at) => {
       const { by, key } = signature.challenge;
-      return write({ kind: 'key_vouched', subject: about(key), actor: by, at, owner, signature });
+      return write({ kind: 'key_vouched', subject: keySubject(key), actor: by, at, owner, signature });
     },
 
     revoke: (owner, signature, at) => {
       const { by, key } = signature.challenge;
-      return write({ kind: 'key_revoked', subject: about(key), actor: by, at, owner, signature });
+      return write({ kind: 'key_revoked', subject: keySubject(key), actor: by, at, owner, signature });
     },
 
     revokeOfLeaver: async (owner, at) => {
@@ -143,7 +143,7 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
         ...keys.map(
           ({ fingerprint }): ChainedEvent => ({
             kind: 'key_revoked',
-            subject: about(fingerprint),
+            subject: keySubject(fingerprint),
             actor: 'system',
             ...{ at, owner },
             left: true,
@@ -166,9 +166,9 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
       exclusively(async (tx) => {
         const where = { teamId, subjectKind: 'policy', kind: 'charter_status' };
         const last = await tx.event.findFirst({ where, orderBy: { seq: 'desc' } });
-        const told = z.object({ status: z.string() }).safeParse(last?.data).data?.status ?? 'counts';
+        const lastStatus = z.object({ status: z.string() }).safeParse(last?.data).data?.status ?? 'counts';
         // Anyone with write access to the database could have forged the last event.
-        if (status === 'counts' && told === status) return false;
+        if (status === 'counts' && lastStatus === status) return false;
         const subject = { kind: 'policy', id: 'policy' } as const;
         await writeEvents(tx, [{ kind: 'charter_status', subject, actor: 'system', at, status }], teamId);
         return true;

@@ -6,7 +6,7 @@ import { CHARGED_TASKS, PRICED_TASKS } from '../money/prices.ts';
 import type { Purchase } from '../money/spend.ts';
 import { readPeriod } from '../orders/order.ts';
 import { optionalText, row } from './columns.ts';
-import { type Database, Prisma, type Statement, storeOf } from './database.ts';
+import { type Database, Prisma, type Statement, wrapStore } from './database.ts';
 
 const zoneCount = z.object({ zone: z.string(), count: z.number() });
 const zoneRows = z.array(zoneCount);
@@ -36,9 +36,9 @@ const purchaseRow = row(
   },
 );
 
-const rowsOf = z.array(z.unknown());
+const anyRows = z.array(z.unknown());
 
-function purchaseOf({
+function toPurchase({
   input,
   orderInput,
   earlierRequesters,
@@ -65,15 +65,15 @@ function selectPurchases(from: Date, to: Date): Statement {
 
 /** Purchases through orders, and upcoming renewals of the watch list. */
 export function createSpendStore({ run, prisma }: Database): SpendStore {
-  return storeOf('spend', {
+  return wrapStore('spend', {
     purchases: async (from, to) => {
       const purchases: Purchase[] = [];
-      for await (const some of iterateSlices(rowsOf.parse(await run(selectPurchases(from, to)))))
+      for await (const slice of iterateSlices(anyRows.parse(await run(selectPurchases(from, to)))))
         purchases.push(
           ...purchaseRow
-            .read(some)
+            .read(slice)
             .filter(({ context }) => !isDemoContext(context ?? undefined))
-            .map(purchaseOf),
+            .map(toPurchase),
         );
       return purchases;
     },

@@ -3,7 +3,7 @@ import type { TeamEventOf } from '../ledger/events.ts';
 import type { StandInStore } from '../policy/ports.ts';
 import { shareRead } from './batch.ts';
 import { exclusiveChanges, writeEvents } from './changes.ts';
-import { type Database, storeOf, type Transaction } from './database.ts';
+import { type Database, type Transaction, wrapStore } from './database.ts';
 
 type Changed = Pick<TeamEventOf<'stand_in_changed'>, 'at' | 'standIn' | 'replaced'>;
 
@@ -15,7 +15,7 @@ export function createStandInStore({ prisma }: Database, teamId: string): StandI
   const exclusively = exclusiveChanges(prisma, `stand-ins ${teamId}`);
 
   /** @returns the stand-in at that time */
-  const standInOf = async (tx: Transaction, userId: string, at: Date): Promise<StandIn | undefined> => {
+  const readStandIn = async (tx: Transaction, userId: string, at: Date): Promise<StandIn | undefined> => {
     const row = await tx.standIn.findUnique({ where: { teamId_userId: { teamId, userId } } });
     return row === null || row.until <= at ? undefined : { userId: row.standInId, until: row.until };
   };
@@ -25,7 +25,7 @@ export function createStandInStore({ prisma }: Database, teamId: string): StandI
     return writeEvents(tx, [{ kind: 'stand_in_changed', subject, actor: userId, ...changed }], teamId);
   };
 
-  return storeOf('standIns', {
+  return wrapStore('standIns', {
     current: async (now) => {
       const rows = (await readAll()).filter(({ until }) => until > now);
       return new Map(rows.map(({ userId, standInId, until }) => [userId, { userId: standInId, until }]));
@@ -33,19 +33,19 @@ export function createStandInStore({ prisma }: Database, teamId: string): StandI
 
     begin: (userId, standIn, at) =>
       exclusively(async (tx) => {
-        const before = await standInOf(tx, userId, at);
-        const kept = { standInId: standIn.userId, until: standIn.until, since: at };
+        const before = await readStandIn(tx, userId, at);
+        const fields = { standInId: standIn.userId, until: standIn.until, since: at };
         await tx.standIn.upsert({
           where: { teamId_userId: { teamId, userId } },
-          create: { teamId, userId, ...kept },
-          update: kept,
+          create: { teamId, userId, ...fields },
+          update: fields,
         });
         await log(tx, userId, { at, standIn, replaced: before?.userId });
       }),
 
     end: (userId, at) =>
       exclusively(async (tx) => {
-        const before = await standInOf(tx, userId, at);
+        const before = await readStandIn(tx, userId, at);
         if (before === undefined) return undefined;
         await tx.standIn.delete({ where: { teamId_userId: { teamId, userId } } });
         await log(tx, userId, { at, replaced: before.userId });

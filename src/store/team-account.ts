@@ -1,17 +1,17 @@
 import type { Account, TeamAccountStore } from '../accounts/account.ts';
 import type { TeamEventOf } from '../ledger/events.ts';
-import { accountOf, storedProfile } from './account-rows.ts';
+import { toAccount, toStoredProfile } from './account-rows.ts';
 import { exclusiveChanges, writeEvents } from './changes.ts';
-import { type Database, storeOf, type Transaction } from './database.ts';
+import { type Database, type Transaction, wrapStore } from './database.ts';
 
 /** The team's account and its history. */
 export function createTeamAccountStore({ prisma }: Database): TeamAccountStore {
   /** Changes run one at a time, so that the audit log has which account was replaced. */
-  const changesOf = (teamId: string) => exclusiveChanges(prisma, JSON.stringify(['team account', teamId]));
+  const lockAccount = (teamId: string) => exclusiveChanges(prisma, JSON.stringify(['team account', teamId]));
 
   const read = async (tx: Transaction, teamId: string) => {
     const row = await tx.account.findUnique({ where: { teamKey: teamId } });
-    return row === null ? undefined : accountOf(row);
+    return row === null ? undefined : toAccount(row);
   };
 
   const log = (
@@ -22,11 +22,11 @@ export function createTeamAccountStore({ prisma }: Database): TeamAccountStore {
     at: Date,
   ) => writeEvents(tx, [{ kind, subject: { kind: 'account', id: login }, actor, at, application }], teamId);
 
-  return storeOf('teamAccount', {
+  return wrapStore('teamAccount', {
     find: (teamId) => read(prisma, teamId),
 
     save: (account, sealed, at) =>
-      changesOf(account.teamId)(async (tx) => {
+      lockAccount(account.teamId)(async (tx) => {
         const { id, teamId, slot, method, login, application, linkedBy } = account;
         const data = {
           method,
@@ -36,7 +36,7 @@ export function createTeamAccountStore({ prisma }: Database): TeamAccountStore {
           keyId: sealed.keyId,
           linkedBy,
           verifiedAt: account.verifiedAt ?? null,
-          profile: storedProfile(account.profile),
+          profile: toStoredProfile(account.profile),
           updatedAt: at,
         };
         const before = await read(tx, teamId);
@@ -54,7 +54,7 @@ export function createTeamAccountStore({ prisma }: Database): TeamAccountStore {
       }),
 
     remove: (teamId, by, at) =>
-      changesOf(teamId)(async (tx) => {
+      lockAccount(teamId)(async (tx) => {
         const before = await read(tx, teamId);
         if (before === undefined) return undefined;
         await tx.account.delete({ where: { teamKey: teamId } });

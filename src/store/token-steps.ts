@@ -1,26 +1,26 @@
 import { z } from 'zod';
 import type { TokenSteps } from '../accounts/account.ts';
-import { type Database, Prisma, storeOf } from './database.ts';
+import { type Database, Prisma, wrapStore } from './database.ts';
 
 /** Clocks differ by fewer steps than this. A step further ahead was written by a clock that was set back since. */
-const FARTHEST_STEPS = 10;
+const MAX_STEPS_AHEAD = 10;
 
 const rows = z.array(z.object({ step: z.number() }));
 
 /** Remembers used one-time tokens, for all replicas and across restarts. */
 export function createTokenStepStore({ run, prisma }: Database): TokenSteps {
-  return storeOf('tokenSteps', {
+  return wrapStore('tokenSteps', {
     claimStep: async (user, step) => {
-      const login = loginOf(user);
+      const login = normalizeLogin(user);
       for (;;) {
-        const used = rows.parse(
+        const claimed = rows.parse(
           await run(Prisma.sql`
             INSERT INTO token_steps AS kept (login, step) VALUES (${login}, ${step})
             ON CONFLICT (login) DO UPDATE SET step = excluded.step
-            WHERE kept.step < excluded.step OR kept.step > excluded.step + ${FARTHEST_STEPS}
+            WHERE kept.step < excluded.step OR kept.step > excluded.step + ${MAX_STEPS_AHEAD}
             RETURNING step`),
         );
-        if (used.length > 0) return undefined;
+        if (claimed.length > 0) return undefined;
         const last = await prisma.tokenStep.findUnique({ where: { login } });
         // The step may have been released between the two statements.
         if (last !== null && last.step >= step) return last.step;
@@ -28,12 +28,15 @@ export function createTokenStepStore({ run, prisma }: Database): TokenSteps {
     },
 
     giveBack: async (user, step) => {
-      await prisma.tokenStep.updateMany({ where: { login: loginOf(user), step }, data: { step: step - 1 } });
+      await prisma.tokenStep.updateMany({
+        where: { login: normalizeLogin(user), step },
+        data: { step: step - 1 },
+      });
     },
   });
 }
 
 /** Normalizes a user name, however people typed it. */
-function loginOf(user: string): string {
+function normalizeLogin(user: string): string {
   return user.normalize('NFC').toLowerCase();
 }

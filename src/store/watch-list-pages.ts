@@ -1,10 +1,10 @@
 import type { CalendarName } from '../expiry/calendar.ts';
 import type { ListCounts, ListRange, WatchedDomain, WatchListStore } from '../expiry/ports.ts';
-import { type Database, type Prisma, storeOf, withStoreError } from './database.ts';
+import { type Database, type Prisma, withStoreError, wrapStore } from './database.ts';
 import { expirySource, readDomains } from './domain-rows.ts';
 
 /** Names per read for a calendar, which bounds its memory. */
-const BATCH = 2_000;
+const PAGE_SIZE = 2_000;
 
 /** The watch list in pages, and for a calendar. */
 export function createWatchListPages(prisma: Database['prisma']) {
@@ -12,7 +12,7 @@ export function createWatchListPages(prisma: Database['prisma']) {
     page: async (range, offset, limit) => {
       const names: WatchedDomain[] = [];
       let skip = offset;
-      for (const part of Object.values(partsOf(range))) {
+      for (const part of Object.values(buildParts(range))) {
         const take = limit - names.length;
         const found = await prisma.domain.findMany({ ...part, skip, take });
         names.push(...readDomains(found));
@@ -24,7 +24,7 @@ export function createWatchListPages(prisma: Database['prisma']) {
 
     count: async (range) => {
       const count = ({ where }: ListPart) => prisma.domain.count({ where });
-      const parts = partsOf(range);
+      const parts = buildParts(range);
       const [dated, deleted, undated] = await Promise.all([
         count(parts.dated),
         count(parts.deleted),
@@ -46,7 +46,7 @@ export function createWatchListPages(prisma: Database['prisma']) {
   } satisfies Partial<WatchListStore>;
 
   return {
-    ...storeOf('domains', pages),
+    ...wrapStore('domains', pages),
 
     async *calendarNames(from): AsyncGenerator<CalendarName> {
       for (let after = { at: from, name: '' }; ; ) {
@@ -57,7 +57,7 @@ export function createWatchListPages(prisma: Database['prisma']) {
               OR: [{ expiresAt: { gt: after.at } }, { expiresAt: after.at, name: { gt: after.name } }],
             },
             orderBy: [{ expiresAt: 'asc' }, { name: 'asc' }],
-            take: BATCH,
+            take: PAGE_SIZE,
             select: { name: true, expiresAt: true, expirySource: true, lapseConfirmedAt: true },
           }),
         );
@@ -66,7 +66,7 @@ export function createWatchListPages(prisma: Database['prisma']) {
           yield { name, expiresAt, source: expirySource.parse(source), lapsing: lapseConfirmedAt !== null };
           after = { at: expiresAt, name };
         }
-        if (rows.length < BATCH) return;
+        if (rows.length < PAGE_SIZE) return;
       }
     },
   } satisfies Partial<WatchListStore>;
@@ -75,7 +75,7 @@ export function createWatchListPages(prisma: Database['prisma']) {
 type ListPart = Required<Pick<Prisma.DomainFindManyArgs, 'where' | 'orderBy'>>;
 
 /** How the names of a range are read, in the order of its pages. */
-function partsOf({ from, until, deletedFrom }: ListRange): Readonly<Record<keyof ListCounts, ListPart>> {
+function buildParts({ from, until, deletedFrom }: ListRange): Readonly<Record<keyof ListCounts, ListPart>> {
   return {
     dated: {
       where: { expiresAt: { gte: from, lt: until } },

@@ -3,8 +3,8 @@ import { HOUR_MS } from '../lib/duration.ts';
 import { buildWebhook, type WebhookEvent, webhookBody } from '../outbox/webhooks/messages.ts';
 import type { WebhookDelivery, WebhookStore } from '../outbox/webhooks/ports.ts';
 import { recordset, row } from './columns.ts';
-import { type Database, Prisma, type RunStatement, storeOf } from './database.ts';
-import { isLeaseExpired, leaseOf } from './leases.ts';
+import { type Database, Prisma, type RunStatement, wrapStore } from './database.ts';
+import { isLeaseExpired, leaseEnd } from './leases.ts';
 
 /**
  * Queues webhooks for every endpoint, in the transaction of the change they report.
@@ -47,17 +47,17 @@ function readDeliveries(rows: unknown): WebhookDelivery[] {
 }
 
 /** Nothing is rescheduled further ahead: a later time is from a clock that was set back since. */
-const FARTHEST_MS = 2 * HOUR_MS;
+const MAX_AHEAD_MS = 2 * HOUR_MS;
 
 /** @throws {StoreError} from every method, when the database fails */
 export function createWebhookStore({ run, prisma, transaction }: Database, teamId: string): WebhookStore {
-  const endpointPlan = (id: string) => ({ teamId, subjectKind: 'webhook_endpoint', subjectId: id });
+  const planFilter = (id: string) => ({ teamId, subjectKind: 'webhook_endpoint', subjectId: id });
 
-  return storeOf('webhooks', {
+  return wrapStore('webhooks', {
     serve: (endpoints, now, since) =>
       prisma.$transaction(async (tx) => {
         await tx.webhookEndpoint.createMany({
-          data: endpoints.map((id) => ({ teamId, id, servedAt: now, testedMonth: monthOf(now) })),
+          data: endpoints.map((id) => ({ teamId, id, servedAt: now, testedMonth: formatMonth(now) })),
           skipDuplicates: true,
         });
         await tx.webhookEndpoint.updateMany({
@@ -66,12 +66,12 @@ export function createWebhookStore({ run, prisma, transaction }: Database, teamI
         });
         const gone = { teamId, servedAt: { lt: since } };
         for (const { id } of await tx.webhookEndpoint.findMany({ where: gone, select: { id: true } }))
-          await tx.notification.deleteMany({ where: endpointPlan(id) });
+          await tx.notification.deleteMany({ where: planFilter(id) });
         await tx.webhookEndpoint.deleteMany({ where: gone });
       }),
 
     claimDue: async (endpoint, now, leaseMs, limit) =>
-      readDeliveries(await run(claimHeads(teamId, endpoint, now, leaseMs, limit, Prisma.empty))).map(
+      readDeliveries(await run(claimFirstDue(teamId, endpoint, now, leaseMs, limit, Prisma.empty))).map(
         ({ id }) => id,
       ),
 
@@ -85,13 +85,13 @@ export function createWebhookStore({ run, prisma, transaction }: Database, teamI
     async finish(endpoint, { id, subject }, now, leaseMs) {
       await prisma.webhookDelivery.deleteMany({ where: { seq: BigInt(id) } });
       const isNext = Prisma.sql`AND d.subject = ${subject}`;
-      return readDeliveries(await run(claimHeads(teamId, endpoint, now, leaseMs, 1, isNext)))[0];
+      return readDeliveries(await run(claimFirstDue(teamId, endpoint, now, leaseMs, 1, isNext)))[0];
     },
 
     recordAccepted: (endpoint, now) =>
       prisma.$transaction(async (tx) => {
         await tx.webhookEndpoint.updateMany({ where: { teamId, id: endpoint }, data: { takenAt: now } });
-        await tx.notification.deleteMany({ where: endpointPlan(endpoint) });
+        await tx.notification.deleteMany({ where: planFilter(endpoint) });
       }),
 
     postpone: (endpoint, id, { code, until, alertAt }) =>
@@ -116,8 +116,8 @@ export function createWebhookStore({ run, prisma, transaction }: Database, teamI
     testMonthly: (now) =>
       transaction(async (runInside) => {
         const tested = await runInside(Prisma.sql`
-          UPDATE webhook_endpoints SET tested_month = ${monthOf(now)}
-          WHERE team_id = ${teamId} AND tested_month < ${monthOf(now)} RETURNING id`);
+          UPDATE webhook_endpoints SET tested_month = ${formatMonth(now)}
+          WHERE team_id = ${teamId} AND tested_month < ${formatMonth(now)} RETURNING id`);
         if (z.array(z.unknown()).parse(tested).length > 0)
           await queueWebhooks(runInside, [{ type: 'test', at: now, data: { code: 'monthly' } }], teamId);
       }),
@@ -127,7 +127,7 @@ export function createWebhookStore({ run, prisma, transaction }: Database, teamI
         await prisma.slackOutage.deleteMany({ where: { teamId } });
         return;
       }
-      await transaction((runInside) => noteOutage(runInside, teamId, outage, before, now));
+      await transaction((runInside) => recordOutage(runInside, teamId, outage, before, now));
     },
   });
 }
@@ -136,7 +136,7 @@ export function createWebhookStore({ run, prisma, transaction }: Database, teamI
  * Claims due deliveries of an endpoint. Webhooks of one subject are sent in order, so a delivery is due only if it is
  * the first of its subject and no process is sending another one.
  */
-function claimHeads(
+function claimFirstDue(
   teamId: string,
   endpoint: string,
   now: Date,
@@ -144,7 +144,7 @@ function claimHeads(
   limit: number,
   which: Prisma.Sql,
 ): Prisma.Sql {
-  const farthest = new Date(now.getTime() + FARTHEST_MS);
+  const farthest = new Date(now.getTime() + MAX_AHEAD_MS);
   return Prisma.sql`
     WITH due AS (
       SELECT d.seq FROM webhook_deliveries d
@@ -156,7 +156,7 @@ function claimHeads(
             AND (o.seq < d.seq OR NOT ${isLeaseExpired(Prisma.sql`o.lease_until`)}))
       ORDER BY d.due_at, d.seq LIMIT ${limit} FOR UPDATE SKIP LOCKED
     ), claimed AS (
-      UPDATE webhook_deliveries d SET lease_until = ${leaseOf(leaseMs)} FROM due WHERE d.seq = due.seq
+      UPDATE webhook_deliveries d SET lease_until = ${leaseEnd(leaseMs)} FROM due WHERE d.seq = due.seq
       RETURNING ${deliveryRow.columns}, d.due_at
     )
     SELECT * FROM claimed ORDER BY due_at, id::bigint`;
@@ -165,7 +165,7 @@ function claimHeads(
 const outageRows = z.array(z.object({ since: z.date(), isQueued: z.boolean() }));
 
 /** Records a Slack outage, and queues its webhook once, after it has lasted since `before`. */
-async function noteOutage(
+async function recordOutage(
   run: RunStatement,
   teamId: string,
   { code, since }: { readonly code: string; readonly since: Date },
@@ -185,6 +185,6 @@ async function noteOutage(
 }
 
 /** As `YYYY-MM`, in UTC. */
-function monthOf(moment: Date): string {
+function formatMonth(moment: Date): string {
   return moment.toISOString().slice(0, 7);
 }

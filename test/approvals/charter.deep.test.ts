@@ -7,7 +7,7 @@ import { needsSignatures } from '../../src/policy/policy.ts';
 import type { Database } from '../../src/store/database.ts';
 import { KnownKeyLog } from '../../src/store/known-key-log.ts';
 import { createKeyStore } from '../../src/store/signing.ts';
-import { newestLink } from '../../src/store/signing-rows.ts';
+import { readNewestLink } from '../../src/store/signing-rows.ts';
 import { rule } from '../policy/sample.ts';
 import { newSigner, revoking, vouching } from './signing/sample.ts';
 import { SIGNED_RULE, type SigningRig, startSigningRig, TEAM_ID } from './signing-rig.ts';
@@ -161,7 +161,7 @@ test('an older signed charter doesn’t become valid again, whatever is restored
 test('a charter inserted into the log with the right link is invalid', async () => {
   await s.publish([FREE], s.people.bob);
   await s.publish([SIGNED_RULE], s.people.carol);
-  const link = await newestLink(s.rig.database.run);
+  const link = await readNewestLink(s.rig.database.run);
   await s.tamper(`INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
     SELECT team_id, subject_kind, subject_id, kind, actor, at, jsonb_set(data, '{previous}', '"${link}"')
     FROM events WHERE kind = 'charter_signed' ORDER BY seq LIMIT 1`);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { NameObservation } from '../../src/names/ports.ts';
-import { insertObservations, MAX_OBSERVED_A_DAY } from '../../src/store/domain-statements.ts';
+import { insertObservations, MAX_OBSERVATIONS_PER_DAY } from '../../src/store/domain-statements.ts';
 import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { type Rig, startRig } from '../store/order-rig.ts';
 
@@ -24,7 +24,7 @@ test('a zone that changes all day leaves fifty lines of that day, and people’s
     await seen(new Date(day('25T08:00').getTime() + minute * 60_000));
   await keep({ origin: 'person', at: day('25T23:00'), expiresAt: undefined });
   await seen(day('26T00:00'));
-  expect(MAX_OBSERVED_A_DAY).toBe(50);
+  expect(MAX_OBSERVATIONS_PER_DAY).toBe(50);
   expect(await kept()).toEqual(['2026-11-25: 51', '2026-11-26: 1']);
 });
 

@@ -3,14 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { createFact, type Facts } from '../../src/names/facts.ts';
 import { checkNameservers } from '../../src/names/nameserver-check.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
-import { computeKeyTag, dsDigest } from '../../src/registry/dns/ds.ts';
+import { computeDsDigest, computeKeyTag } from '../../src/registry/dns/ds.ts';
 import { createParentZones } from '../../src/registry/dns/parent-zones.ts';
 import { clientFor, serveName, startDns } from '../registry/dns/sandbox-dns.ts';
 
 const LINES = ['@ A 198.51.100.7', '@ MX 10 mail.example', 'www CNAME cafe.rest', '@ TXT "v=spf1 -all"'];
 const KEY = { flags: 257, algorithm: 13, key: Buffer.from('a key of sixty-four bytes in a real zone') };
 const DNSKEY = `@ DNSKEY 257 3 13 ${KEY.key.toString('base64')}`;
-const DS = `${computeKeyTag(KEY)} 13 2 ${dsDigest('cafe.rest', KEY, 2)}`;
+const DS = `${computeKeyTag(KEY)} 13 2 ${computeDsDigest('cafe.rest', KEY, 2)}`;
 const SAME = { state: 'authoritative', differences: [], unseen: [], ds: 'unsigned' };
 
 async function arrange() {

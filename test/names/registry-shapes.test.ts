@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { isSameValue } from '../../src/names/facts.ts';
 import { readRegistryAnswer } from '../../src/names/registry-record.ts';
 import {
+  findRegistryLocks,
   isLock,
   isStillLocked,
   isTransferLock,
-  registryLocksIn,
-  statusOf,
+  normalizeStatus,
 } from '../../src/registry/rdap/status.ts';
 import { REGISTRY_SHAPES } from '../support/registry-shapes.ts';
 
@@ -57,21 +57,23 @@ describe('a lock', () => {
     ...['transfer prohibited', 'clientTransferProhibited', 'Locked', 'registrar-lock', 'transfer locked'],
     ...['REGISTRAR_LOCK', 'registry lock', 'https://icann.org/epp#serverTransferProhibited'],
   ])('%s prevents a transfer', (status) => {
-    expect(isTransferLock(statusOf(status))).toBe(true);
+    expect(isTransferLock(normalizeStatus(status))).toBe(true);
   });
 
   test('locks of the registry aren’t those of the registrar', () => {
     const statuses = ['serverDeleteProhibited', 'clientTransferProhibited', 'server update prohibited'];
-    expect(registryLocksIn([...statuses, 'server hold', 'server renew prohibited'].map(statusOf))).toEqual([
-      'delete',
-      'update',
-    ]);
+    expect(
+      findRegistryLocks([...statuses, 'server hold', 'server renew prohibited'].map(normalizeStatus)),
+    ).toEqual(['delete', 'update']);
   });
 
   test.each(['update prohibited', 'server delete prohibited', 'clientUpdateProhibited'])(
     '%s prevents changes of the name',
     (status) => {
-      expect([isLock(statusOf(status)), isTransferLock(statusOf(status))]).toEqual([true, false]);
+      expect([isLock(normalizeStatus(status)), isTransferLock(normalizeStatus(status))]).toEqual([
+        true,
+        false,
+      ]);
     },
   );
 
@@ -83,7 +85,7 @@ describe('a lock', () => {
     'blocked by court',
     'pending transfer',
   ])('%s is none', (status) => {
-    expect(isLock(statusOf(status))).toBe(false);
+    expect(isLock(normalizeStatus(status))).toBe(false);
   });
 
   test('isn’t lost if only its spelling changes', () => {

@@ -46,7 +46,7 @@ test('queries succeed after something forgot idle connections', async () => {
 test('a connection to a former server is closed, for Prisma and SQL', async () => {
   await ask();
   const former = await connections();
-  database.server.connected({}, 'another server');
+  database.server.addConnection({}, 'another server');
   await ask();
   const current = await connections();
   expect(former.filter((each) => current.includes(each))).toEqual([]);

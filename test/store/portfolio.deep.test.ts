@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { parseFilter } from '../../src/names/filter.ts';
 import type { NameCursor, NameQuery } from '../../src/names/ports.ts';
 import { type Database, Prisma } from '../../src/store/database.ts';
-import { namesPage, zonesOfNames } from '../../src/store/portfolio-statements.ts';
+import { countZones, selectPage } from '../../src/store/portfolio-statements.ts';
 import { useTestDatabase } from '../support/database.ts';
 
 /* A portfolio of 100,000 names: no page scans the whole table, not even the last one. */
@@ -44,7 +44,7 @@ test.each<[string, Partial<NameQuery>]>([
   ['expiring<60 tag:brand', {}],
 ])('%s %j', async (text, more) => {
   const plan = JSON.stringify(
-    await database.run(Prisma.sql`EXPLAIN ${namesPage({ ...queryOf(text), ...more })}`),
+    await database.run(Prisma.sql`EXPLAIN ${selectPage({ ...queryOf(text), ...more })}`),
   );
   expect(plan).toContain('Index');
   expect(plan).not.toContain('Seq Scan on domains');
@@ -52,7 +52,7 @@ test.each<[string, Partial<NameQuery>]>([
 
 test('the first page of a zone is one walk along an index, and reads only the rows that it shows', async () => {
   const plan = JSON.stringify(
-    await database.run(Prisma.sql`EXPLAIN ANALYZE ${namesPage(queryOf('zone:rest'))}`),
+    await database.run(Prisma.sql`EXPLAIN ANALYZE ${selectPage(queryOf('zone:rest'))}`),
   );
   const found =
     /Index Only Scan using domains_expires_at_name\S* on domains[^"]*actual[^"]*rows=([\d.]+)/.exec(plan);
@@ -62,13 +62,13 @@ test('the first page of a zone is one walk along an index, and reads only the ro
 
 test('names without a date aren’t searched while names with one fill the page', async () => {
   const query = queryOf('zone:rest sort:-expiry');
-  const plan = JSON.stringify(await database.run(Prisma.sql`EXPLAIN ANALYZE ${namesPage(query)}`));
+  const plan = JSON.stringify(await database.run(Prisma.sql`EXPLAIN ANALYZE ${selectPage(query)}`));
   expect(plan).toContain('domains_undated');
   expect(plan).toMatch(/domains_undated on domains[^"]*never executed/);
 });
 
 test('names are counted by zone without sorting all of them first', async () => {
-  const plan = JSON.stringify(await database.run(Prisma.sql`EXPLAIN ${zonesOfNames(queryOf(''))}`));
+  const plan = JSON.stringify(await database.run(Prisma.sql`EXPLAIN ${countZones(queryOf(''))}`));
   expect(plan).toContain('HashAggregate');
   expect(plan).toContain('Index Only Scan');
   expect(plan, 'few are deleted').toContain('domains_deleted_at_idx');

@@ -14,10 +14,10 @@ import type { MessagePlace } from '../../src/outbox/notifications.ts';
 import type { Database } from '../../src/store/database.ts';
 import { isUniqueViolation } from '../../src/store/database.ts';
 import {
+  buildReminderUpdates,
   changedNames,
   importNames as importStatement,
   insertDomain,
-  statementsAfter,
   updateDomain,
 } from '../../src/store/domain-statements.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
@@ -169,7 +169,7 @@ export function arrangedList(database: Database) {
     change: (before: WatchedDomain, after: WatchedDomain): Promise<boolean> =>
       database.transaction(async (tx) => {
         if (changedNames.parse(await tx(updateDomain(before, after))).length === 0) return false;
-        for (const statement of statementsAfter(before.name, before, after)) await tx(statement);
+        for (const statement of buildReminderUpdates(before.name, before, after)) await tx(statement);
         return true;
       }),
 

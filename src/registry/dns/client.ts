@@ -123,7 +123,7 @@ interface DnsContext extends Required<DnsClientOptions> {
   readonly sockets: UdpSockets;
 }
 
-type RequirementPeople = { readonly response: Response } | { readonly failure: DnsFailure };
+type Reply = { readonly response: Response } | { readonly failure: DnsFailure };
 
 /** Caches nothing. */
 export function createDnsClient(options: DnsClientOptions): DnsClient {
@@ -179,7 +179,7 @@ async function queryOne(
   address: string,
   question: Omit<Question, 'recursive'>,
   signal: AbortSignal | undefined,
-): Promise<RequirementPeople> {
+): Promise<Reply> {
   if (!isValidName(question.name)) return { failure: 'invalid_name' };
   if (!context.mayConnect(address)) return { failure: 'private_address' };
   const server = { address, port: nameserverPort(address, context.servers) };
@@ -191,7 +191,7 @@ async function queryInTurn(
   servers: readonly DnsServer[],
   question: Question,
   signal: AbortSignal | undefined,
-): Promise<RequirementPeople> {
+): Promise<Reply> {
   let failure: DnsFailure = 'no_servers';
   for (let round = 0; round < context.rounds; round += 1) {
     for (const server of servers) {
@@ -208,7 +208,7 @@ async function ask(
   server: DnsServer,
   question: Question,
   signal: AbortSignal | undefined,
-): Promise<RequirementPeople> {
+): Promise<Reply> {
   signal?.throwIfAborted();
   let result = await exchange(server, question, { timeoutMs, edns: true, signal, sockets });
   if (result.ok && mayLackEdns(result.response)) {

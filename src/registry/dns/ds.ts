@@ -22,16 +22,16 @@ export function matchDs(name: string, ds: DsRecord, keys: readonly DnskeyRecord[
       (key.flags & ZONE_KEY_FLAG) !== 0 &&
       key.algorithm === ds.algorithm &&
       computeKeyTag(key) === ds.keyTag &&
-      dsDigest(name, key, ds.digestType) === ds.digest.toLowerCase(),
+      computeDsDigest(name, key, ds.digestType) === ds.digest.toLowerCase(),
   );
   return matches ? 'match' : 'mismatch';
 }
 
 /** The DS of a key with each digest in use. */
-export function dsOfKey(name: string, key: DnskeyRecord): DsRecord[] {
+export function computeDsRecords(name: string, key: DnskeyRecord): DsRecord[] {
   return Object.keys(DIGESTS).flatMap((text) => {
     const digestType = Number(text);
-    const digest = dsDigest(name, key, digestType);
+    const digest = computeDsDigest(name, key, digestType);
     return digest === undefined
       ? []
       : [{ keyTag: computeKeyTag(key), algorithm: key.algorithm, digestType, digest }];
@@ -40,7 +40,7 @@ export function dsOfKey(name: string, key: DnskeyRecord): DsRecord[] {
 
 /** RFC 4034, appendix B. */
 export function computeKeyTag(key: DnskeyRecord): number {
-  const data = keyData(key);
+  const data = encodeKey(key);
   // RSA/MD5 has its own formula (RFC 4034, B.1).
   if (key.algorithm === RSAMD5) return data.length < 3 ? 0 : data.readUInt16BE(data.length - 3);
   let sum = 0;
@@ -52,13 +52,13 @@ export function computeKeyTag(key: DnskeyRecord): number {
  * RFC 4034, 5.1.4; RFC 4509.
  * @returns lower-case hex; undefined for an unsupported digest type.
  */
-export function dsDigest(name: string, key: DnskeyRecord, digestType: number): string | undefined {
+export function computeDsDigest(name: string, key: DnskeyRecord, digestType: number): string | undefined {
   const algorithm = DIGESTS[digestType];
   if (algorithm === undefined) return undefined;
-  return createHash(algorithm).update(wireName(name)).update(keyData(key)).digest('hex');
+  return createHash(algorithm).update(encodeName(name)).update(encodeKey(key)).digest('hex');
 }
 
-function keyData({ flags, algorithm, key }: DnskeyRecord): Buffer {
+function encodeKey({ flags, algorithm, key }: DnskeyRecord): Buffer {
   const head = Buffer.alloc(4);
   head.writeUInt16BE(flags, 0);
   head.writeUInt8(PROTOCOL, 2);
@@ -67,7 +67,7 @@ function keyData({ flags, algorithm, key }: DnskeyRecord): Buffer {
 }
 
 /** Canonical form (RFC 4034, 6.2). */
-function wireName(name: string): Buffer {
+function encodeName(name: string): Buffer {
   const labels = dnsName(name)
     .split('.')
     .filter((label) => label !== '');

@@ -87,7 +87,7 @@ export function readResponse(packet: Buffer, id: number, question: Question): Re
   if (packet.length < HEADER_BYTES || packet.readUInt16BE(0) !== id) return { kind: 'foreign' };
   let decoded: DecodedPacket;
   try {
-    decoded = decode(packet.length === HEADER_BYTES ? withoutCounts(packet) : packet);
+    decoded = decode(packet.length === HEADER_BYTES ? clearCounts(packet) : packet);
   } catch {
     return { kind: 'malformed' };
   }
@@ -115,7 +115,7 @@ export function readResponse(packet: Buffer, id: number, question: Question): Re
 }
 
 /** A header alone, whose counts may be those of the question. */
-function withoutCounts(header: Buffer): Buffer {
+function clearCounts(header: Buffer): Buffer {
   return Buffer.concat([header.subarray(0, COUNTS_OFFSET), Buffer.alloc(HEADER_BYTES - COUNTS_OFFSET)]);
 }
 

@@ -7,14 +7,14 @@ export interface ParentZones {
    * @returns none when they were never found
    * @throws only the signal's reason
    */
-  serversOf(name: string, signal?: AbortSignal): Promise<readonly string[]>;
+  findServers(name: string, signal?: AbortSignal): Promise<readonly string[]>;
 }
 
 /** Entries are small: a zone has a few addresses. */
 const MAX_ZONES = 2_000;
 const MAX_SERVERS = 16;
-const MIN_KEPT_SECONDS = 60;
-const MAX_KEPT_SECONDS = 86_400;
+const MIN_CACHE_SECONDS = 60;
+const MAX_CACHE_SECONDS = 86_400;
 
 interface Servers {
   readonly addresses: readonly string[];
@@ -25,7 +25,7 @@ interface Servers {
 export function createParentZones(dns: DnsClient, now: () => Date): ParentZones {
   const zones = new Map<string, Servers>();
   /** Concurrent lookups of one zone share a query. */
-  const underWay = new Map<string, Promise<Servers | 'none' | 'unanswered'>>();
+  const pendingLookups = new Map<string, Promise<Servers | 'none' | 'unanswered'>>();
 
   async function find(
     zone: string,
@@ -40,8 +40,8 @@ export function createParentZones(dns: DnsClient, now: () => Date): ParentZones 
     const addresses = [...new Set(found.flatMap((each) => each?.addresses.slice(0, 1) ?? []))];
     if (addresses.length === 0) return 'unanswered';
     const ttl = Math.min(hosts.ttl, ...found.flatMap((each) => each?.ttl ?? []));
-    const keptSeconds = Math.min(MAX_KEPT_SECONDS, Math.max(MIN_KEPT_SECONDS, ttl));
-    const servers = { addresses, until: now().getTime() + keptSeconds * 1_000 };
+    const cacheSeconds = Math.min(MAX_CACHE_SECONDS, Math.max(MIN_CACHE_SECONDS, ttl));
+    const servers = { addresses, until: now().getTime() + cacheSeconds * 1_000 };
     if (zones.size >= MAX_ZONES) zones.clear();
     zones.set(zone, servers);
     return servers;
@@ -56,20 +56,20 @@ export function createParentZones(dns: DnsClient, now: () => Date): ParentZones 
   }
 
   function findOnce(zone: string, signal: AbortSignal | undefined) {
-    const pending = underWay.get(zone) ?? find(zone, signal).finally(() => underWay.delete(zone));
-    underWay.set(zone, pending);
+    const pending = pendingLookups.get(zone) ?? find(zone, signal).finally(() => pendingLookups.delete(zone));
+    pendingLookups.set(zone, pending);
     return pending;
   }
 
   return {
-    async serversOf(name, signal) {
+    async findServers(name, signal) {
       const labels = name.split('.');
       for (let cut = 1; cut < labels.length; cut += 1) {
         const zone = labels.slice(cut).join('.');
-        const kept = zones.get(zone);
-        if (kept !== undefined && kept.until > now().getTime()) return kept.addresses;
+        const cached = zones.get(zone);
+        if (cached !== undefined && cached.until > now().getTime()) return cached.addresses;
         const found = await findOnce(zone, signal);
-        if (found === 'unanswered') return kept?.addresses ?? [];
+        if (found === 'unanswered') return cached?.addresses ?? [];
         if (found !== 'none') return found.addresses;
       }
       return [];

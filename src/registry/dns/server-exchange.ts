@@ -8,7 +8,7 @@ export const EXCHANGE_FAILURES = ['timeout', 'unreachable', 'malformed', 'too_la
 export type ExchangeFailure = (typeof EXCHANGE_FAILURES)[number];
 
 /** The result of asking one server once. */
-export type Exchanged =
+export type ExchangeResult =
   | { readonly ok: true; readonly response: Response }
   | { readonly ok: false; readonly failure: ExchangeFailure };
 
@@ -20,7 +20,7 @@ export interface ExchangeOptions {
 }
 
 const MAX_RESPONSE_BYTES = 32_768;
-const IDS = 65_536;
+const ID_COUNT = 65_536;
 
 /**
  * UDP first, then TCP when the response doesn't fit. A response counts only with the right sender, port, id and
@@ -31,29 +31,37 @@ export async function exchange(
   server: DnsServer,
   question: Question,
   options: ExchangeOptions,
-): Promise<Exchanged> {
+): Promise<ExchangeResult> {
   const overUdp = await exchangeUdp(server, question, options);
   return overUdp.ok && overUdp.response.truncated ? exchangeTcp(server, question, options) : overUdp;
 }
 
-function exchangeUdp(server: DnsServer, question: Question, options: ExchangeOptions): Promise<Exchanged> {
-  return attempt(options, (settle) =>
+function exchangeUdp(
+  server: DnsServer,
+  question: Question,
+  options: ExchangeOptions,
+): Promise<ExchangeResult> {
+  return runExchange(options, (settle) =>
     options.sockets.ask(server, {
       encode: (id) => encodeQuestion(id, question, options.edns),
-      heard: (packet, id) => {
+      onPacket: (packet, id) => {
         const read = readResponse(packet, id, question);
         if (read.kind === 'response') settle({ ok: true, response: read.response });
         if (read.kind === 'malformed') settle({ ok: false, failure: 'malformed' });
       },
-      failed: () => settle({ ok: false, failure: 'unreachable' }),
+      onFailure: () => settle({ ok: false, failure: 'unreachable' }),
     }),
   );
 }
 
-function exchangeTcp(server: DnsServer, question: Question, options: ExchangeOptions): Promise<Exchanged> {
-  return attempt(options, (settle) => {
+function exchangeTcp(
+  server: DnsServer,
+  question: Question,
+  options: ExchangeOptions,
+): Promise<ExchangeResult> {
+  return runExchange(options, (settle) => {
     const socket = connect({ host: server.address, port: server.port });
-    const id = randomInt(IDS);
+    const id = randomInt(ID_COUNT);
     let received = Buffer.alloc(0);
     socket.on('connect', () => {
       const packet = encodeQuestion(id, question, options.edns);
@@ -85,22 +93,22 @@ function exchangeTcp(server: DnsServer, question: Question, options: ExchangeOpt
  * Until settled, timed out or aborted.
  * @param start begins the work and returns its cleanup
  */
-function attempt(
+function runExchange(
   { timeoutMs, signal }: ExchangeOptions,
-  start: (settle: (result: Exchanged) => void) => () => void,
-): Promise<Exchanged> {
-  return new Promise<Exchanged>((resolve, reject) => {
-    let isOver = false;
+  start: (settle: (result: ExchangeResult) => void) => () => void,
+): Promise<ExchangeResult> {
+  return new Promise<ExchangeResult>((resolve, reject) => {
+    let isSettled = false;
     let cleanUp: (() => void) | undefined;
     const end = (finish: () => void) => {
-      if (isOver) return;
-      isOver = true;
+      if (isSettled) return;
+      isSettled = true;
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
       cleanUp?.();
       finish();
     };
-    const settle = (result: Exchanged) => end(() => resolve(result));
+    const settle = (result: ExchangeResult) => end(() => resolve(result));
     const abort = () => end(() => reject(signal?.reason));
     const timer = setTimeout(() => settle({ ok: false, failure: 'timeout' }), timeoutMs);
     signal?.addEventListener('abort', abort, { once: true });

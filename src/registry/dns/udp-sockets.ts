@@ -8,9 +8,9 @@ export interface Listener {
   /** @param id the expected id of the response */
   readonly encode: (id: number) => Buffer;
   /** A packet with this id from the server. It may be something else than the response. */
-  readonly heard: (packet: Buffer, id: number) => void;
+  readonly onPacket: (packet: Buffer, id: number) => void;
   /** The question couldn't be sent, or the server is unreachable. */
-  readonly failed: () => void;
+  readonly onFailure: () => void;
 }
 
 export interface UdpSockets {
@@ -18,12 +18,12 @@ export interface UdpSockets {
   ask(server: DnsServer, listener: Listener): () => void;
 }
 
-const IDS = 65_536;
-const QUESTIONS_PER_SOCKET = 64;
+const ID_COUNT = 65_536;
+const MAX_QUERIES_PER_SOCKET = 64;
 
 interface SharedSocket {
   readonly socket: Socket;
-  readonly waiting: Map<number, Listener>;
+  readonly pending: Map<number, Listener>;
   isConnected: boolean;
   queries: number;
 }
@@ -37,28 +37,28 @@ export function createUdpSockets(): UdpSockets {
 
   function open(server: DnsServer, key: string): SharedSocket {
     const socket = createSocket(isIPv6(server.address) ? 'udp6' : 'udp4');
-    const shared: SharedSocket = { socket, waiting: new Map(), isConnected: false, queries: 0 };
+    const shared: SharedSocket = { socket, pending: new Map(), isConnected: false, queries: 0 };
     socket.on('message', (packet) => {
       if (packet.length < 2) return;
       const id = packet.readUInt16BE(0);
-      shared.waiting.get(id)?.heard(packet, id);
+      shared.pending.get(id)?.onPacket(packet, id);
     });
     socket.on('error', () => {
       retire(key, shared);
-      for (const { failed } of [...shared.waiting.values()]) failed();
+      for (const { onFailure } of [...shared.pending.values()]) onFailure();
     });
     socket.on('connect', () => {
       shared.isConnected = true;
-      for (const [id, listener] of shared.waiting) send(shared, id, listener);
+      for (const [id, listener] of shared.pending) send(shared, id, listener);
     });
     socket.connect(server.port, server.address);
     current.set(key, shared);
     return shared;
   }
 
-  function send({ socket }: SharedSocket, id: number, { encode, failed }: Listener): void {
+  function send({ socket }: SharedSocket, id: number, { encode, onFailure }: Listener): void {
     socket.send(encode(id), (error) => {
-      if (error) failed();
+      if (error) onFailure();
     });
   }
 
@@ -71,15 +71,15 @@ export function createUdpSockets(): UdpSockets {
     ask(server, listener) {
       const key = `${server.address} ${server.port}`;
       const shared = current.get(key) ?? open(server, key);
-      let id = randomInt(IDS);
-      while (shared.waiting.has(id)) id = randomInt(IDS);
-      shared.waiting.set(id, listener);
+      let id = randomInt(ID_COUNT);
+      while (shared.pending.has(id)) id = randomInt(ID_COUNT);
+      shared.pending.set(id, listener);
       shared.queries += 1;
-      if (shared.queries >= QUESTIONS_PER_SOCKET) retire(key, shared);
+      if (shared.queries >= MAX_QUERIES_PER_SOCKET) retire(key, shared);
       if (shared.isConnected) send(shared, id, listener);
       return () => {
-        shared.waiting.delete(id);
-        if (shared.waiting.size > 0) return;
+        shared.pending.delete(id);
+        if (shared.pending.size > 0) return;
         retire(key, shared);
         shared.socket.close();
       };

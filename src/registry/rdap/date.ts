@@ -29,7 +29,7 @@ export function readRecordDate(value: unknown): RecordDate | undefined {
   if (!isDay || year < FIRST_YEAR || year > LAST_YEAR) return undefined;
   // ISO 8601 also writes the end of a day as 24:00.
   if (hour > 24 || (hour === 24 && minute + second > 0) || minute > 59 || second > 60) return undefined;
-  const zone = zoneMinutes(parts);
+  const zone = readOffsetMinutes(parts);
   if (zone === 'invalid') return undefined;
   const minutes = hour * 60 + minute - (zone ?? EARLIEST_ZONE_MINUTES);
   return {
@@ -38,7 +38,7 @@ export function readRecordDate(value: unknown): RecordDate | undefined {
   };
 }
 
-function zoneMinutes({ zone, sign, zoneHour, zoneMinute }: Record<string, string | undefined>) {
+function readOffsetMinutes({ zone, sign, zoneHour, zoneMinute }: Record<string, string | undefined>) {
   if (sign === undefined) return /^(?:Z|UTC|GMT)$/i.test(zone ?? '') ? 0 : undefined;
   const minutes = Number(zoneHour) * 60 + Number(zoneMinute ?? 0);
   if (Number(zoneHour) > 23 || Number(zoneMinute ?? 0) > 59) return 'invalid';

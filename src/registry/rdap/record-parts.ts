@@ -60,7 +60,7 @@ export function cleanText(value: string): string {
 }
 
 /** Members that match a schema. */
-export function fitting<T>(schema: z.ZodType<T>, values: readonly unknown[] = []): T[] {
+export function parseMatching<T>(schema: z.ZodType<T>, values: readonly unknown[] = []): T[] {
   return values.flatMap((value) => {
     const parsed = schema.safeParse(value);
     return parsed.success ? [parsed.data] : [];

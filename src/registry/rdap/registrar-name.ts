@@ -1,6 +1,6 @@
 /** Compares letters and digits only: records differ in case and punctuation. */
 export function isSameRegistrarName(one: string, other: string): boolean {
-  return comparable(one) === comparable(other);
+  return normalizeName(one) === normalizeName(other);
 }
 
 /** True when one is unknown. */
@@ -8,6 +8,6 @@ export function mayBeSameRegistrar(one: string | undefined, other: string | unde
   return one === undefined || other === undefined || isSameRegistrarName(one, other);
 }
 
-function comparable(name: string): string {
+function normalizeName(name: string): string {
   return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 }

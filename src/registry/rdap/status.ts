@@ -13,28 +13,28 @@ const KNOWN_STATUSES = [
   ),
   ...['client hold', 'server hold'],
 ];
-const BY_LETTERS = new Map([
-  ...KNOWN_STATUSES.map((status) => [lettersOf(status), status] as const),
+const STATUS_BY_WORD = new Map([
+  ...KNOWN_STATUSES.map((status) => [normalizeWord(status), status] as const),
   ['ok', 'active'],
   ['linked', 'associated'],
 ]);
 
 /** In the words of RFC 8056; an unknown status unchanged. */
-export function statusOf(text: string): string {
+export function normalizeStatus(text: string): string {
   const clean = cleanText(text).replace(/\s+/g, ' ');
   // `https://icann.org/epp#clientHold`, alone or behind the status itself.
   const epp = /^(?:(.+?)\s+)?\(?(?:https?:\/\/)?(?:www\.)?icann\.org\/epp#(\w+)\)?$/i.exec(clean);
   const status = epp === null ? clean : (epp[1] ?? epp[2] ?? clean);
-  return BY_LETTERS.get(lettersOf(status)) ?? status;
+  return STATUS_BY_WORD.get(normalizeWord(status)) ?? status;
 }
 
 /** Normalizes a registry's word for comparison. */
-export function lettersOf(text: string): string {
+export function normalizeWord(text: string): string {
   return text.toLowerCase().replace(/[\s_-]/g, '');
 }
 
 /** The forbidden operation; `all` when unspecified. Undefined for a status that isn't a lock. */
-function lockedBy(status: string): string | undefined {
+function findLockedOperation(status: string): string | undefined {
   const [, what] =
     /\b(transfer|update|delete)\s?(?:is )?(?:prohibited|forbidden|lock(?:ed)?)$/i.exec(status) ?? [];
   return what?.toLowerCase() ?? (/(?:^|[^n])lock(?:ed)?$/i.test(status) ? 'all' : undefined);
@@ -42,18 +42,18 @@ function lockedBy(status: string): string | undefined {
 
 /** A lock against transfers, changes or deletion. */
 export function isLock(status: string): boolean {
-  return lockedBy(status) !== undefined;
+  return findLockedOperation(status) !== undefined;
 }
 
 export function isTransferLock(status: string): boolean {
-  return ['transfer', 'all'].includes(lockedBy(status) ?? '');
+  return ['transfer', 'all'].includes(findLockedOperation(status) ?? '');
 }
 
 /** Operations locked by the registry: `transfer`, `update` or `delete`. */
-export function registryLocksIn(statuses: readonly string[]): string[] {
+export function findRegistryLocks(statuses: readonly string[]): string[] {
   return statuses
     .filter((status) => status.startsWith('server '))
-    .flatMap((status) => lockedBy(status) ?? []);
+    .flatMap((status) => findLockedOperation(status) ?? []);
 }
 
 /** Also when spelled without the side that set it. */
@@ -61,7 +61,8 @@ export function isStillLocked(lock: string, statuses: readonly string[]): boolea
   const hasSide = (status: string) => /^(?:client|server) /.test(status);
   return statuses.some(
     (status) =>
-      status === lock || (lockedBy(status) === lockedBy(lock) && !(hasSide(status) && hasSide(lock))),
+      status === lock ||
+      (findLockedOperation(status) === findLockedOperation(lock) && !(hasSide(status) && hasSide(lock))),
   );
 }
 
@@ -71,11 +72,11 @@ export function isHold(status: string): boolean {
 }
 
 /** In redemption a restore is possible; both statuses may be present. */
-export function deletionPhaseOf(statuses: readonly string[]): 'redemption' | 'pending_delete' | undefined {
+export function findDeletionPhase(statuses: readonly string[]): 'redemption' | 'pending_delete' | undefined {
   if (statuses.some((status) => /^redemption|\bquarantine$/i.test(status))) return 'redemption';
   return statuses.some((status) => /^pending delete/i.test(status)) ? 'pending_delete' : undefined;
 }
 
 export function isDeleted(statuses: readonly string[] | undefined = []): boolean {
-  return deletionPhaseOf(statuses) !== undefined;
+  return findDeletionPhase(statuses) !== undefined;
 }

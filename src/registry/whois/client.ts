@@ -4,7 +4,7 @@ import { createAddressGuard, type Resolve } from '../../http/public-address.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../lib/duration.ts';
 import { readWhois, type WhoisReading } from './record.ts';
 import { WHOIS_PORT, type WhoisServer } from './servers.ts';
-import { longestSuffix, whoisZoneOf } from './zones.ts';
+import { findLongestSuffix, findWhoisZone } from './zones.ts';
 
 export type WhoisAnswer =
   | WhoisReading
@@ -36,16 +36,16 @@ export interface WhoisClientOptions {
 
 const IANA: WhoisServer = { host: 'whois.iana.org', port: WHOIS_PORT };
 /** The record comes first; the rest is terms of use. */
-const KEPT_BYTES = 65_536;
+const MAX_READ_BYTES = 65_536;
 const MAX_BYTES = 1_048_576;
 const DEFAULT_DEADLINE_MS = 10 * SECOND_MS;
-const REFERRAL_KEPT_MS = DAY_MS;
+const REFERRAL_CACHE_MS = DAY_MS;
 const PAUSE_MS = HOUR_MS;
 /** Simultaneous lookups of a name share one query. */
-const SHARED_MS = MINUTE_MS;
+const SHARED_RESULT_MS = MINUTE_MS;
 
-type Exchanged = { readonly text: string } | { readonly kind: 'unreachable' | 'timeout' | 'too_large' };
-type Referral = WhoisServer | 'no_server' | Exclude<Exchanged, { text: string }>['kind'];
+type ExchangeResult = { readonly text: string } | { readonly kind: 'unreachable' | 'timeout' | 'too_large' };
+type Referral = WhoisServer | 'no_server' | Exclude<ExchangeResult, { text: string }>['kind'];
 
 interface WhoisContext
   extends Required<Pick<WhoisClientOptions, 'servers' | 'now' | 'spacingMs' | 'deadlineMs'>> {
@@ -75,11 +75,11 @@ export function createWhoisClient(options: WhoisClientOptions): WhoisClient {
   return {
     async fetchRecord(name, signal) {
       const at = now().getTime();
-      for (const [asked, { until }] of recent) if (until <= at) recent.delete(asked);
+      for (const [cachedName, { until }] of recent) if (until <= at) recent.delete(cachedName);
       const shared = await recent.get(name)?.answer.catch(() => undefined);
       if (shared !== undefined) return shared;
       const answer = fetchRecord(context, name, signal);
-      recent.set(name, { answer, until: at + SHARED_MS });
+      recent.set(name, { answer, until: at + SHARED_RESULT_MS });
       return answer;
     },
   };
@@ -87,7 +87,7 @@ export function createWhoisClient(options: WhoisClientOptions): WhoisClient {
 
 async function fetchRecord(context: WhoisContext, name: string, signal: AbortSignal): Promise<WhoisAnswer> {
   try {
-    return await askServer(context, name, signal);
+    return await queryServer(context, name, signal);
   } catch (error) {
     if (error instanceof HostBusyError) return { kind: 'waiting' };
     throw error;
@@ -95,11 +95,11 @@ async function fetchRecord(context: WhoisContext, name: string, signal: AbortSig
 }
 
 /** @throws {HostBusyError} */
-async function askServer(context: WhoisContext, name: string, signal: AbortSignal): Promise<WhoisAnswer> {
-  const own = longestSuffix(name, (zone) => context.servers.get(zone));
-  const server = own ?? (await referredServer(context, name, signal));
+async function queryServer(context: WhoisContext, name: string, signal: AbortSignal): Promise<WhoisAnswer> {
+  const own = findLongestSuffix(name, (zone) => context.servers.get(zone));
+  const server = own ?? (await findReferredServer(context, name, signal));
   if (typeof server === 'string') return { kind: server };
-  const query = whoisZoneOf(name).query?.(name) ?? name;
+  const query = findWhoisZone(name).query?.(name) ?? name;
   const limiter = hostLimiter(context, server);
   const answer = await limiter.run(
     () => exchange(context, server, own ?? context.iana, query, signal),
@@ -111,7 +111,11 @@ async function askServer(context: WhoisContext, name: string, signal: AbortSigna
   return reading;
 }
 
-async function referredServer(context: WhoisContext, name: string, signal: AbortSignal): Promise<Referral> {
+async function findReferredServer(
+  context: WhoisContext,
+  name: string,
+  signal: AbortSignal,
+): Promise<Referral> {
   const zone = name.slice(name.lastIndexOf('.') + 1);
   const known = context.referrals.get(zone);
   if (known !== undefined && known.until > context.now().getTime()) return known.server;
@@ -121,8 +125,8 @@ async function referredServer(context: WhoisContext, name: string, signal: Abort
     signal,
   );
   const server = 'text' in answer ? readReferral(answer.text) : answer.kind;
-  const keptMs = 'text' in answer ? REFERRAL_KEPT_MS : PAUSE_MS;
-  context.referrals.set(zone, { server, until: context.now().getTime() + keptMs });
+  const cacheMs = 'text' in answer ? REFERRAL_CACHE_MS : PAUSE_MS;
+  context.referrals.set(zone, { server, until: context.now().getTime() + cacheMs });
   return server;
 }
 
@@ -149,10 +153,10 @@ function exchange(
   trusted: WhoisServer,
   query: string,
   signal: AbortSignal,
-): Promise<Exchanged> {
-  const guard = createAddressGuard(new URL(`http://${urlHost(trusted.host)}`), resolve);
+): Promise<ExchangeResult> {
+  const guard = createAddressGuard(new URL(`http://${formatUrlHost(trusted.host)}`), resolve);
   try {
-    guard.check(new URL(`http://${urlHost(server.host)}`));
+    guard.check(new URL(`http://${formatUrlHost(server.host)}`));
   } catch {
     return Promise.resolve({ kind: 'unreachable' });
   }
@@ -165,7 +169,7 @@ function send(
   lookup: LookupFunction,
   deadlineMs: number,
   signal: AbortSignal,
-): Promise<Exchanged> {
+): Promise<ExchangeResult> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
     const chunks: Buffer[] = [];
@@ -182,13 +186,13 @@ function send(
     signal.addEventListener('abort', abort, { once: true });
     socket.on('connect', () => socket.write(`${query}\r\n`));
     socket.on('data', (chunk: Buffer) => {
-      if (size < KEPT_BYTES) chunks.push(chunk);
+      if (size < MAX_READ_BYTES) chunks.push(chunk);
       size += chunk.length;
       if (size > MAX_BYTES) end(() => resolve({ kind: 'too_large' }));
     });
     socket.on('error', () => end(() => resolve({ kind: 'unreachable' })));
     socket.on('end', () =>
-      end(() => resolve({ text: decode(Buffer.concat(chunks).subarray(0, KEPT_BYTES)) })),
+      end(() => resolve({ text: decode(Buffer.concat(chunks).subarray(0, MAX_READ_BYTES)) })),
     );
     socket.on('close', () => end(() => resolve({ kind: 'unreachable' })));
   });
@@ -201,12 +205,12 @@ function decode(bytes: Buffer): string {
     try {
       return new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, bytes.length - cut));
     } catch {
-      if (bytes.length < KEPT_BYTES) break;
+      if (bytes.length < MAX_READ_BYTES) break;
     }
   }
   return new TextDecoder('latin1').decode(bytes);
 }
 
-function urlHost(host: string): string {
+function formatUrlHost(host: string): string {
   return isIP(host) === 6 ? `[${host}]` : host;
 }

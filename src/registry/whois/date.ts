@@ -22,24 +22,24 @@ const TIME = `(?:(?: ?-?t|[ :-]|, )${CLOCK}(?: ?${ZONE})?| (?:utc|gmt))?`;
 const DAY = '(?<day>\\d{1,2})';
 const ORDINAL = '(?:st|nd|rd|th)?';
 
-const whole = (source: string) => new RegExp(`^${source}$`, 'i');
+const matchWhole = (source: string) => new RegExp(`^${source}$`, 'i');
 
 /** One meaning each, in every zone. */
 const FORMS: readonly RegExp[] = [
-  whole(`(?<year>\\d{4})(?<separator>[-./]) ?(?<month>\\d{1,2})\\k<separator> ?${DAY}\\.?${TIME}`),
-  whole(
+  matchWhole(`(?<year>\\d{4})(?<separator>[-./]) ?(?<month>\\d{1,2})\\k<separator> ?${DAY}\\.?${TIME}`),
+  matchWhole(
     '(?<year>\\d{4})(?<month>\\d{2})(?<day>\\d{2})(?:[ t]?(?<hour>\\d{2}):?(?<minute>\\d{2}):?(?<second>\\d{2})z?)?',
   ),
-  whole(`(?<year>\\d{4})[-. /]${MONTH}[-. /]${DAY}\\.?${TIME}`),
-  whole(
+  matchWhole(`(?<year>\\d{4})[-. /]${MONTH}[-. /]${DAY}\\.?${TIME}`),
+  matchWhole(
     `${WEEKDAY}${DAY}${ORDINAL}(?:[-. /]|, ?)(?:of )?${MONTH}(?:[-. /]|\\.? |, ?)(?<year>\\d{4})\\.?${TIME}`,
   ),
-  whole(`${WEEKDAY}${MONTH}(?:[-/]|\\.? )${DAY}${ORDINAL}(?:[-/]|,? |,)(?<year>\\d{4})\\.?${TIME}`),
-  whole(`${WEEKDAY}${MONTH} ${DAY} ${CLOCK}(?: ${ZONE})? (?<year>\\d{4})`),
+  matchWhole(`${WEEKDAY}${MONTH}(?:[-/]|\\.? )${DAY}${ORDINAL}(?:[-/]|,? |,)(?<year>\\d{4})\\.?${TIME}`),
+  matchWhole(`${WEEKDAY}${MONTH} ${DAY} ${CLOCK}(?: ${ZONE})? (?<year>\\d{4})`),
 ];
 
 /** Day and month as numbers, in the zone's order. */
-const NUMBERS = whole(
+const NUMBERS = matchWhole(
   `(?<first>\\d{1,2})(?<separator>[-./])(?<other>\\d{1,2})\\k<separator>(?<year>\\d{4}|\\d{2})\\.?${TIME}`,
 );
 
@@ -48,38 +48,38 @@ const NUMBERS = whole(
  * registries mean the local day.
  * @returns midnight (UTC) of the day as it is written
  */
-export function readWhoisDate(text: string, zone: WhoisZone, labelled?: DateOrder): Date | undefined {
+export function readWhoisDate(text: string, zone: WhoisZone, labelOrder?: DateOrder): Date | undefined {
   // `(UTC+8)`, `(YYYY-MM-DD)`.
-  const tidy = text
+  const trimmed = text
     .replace(/\s+/g, ' ')
     .replace(/ ?\([a-z][^()]*\)$/i, '')
     .trim();
   for (const form of FORMS) {
-    const parts = form.exec(tidy)?.groups;
-    if (parts !== undefined) return isTime(parts) ? dateOf(namedDay(parts)) : undefined;
+    const parts = form.exec(trimmed)?.groups;
+    if (parts !== undefined) return isTime(parts) ? toDate(readNamedDay(parts)) : undefined;
   }
-  const parts = NUMBERS.exec(tidy)?.groups;
+  const parts = NUMBERS.exec(trimmed)?.groups;
   if (parts === undefined || !isTime(parts)) return undefined;
-  const day = dayFromNumber(parts, zone, labelled);
-  return day && dateOf(day);
+  const day = readNumericDay(parts, zone, labelOrder);
+  return day && toDate(day);
 }
 
-function namedDay({ year, month, word, day }: Record<string, string | undefined>): Day {
+function readNamedDay({ year, month, word, day }: Record<string, string | undefined>): Day {
   const named = word === undefined ? Number(month) : MONTHS.indexOf(word.slice(0, 3).toLowerCase()) + 1;
   return { year: Number(year), month: named, day: Number(day) };
 }
 
-function dayFromNumber(
+function readNumericDay(
   parts: Record<string, string | undefined>,
   zone: WhoisZone,
-  labelled: DateOrder | undefined,
+  labelOrder: DateOrder | undefined,
 ): Day | undefined {
   const [first, second] = [Number(parts['first']), Number(parts['other'])];
   const isShort = parts['year']?.length === 2;
   // 25.04.27 may start with the year as well.
   if (isShort && zone.shortYear !== true) return undefined;
   const year = Number(parts['year']) + (isShort ? 2_000 : 0);
-  const order = first > 12 ? 'day_first' : second > 12 ? 'month_first' : (labelled ?? zone.order);
+  const order = first > 12 ? 'day_first' : second > 12 ? 'month_first' : (labelOrder ?? zone.order);
   if (order === undefined && first !== second) return undefined;
   return order === 'month_first' ? { year, month: first, day: second } : { year, month: second, day: first };
 }
@@ -88,7 +88,7 @@ function isTime({ hour = '0', minute = '0', second = '0' }: Record<string, strin
   return Number(hour) <= 24 && Number(minute) <= 59 && Number(second) <= 60;
 }
 
-function dateOf({ year, month, day }: Day): Date | undefined {
+function toDate({ year, month, day }: Day): Date | undefined {
   const date = new Date(Date.UTC(year, month - 1, day));
   const exists = date.getUTCMonth() + 1 === month && date.getUTCDate() === day;
   return exists && year >= FIRST_YEAR && year <= LAST_YEAR ? date : undefined;

@@ -4,11 +4,11 @@ import {
   CREATION_LABELS,
   EXPIRED_LABEL,
   EXPIRY_LABELS,
+  findWhoisZone,
   NAME_LABELS,
   REGISTRAR_LABELS,
   REGISTRY_EXPIRY_LABELS,
   type WhoisZone,
-  whoisZoneOf,
 } from './zones.ts';
 
 export type WhoisDate =
@@ -52,13 +52,13 @@ export function readWhois(text: string, name: string, now: Date): WhoisReading {
   const lines = readLines(text);
   if (LIMITED_LINE.test(text) || lines.some(({ value }) => LIMITED_LINE.test(value)))
     return { kind: 'limited' };
-  const zone = whoisZoneOf(name);
-  const own = ownLines(lines, name);
+  const zone = findWhoisZone(name);
+  const own = filterOwnLines(lines, name);
   const record = buildRecord(own ?? [], zone, now);
   const isEmpty = (record.expiry ?? record.created ?? record.registrar) === undefined;
   if (isEmpty && LIMITED.test(text)) return { kind: 'limited' };
   if (isEmpty && NOT_FOUND.test(text)) return { kind: 'not_found' };
-  if (own !== undefined && mentions(text, name)) return { kind: 'record', ...record };
+  if (own !== undefined && mentionsName(text, name)) return { kind: 'record', ...record };
   return { kind: isEmpty && own !== undefined ? 'not_whois' : 'other_name' };
 }
 
@@ -72,7 +72,7 @@ function buildRecord(lines: readonly Line[], zone: WhoisZone, now: Date): WhoisR
   return {
     expiry: readExpiry(lines, zone, now, created),
     created,
-    registrar: registrar && shown(registrar.value.replace(/ \[Tag = [^[\]]+\]$/, '')),
+    registrar: registrar && shorten(registrar.value.replace(/ \[Tag = [^[\]]+\]$/, '')),
   };
 }
 
@@ -83,7 +83,7 @@ function readExpiry(
   created: Date | undefined,
 ): WhoisDate | undefined {
   const found = lines.flatMap((line) => {
-    const text = expiryText(line, zone);
+    const text = findExpiryText(line, zone);
     if (text === undefined || HIDDEN.test(text)) return [];
     const at = readWhoisDate(text, zone, line.order);
     // “Expired: ” names the end only while it is ahead.
@@ -93,14 +93,14 @@ function readExpiry(
     return [{ label: line.label, text, at: isPossible ? at : undefined }];
   });
   const registry = found.filter(({ label }) => REGISTRY_EXPIRY_LABELS.has(label));
-  const counting = registry.length > 0 ? registry : found;
-  const [earliest] = counting.flatMap(({ at }) => at ?? []).sort((a, b) => a.getTime() - b.getTime());
+  const candidates = registry.length > 0 ? registry : found;
+  const [earliest] = candidates.flatMap(({ at }) => at ?? []).sort((a, b) => a.getTime() - b.getTime());
   if (earliest !== undefined) return { kind: 'read', at: earliest };
-  const [unreadable] = counting;
-  return unreadable && { kind: 'unreadable', text: shown(unreadable.text) };
+  const [unreadable] = candidates;
+  return unreadable && { kind: 'unreadable', text: shorten(unreadable.text) };
 }
 
-function expiryText({ label, value }: Line, { expiryLabels, inside }: WhoisZone): string | undefined {
+function findExpiryText({ label, value }: Line, { expiryLabels, inside }: WhoisZone): string | undefined {
   if (inside?.label === label) return inside.pattern.exec(value)?.[1];
   return EXPIRY_LABELS.has(label) || label === EXPIRED_LABEL || expiryLabels?.includes(label) === true
     ? value
@@ -108,30 +108,30 @@ function expiryText({ label, value }: Line, { expiryLabels, inside }: WhoisZone)
 }
 
 /** Without the records of other names. @returns undefined when every record is another name's */
-function ownLines(lines: readonly Line[], name: string): readonly Line[] | undefined {
+function filterOwnLines(lines: readonly Line[], name: string): readonly Line[] | undefined {
   let isOwn = true;
-  let wasOther = false;
-  let wasOwn = false;
+  let hasOther = false;
+  let hasOwn = false;
   const own: Line[] = [];
   for (const line of lines) {
-    const stated = NAME_LABELS.has(line.label) ? statedName(line.value) : undefined;
+    const stated = NAME_LABELS.has(line.label) ? readName(line.value) : undefined;
     if (stated !== undefined) {
       isOwn = stated === name;
-      wasOwn ||= isOwn;
-      wasOther ||= !isOwn;
+      hasOwn ||= isOwn;
+      hasOther ||= !isOwn;
     }
     if (isOwn) own.push(line);
   }
-  return wasOther && !wasOwn ? undefined : own;
+  return hasOther && !hasOwn ? undefined : own;
 }
 
-function statedName(value: string): string | undefined {
+function readName(value: string): string | undefined {
   const [first = ''] = value.toLowerCase().split(/[\s(]/);
   const host = first.replace(/\.$/, '');
   return host.includes('.') ? domainToASCII(host) || host : undefined;
 }
 
-function mentions(text: string, name: string): boolean {
+function mentionsName(text: string, name: string): boolean {
   const words = new Set(text.toLowerCase().split(/[\s"'<>()[\]:,;]+/));
   return [name, domainToUnicode(name)].some((each) => words.has(each) || words.has(`${each}.`));
 }
@@ -168,18 +168,18 @@ function readLine(line: string): Line | undefined {
 }
 
 function toLine({ label = '', value = '' }: Record<string, string | undefined>, isLoose: boolean): Line {
-  return { label: normalLabel(label), value: value.trim(), order: orderOf(label), isLoose };
+  return { label: normalizeLabel(label), value: value.trim(), order: readDateOrder(label), isLoose };
 }
 
 const DAY_FIRST_HINT = /\((?:dd|jj)[-./]mm[-./](?:yyyy|aaaa)\)/i;
 const MONTH_FIRST_HINT = /\(mm[-./](?:dd|jj)[-./](?:yyyy|aaaa)\)/i;
 
-function orderOf(label: string): DateOrder | undefined {
+function readDateOrder(label: string): DateOrder | undefined {
   if (DAY_FIRST_HINT.test(label)) return 'day_first';
   return MONTH_FIRST_HINT.test(label) ? 'month_first' : undefined;
 }
 
-function normalLabel(label: string): string {
+function normalizeLabel(label: string): string {
   return label
     .toLowerCase()
     .normalize('NFC')
@@ -188,6 +188,6 @@ function normalLabel(label: string): string {
     .trim();
 }
 
-function shown(text: string): string {
+function shorten(text: string): string {
   return text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH)}…` : text;
 }

@@ -41,12 +41,12 @@ const ZONES: Readonly<Record<string, WhoisZone>> = {
 };
 
 /** @param name in ASCII. */
-export function whoisZoneOf(name: string): WhoisZone {
-  return longestSuffix(name, (zone) => (Object.hasOwn(ZONES, zone) ? ZONES[zone] : undefined)) ?? {};
+export function findWhoisZone(name: string): WhoisZone {
+  return findLongestSuffix(name, (zone) => (Object.hasOwn(ZONES, zone) ? ZONES[zone] : undefined)) ?? {};
 }
 
 /** Finds the entry of the longest zone that contains a name. */
-export function longestSuffix<Value>(
+export function findLongestSuffix<Value>(
   name: string,
   find: (zone: string) => Value | undefined,
 ): Value | undefined {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { computeKeyTag, dsDigest, matchDs } from '../../../src/registry/dns/ds.ts';
+import { computeDsDigest, computeKeyTag, matchDs } from '../../../src/registry/dns/ds.ts';
 
 /** The key of RFC 4034, 5.4 and RFC 4509, 2.3. */
 const EXAMPLE_KEY = {
@@ -27,14 +27,14 @@ const P384_DIGEST =
 describe('the digest of a key', () => {
   test('matches the examples of the RFCs', () => {
     expect(computeKeyTag(EXAMPLE_KEY)).toBe(60_485);
-    expect(dsDigest('dskey.example.com', EXAMPLE_KEY, 1)).toBe(SHA1);
-    expect(dsDigest('DSKEY.Example.com.', EXAMPLE_KEY, 2)).toBe(SHA256);
+    expect(computeDsDigest('dskey.example.com', EXAMPLE_KEY, 1)).toBe(SHA1);
+    expect(computeDsDigest('DSKEY.Example.com.', EXAMPLE_KEY, 2)).toBe(SHA256);
     expect(computeKeyTag(P384_KEY)).toBe(10_771);
-    expect(dsDigest('example.net', P384_KEY, 4)).toBe(P384_DIGEST);
+    expect(computeDsDigest('example.net', P384_KEY, 4)).toBe(P384_DIGEST);
   });
 
   test('of an unknown kind isn’t computed', () => {
-    expect(dsDigest('dskey.example.com', EXAMPLE_KEY, 3)).toBeUndefined();
+    expect(computeDsDigest('dskey.example.com', EXAMPLE_KEY, 3)).toBeUndefined();
   });
 });
 
@@ -57,7 +57,7 @@ describe('a DS', () => {
 
   test('doesn’t match a key that isn’t the zone’s', () => {
     const other = { ...EXAMPLE_KEY, flags: 0 };
-    const digest = dsDigest('dskey.example.com', other, 2) ?? '';
+    const digest = computeDsDigest('dskey.example.com', other, 2) ?? '';
     expect(matchDs('dskey.example.com', { ...ds, keyTag: computeKeyTag(other), digest }, [other])).toBe(
       'mismatch',
     );
