@@ -1,8 +1,8 @@
 import { checkServerIdentity, connect, type PeerCertificate } from 'node:tls';
 
 /**
- * The end in ISO 8601; then, if given, `issuer:Example CA`, and `mismatch:` with the first names of a certificate for
- * other names. Or why it is unknown.
+ * `value` has the expiry in ISO 8601; then, if known, `issuer:Example CA`; and, for a certificate of other names,
+ * `mismatch:` with the first of them.
  */
 export type CertificateReading =
   | { readonly state: 'seen'; readonly value: readonly [string, ...string[]] }
@@ -22,8 +22,8 @@ const MAX_NAMES = 3;
 const MAX_TEXT = 100;
 
 /**
- * The certificate of `https://name`, with SNI. Nothing is sent, and trust isn't checked: end and names are needed.
- * @param addresses only these are connected to, so a second lookup can't lead elsewhere
+ * Reads the certificate of `https://name`, with SNI. Sends no request and doesn't check trust.
+ * @param addresses the only ones to connect to, so that a second lookup can't change the target
  * @throws the signal's reason when aborted
  */
 export async function readCertificate(
@@ -65,7 +65,7 @@ function readFrom(
   });
 }
 
-/** @param peer empty if the server offers none */
+/** @param peer empty if the server has none */
 function toReading(name: string, peer: PeerCertificate): CertificateReading {
   const endsAt = Date.parse(peer.valid_to);
   if (Number.isNaN(endsAt)) return { state: 'unseen', reason: 'no_tls' };

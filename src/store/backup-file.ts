@@ -4,7 +4,7 @@ import { z } from 'zod';
 /*
  * A backup is an SQL script as `pg_dump --data-only` writes it, compressed with gzip: `zcat FILE | psql` loads it into
  * a database that has the schema. The first line says what the file is and which schema it needs. The last line has the
- * number of rows and a hash of everything before it. This program never runs SQL from a file: it only reads names and
+ * number of rows and a hash of everything before it. A restore never runs SQL from the file: it only reads names and
  * rows.
  */
 

@@ -14,7 +14,7 @@ import { domainRow, toDomain, toDomainColumns } from './domain-rows.ts';
  * every renewal.
  */
 
-/** `reminded_threshold` of a name without a reminder for its current expiry. */
+/** `reminded_threshold` of a name without reminders for its current expiry. */
 export const NO_REMINDER = 2_147_483_647;
 
 /** The expiry of `d`; of a deleted name with an unknown expiry, the deletion. */
@@ -69,7 +69,7 @@ export function insertObservations(name: string, observations: readonly NameObse
       WHERE date_trunc('day', k.at, 'UTC') = date_trunc('day', o.at, 'UTC')))`;
 }
 
-/** Takes a name off the list and forgets its end like {@link forgetReminders}. Returns its name, or no row. */
+/** Removes a name, with its reminders about expiry and deletion. Returns its name, or no row. */
 export function removeDomain(name: string): Statement {
   return Prisma.sql`
     WITH removed AS (DELETE FROM domains WHERE name = ${name} RETURNING name),
@@ -116,13 +116,13 @@ function recordReminder(name: string, expiresAt: Date, from: Date | undefined): 
       FROM reminders WHERE name = ${name} AND expires_at = ${formerDay}::timestamptz
       ON CONFLICT DO NOTHING
       RETURNING threshold)
-    UPDATE domains d SET reminded_threshold = said.threshold
+    UPDATE domains d SET reminded_threshold = tightest.threshold
     FROM (
       SELECT COALESCE(min(threshold), ${NO_REMINDER}) AS threshold FROM (
         SELECT threshold FROM kept
         UNION ALL SELECT threshold FROM reminders WHERE name = ${name} AND expires_at = ${day}::timestamptz) each
-    ) said
-    WHERE d.name = ${name} AND d.reminded_threshold <> said.threshold`;
+    ) tightest
+    WHERE d.name = ${name} AND d.reminded_threshold <> tightest.threshold`;
 }
 
 /**

@@ -4,8 +4,7 @@ import { inTransaction, sumByTable, type TableChange } from './session.ts';
 
 /*
  * Removes a person from everything that is stored. Their actions stay, attributed to `former`: their id is replaced in
- * every column of every table. First, some rows are deleted, because they are only about this person or mean nothing
- * without them.
+ * every column of every table. First, rows that are only about this person are deleted.
  */
 
 /**

@@ -1,6 +1,6 @@
 /**
- * A connection leads to another server, or to a restarted one, and the heartbeat hasn't checked yet whether it has
- * everything that the last one had. Until then no order is claimed or sent.
+ * The server was replaced or restarted, and the heartbeat hasn't checked yet that it has every commit of the last one.
+ * Until then no order is claimed or sent.
  */
 export class DatabaseUnverifiedError extends Error {
   override readonly name = 'DatabaseUnverifiedError';
@@ -11,7 +11,7 @@ export class DatabaseUnverifiedError extends Error {
   }
 }
 
-/** Which server the connections lead to, and whether it has everything that this process has seen committed. */
+/** The current server, and whether it has every commit that this process has seen. */
 export class KnownServer {
   readonly #servers = new WeakMap<object, string>();
   #latest: string | undefined;

@@ -150,7 +150,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
       );
       let at = 0;
       for (const seal of seals) {
-        // Skips events of a seal that is gone.
+        // Skips events whose seal is missing.
         while ((events[at]?.seq ?? seal.from) < seal.from) at += 1;
         const start = at;
         while ((events[at]?.seq ?? Number.POSITIVE_INFINITY) <= seal.to) at += 1;

@@ -31,8 +31,8 @@ import { fitsBudgets, IS_BOOKED, IS_RELEASED } from './reservations.ts';
 import { queueWebhooks } from './webhooks.ts';
 
 /*
- * What mandates do. Acts of a team are saved one at a time, so that no end of a name gets two. Their amounts are read
- * under a lock of the mandate's order, taken after the lock of the budgets.
+ * Acts of mandates. Acts of a team are saved one at a time, so that no expiry of a name gets two. Their amounts are read
+ * under a lock on the mandate's order, after the lock on the budgets.
  */
 
 const taggedRows = z.array(
@@ -64,7 +64,7 @@ export function createMandateStore(
   const acts = async (rest: Prisma.Sql) =>
     readActs(await run(Prisma.sql`SELECT ${actRow.columns} FROM mandate_acts a ${rest}`));
 
-  /** The name isn't left to lapse, and no mandate has acted for its end. */
+  /** The name isn't left to lapse, and no mandate has acted for its expiry. */
   const isUnhandled = Prisma.sql`(d.lapse_confirmed_at IS NULL AND NOT EXISTS (
     SELECT FROM mandate_acts a WHERE a.team_id = ${teamId} AND a.name = d.name
       AND ${isSameExpiry(Prisma.sql`d.expires_at`)} AND NOT ${IS_REPLACEABLE}))`;
@@ -229,7 +229,7 @@ async function saveOrder(
   const { teamId } = log;
   const { order, reservation } = creation;
   if (!(await isFree(run, teamId, act))) return { kind: 'taken' };
-  if (reservation === undefined) throw new Error('an order of a mandate takes something out of its ceilings');
+  if (reservation === undefined) throw new Error('a mandate’s order has no reservation');
   if (reservation.isLimited && !(await fitsBudgets(run, reservation))) return { kind: 'over' };
   const kept = await lockMandate(run, act.mandateId);
   const mandate = kept && readMandate(kept);
@@ -240,7 +240,7 @@ async function saveOrder(
   return { kind: 'kept', id: await insertAct(run, teamId, act, { held: undefined, orderId: order.id }) };
 }
 
-/** Whether no mandate has acted for this end of a name. Other acts of the team wait until the transaction ends. */
+/** Whether no mandate has acted for this expiry of a name. Other acts of the team wait until the transaction ends. */
 async function isFree(run: RunStatement, teamId: string, { name, expiresAt }: NewAct): Promise<boolean> {
   await run(Prisma.sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mandates ${teamId}`}, 0))::text`);
   const same = Prisma.sql`a.team_id = ${teamId} AND a.name = ${name} AND ${isSameExpiry(Prisma.sql`${expiresAt}::timestamptz`)}`;
@@ -265,7 +265,7 @@ async function insertAct(
   return id;
 }
 
-/** Logs that a mandate doesn't act, and marks the message of the day. */
+/** Logs that a mandate doesn't act, and updates the day's message. */
 async function recordHeld(
   run: RunStatement,
   teamId: string,

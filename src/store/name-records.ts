@@ -19,7 +19,7 @@ import { saveIncident } from './incidents.ts';
 import { isLeaseExpired, leaseEnd } from './leases.ts';
 import { queueWebhooks } from './webhooks.ts';
 
-/** A name that appears in the records of more names than this isn't searched any further. */
+/** The most dependent names that one search returns. */
 const MAX_DEPENDENTS = 2_000;
 
 const names = z.array(z.object({ name: z.string() }));
@@ -40,7 +40,7 @@ function readRecords(rows: unknown): NameRecord[] {
 }
 
 const faultyRows = z.array(z.object({ name: z.string(), faults: z.array(z.enum(FINDING_CODES)) }));
-/** More names with a new fault than a digest lists. */
+/** More than a digest lists. */
 const MAX_FAULTY = 200;
 const unrecordedRows = z.array(z.object({ zone: z.string(), count: z.number(), names: z.array(z.string()) }));
 const endingRows = z.array(z.object({ host: z.string(), endsAt: z.date(), seenAt: z.date() }));
@@ -53,7 +53,7 @@ const MAX_LISTED_NAMES = 5;
 const guardedRows = z.array(z.object({ name: z.string(), history: storedHistory }));
 const seenRows = z.array(z.object({ at: z.date(), data: z.object({ seen: storedValues }) }));
 
-/** More changes of a record than a registry makes while a response is lost. */
+/** More than a registry makes while a response is missing. */
 const MAX_REGISTRY_CHANGES = 200;
 const DUE = Prisma.raw('LEAST(next_dns_at, next_registry_at)');
 
@@ -269,8 +269,7 @@ function toRedirectSource({
 }
 
 /**
- * Everything a name was ever seen to point to: one sighting is enough, and a target that isn't seen now may still be
- * there.
+ * All targets that a name ever had, because a target that is missing now may still exist.
  */
 function toDependentName({ name, history }: NameRecord): DependentName {
   const { nameservers, registry_nameservers, parent_nameservers, mx, cname, www_cname } = history;
@@ -302,7 +301,7 @@ const impactRow = row(
 
 /** @throws {StoreError} from every method, when the database fails */
 export function createImpactStore({ run, prisma }: Database, teamId: string): ImpactStore {
-  /** @param isShown the order is shown again with it. A card that is being rendered finds that it is outdated. */
+  /** @param isShown whether the order's messages must be updated */
   const upsertImpact = (
     orderId: string,
     impact: Impact,

@@ -62,8 +62,8 @@ const claimRow = row(
 );
 
 /**
- * Whether the plan `n` is due. A timestamp from a wrong clock counts as now. If everything is shown, the plan only
- * waits for the morning of people in quiet hours.
+ * Whether the plan `n` is due. A timestamp from a wrong clock counts as now. A complete plan only waits for the end of
+ * someone's quiet hours.
  */
 function isDue(now: Date): Prisma.Sql {
   const farthest = new Date(now.getTime() + MAX_WAIT_MS);
@@ -88,7 +88,7 @@ export function insertPlans(subjects: Prisma.Sql): Prisma.Sql {
     ON CONFLICT DO NOTHING`;
 }
 
-/** Like {@link insertPlans}; existing plans have more to show. */
+/** Like {@link insertPlans}; existing plans are marked as outdated. */
 export function upsertPlans(subjects: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
     INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, version, due_at)
@@ -97,7 +97,7 @@ export function upsertPlans(subjects: Prisma.Sql): Prisma.Sql {
       SET version = n.version + 1, is_background = false, due_at = LEAST(n.due_at, excluded.due_at)`;
 }
 
-/** Marks a plan as having more to show. */
+/** Marks a plan as outdated. */
 export function markPlan(teamId: string, { kind, id }: Subject, now: Date): Prisma.Sql {
   return Prisma.sql`
     UPDATE notifications SET version = version + 1, is_background = false, due_at = LEAST(due_at, ${now}::timestamptz)
@@ -240,7 +240,7 @@ function claimSubject(teamId: string, { kind, id }: Subject, now: Date, leaseMs:
       RETURNING ${claimRow.columns}`;
 }
 
-/** Ends a claim and saves the updates. Returns a row when there is nothing left to show. */
+/** Ends a claim and saves the updates. Returns a row if the plan wasn't changed meanwhile. */
 function releaseSubject(
   teamId: string,
   { kind, id, version }: ClaimedSubject,

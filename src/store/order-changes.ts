@@ -30,7 +30,7 @@ interface WitnessedDatabase {
   readonly witness: Witness | undefined;
 }
 
-/** How often a new order is retried if its conflicting order is gone when it is looked up. */
+/** Retries of a new order whose conflicting order can't be found any more. */
 const MAX_CREATE_TRIES = 5;
 
 export function createOrderChanges(witnessed: WitnessedDatabase): Pick<OrderStore, 'create' | 'commit'> {
@@ -41,8 +41,8 @@ export function createOrderChanges(witnessed: WitnessedDatabase): Pick<OrderStor
     ({ before }) => before.id,
   );
   return wrapStore('orders', {
-    create: async (given) => {
-      const creation = { ...given, log: signLog(witness, given.order.id, given.log) };
+    create: async (unsigned) => {
+      const creation = { ...unsigned, log: signLog(witness, unsigned.order.id, unsigned.log) };
       const { order, reservation } = creation;
       for (let tries = 1; ; tries += 1) {
         try {
@@ -61,8 +61,8 @@ export function createOrderChanges(witnessed: WitnessedDatabase): Pick<OrderStor
       }
     },
 
-    commit: async (given) => {
-      const commit = { ...given, log: signLog(witness, given.before.id, given.log) };
+    commit: async (unsigned) => {
+      const commit = { ...unsigned, log: signLog(witness, unsigned.before.id, unsigned.log) };
       try {
         return needsOwnTransaction(commit)
           ? await commitTogether(witnessed, [commit]).then(([alone = REFUSED]) => alone)
@@ -188,7 +188,7 @@ function lockRetried(orderId: string): Prisma.Sql {
     SELECT o.id FROM orders o WHERE o.id IN (SELECT id FROM retried) ORDER BY o.id FOR NO KEY UPDATE OF o`;
 }
 
-/** The approvals lack required signatures. */
+/** Refuses an order whose approvals lack required signatures. */
 async function refuseUnsigned(
   database: Database,
   run: RunStatement,
@@ -225,7 +225,7 @@ async function refuseByLog(
   );
 }
 
-/** The mandate doesn't allow the order under its lock: other sendings wait, and so does its end. */
+/** Refuses an order that its mandate doesn't allow. The mandate stays locked, so other sends and its end wait. */
 async function refuseMandated(
   { witness }: WitnessedDatabase,
   run: RunStatement,

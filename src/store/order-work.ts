@@ -7,7 +7,7 @@ import { type Database, Prisma, type Statement, wrapStore } from './database.ts'
 import { isLeaseExpired, leaseEnd } from './leases.ts';
 import { idRows } from './order-rows.ts';
 
-/** How long a process doesn't claim an order again that it released to others. */
+/** A process doesn't claim an order again for this long after it released it. */
 const RELEASED_MS = 5_000;
 
 /** Claims and leases of orders, and when they are due. */
@@ -62,7 +62,7 @@ export function createOrderWork({ run }: Database) {
 }
 
 /**
- * Except for orders that wait for people or their time, nothing is due later: a later time is from a clock that was set back since.
+ * Unless an order waits for people or a scheduled time, later due times are ignored: the clock was set back since.
  */
 const MAX_DUE_AHEAD_MS: Readonly<Record<DueLane, number>> = {
   deadlines: MAX_WAIT_MS,

@@ -171,8 +171,8 @@ const changedFacts = z.array(
     .transform(({ after, ...change }): ChangedName => ({ ...change, after: after ?? undefined })),
 );
 /**
- * Compressed JSON lines, one for each name: with a document of 20,000 names, or a text of that length, Prisma blocks
- * everybody else.
+ * Compressed JSON lines, one for each name: Prisma blocks the event loop while it writes a document or text with 20,000
+ * names.
  */
 export const proposedFacts: z.ZodType<FactsChange> = z.object({
   names: z.base64().transform(async (zipped) => {
@@ -253,7 +253,7 @@ async function readImportRows(
   return rows;
 }
 
-/** Uses up a plan, so that it is applied once. */
+/** Deletes a plan, so that it is applied once. */
 async function consumePlan(tx: RunStatement, teamId: string, hash: string): Promise<boolean> {
   const used = await tx(
     Prisma.sql`DELETE FROM names_imports WHERE team_id = ${teamId} AND hash = ${hash} RETURNING hash`,
@@ -395,7 +395,7 @@ async function countNames(tx: RunStatement, where: Prisma.Sql): Promise<number> 
 
 const dateRows = z.array(z.object({ name: z.string(), at: optional(z.date()), by: optionalText }));
 
-/** Whether names are as they were when their changes were decided. */
+/** Whether names are unchanged since their changes were decided. */
 async function isUnchanged(tx: RunStatement, changes: readonly ChangedName[]): Promise<boolean> {
   const names = changes.map(({ name }) => name);
   const found = await readDetails(tx, names);
@@ -439,7 +439,7 @@ const CLEARED_LAPSE = {
   lapseConfirmedAt: null,
 };
 
-/** Has the owner's messages updated that ask about a name. */
+/** Requests an update of the owner's messages that ask about a name. */
 function refreshQuestion(teamId: string, name: string, at: Date): Prisma.Sql {
   return upsertPlans(Prisma.sql`
     SELECT ${teamId} AS team_id, 'owner_question' AS subject_kind, question ->> 'subject' AS subject_id, ${at}::timestamptz AS due_at
@@ -448,7 +448,7 @@ function refreshQuestion(teamId: string, name: string, at: Date): Prisma.Sql {
 
 const CLEARED_SNOOZE = { snoozedBy: null, snoozeReason: null, snoozedUntil: null };
 
-/** Writes a decision about reminders, with its line in the audit log. */
+/** Writes a decision about reminders, with its event. */
 async function writeDecision(
   tx: RunStatement,
   teamId: string,
@@ -498,7 +498,7 @@ async function writeDecision(
   ]);
 }
 
-/** Sets the details of a name after an order. @param isNew nobody heard of it before, so nothing is announced */
+/** Sets the details of a name after an order. @param isNew a new name isn't announced */
 export async function setDetails(
   tx: RunStatement,
   name: string,
@@ -512,7 +512,7 @@ export async function setDetails(
   if (notice !== undefined) await announceEvents(tx, [notice]);
 }
 
-/** Writes changed names, each with its line in the audit log. */
+/** Writes changed names, each with its event. */
 async function writeDetails(
   tx: RunStatement,
   teamId: string | undefined,
@@ -549,7 +549,7 @@ function toLoggedDetails({ owner, tags, channel, note }: NameDetails): Readonly<
   };
 }
 
-/** The announcement of new owners and channels, which take effect at once. */
+/** Announces new owners and channels. */
 function buildNotice(changes: readonly ChangedName[], changer: Changer): TeamEvent | undefined {
   const moved = changes.flatMap(({ name, before, after }) => {
     const isMoved = after !== undefined && (before.owner !== after.owner || before.channel !== after.channel);

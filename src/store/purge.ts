@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { inTransaction, sumByTable, type TableChange } from './session.ts';
 
 /*
- * Deletes what ended long ago. `delete_old_events` forgets the events of deleted orders that ended over 30 days ago by
+ * Deletes old rows. `delete_old_events` forgets the events of deleted orders that ended over 30 days ago by
  * their log, and all other events from before the given time; the log's hashes stay.
  */
 

@@ -56,7 +56,7 @@ function toBudget({
 /** The outcome of a request that arrived after its item had ended. The money may have been spent. */
 const LATE_OUTCOME = Prisma.sql`COALESCE(i.result->>'late', '')`;
 export const IS_BOOKED = Prisma.sql`(i.state = 'SUCCEEDED' OR ${LATE_OUTCOME} = 'SUCCEEDED')`;
-/** Nothing is spent, nor will be. The order is read only if the item doesn't say. */
+/** Nothing is or will be spent. The order is read only if the item's state doesn't decide it. */
 export const IS_RELEASED = Prisma.sql`(${LATE_OUTCOME} NOT IN ('SUCCEEDED', 'UNKNOWN') AND i.state <> 'SUCCEEDED' AND (i.state = 'FAILED'
   OR EXISTS (SELECT FROM orders o WHERE o.id = r.order_id AND o.state IN ('DENIED', 'EXPIRED', 'CANCELLED'))))`;
 

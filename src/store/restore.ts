@@ -63,7 +63,7 @@ async function recordInLedgers(url: string, takenAt: Date): Promise<Restored['le
 
 async function* decompress(file: Readable): AsyncGenerator<Buffer> {
   const gunzip = createGunzip();
-  // The reader of the pieces gets the error.
+  // The consumer of the chunks gets the error.
   pipeline(file, gunzip).catch(() => undefined);
   yield* gunzip;
 }

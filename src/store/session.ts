@@ -6,7 +6,7 @@ export class DatabaseAccessError extends Error {
   override readonly name = 'DatabaseAccessError';
 }
 
-/** A connection for one command, without the bot's timeouts, because nobody waits for a click. */
+/** A connection for one command, without the bot's timeouts. */
 export async function withSession<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({
     connectionString: url,

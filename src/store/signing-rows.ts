@@ -46,7 +46,7 @@ const charterContent = z.object({
 
 /** Events about keys and charters; those that the bot writes name the previous one. An index has the same condition. */
 export const SIGNING_EVENTS = Prisma.sql`e.subject_kind IN ('key', 'policy') AND e.data ? 'previous'`;
-/** Differs if a row was rewritten: nobody can choose the transaction id that wrote it. */
+/** Changes if a row is rewritten: the transaction id that wrote it can't be chosen. */
 const ROW_STAMP = Prisma.sql`hashint8extended(e.xmin::text::bigint, e.seq)`;
 
 /** Of events `e`. */
@@ -121,7 +121,7 @@ export async function readSigningRows(
   let [read] = rows.parse(await run(selectRows(remembered)));
   const { count, stamps } = read.earlier;
   const isUnchanged = count === remembered.count && stamps === remembered.stamps;
-  // Perhaps it was only restored.
+  // A restore changes the stamps too.
   if (!isUnchanged) [read] = rows.parse(await run(selectRows(EMPTY_LOG)));
   const { events, policy, saved } = read;
   const standIns = new Map(read.standIns.map(({ away, ...standIn }) => [away, standIn]));

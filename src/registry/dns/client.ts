@@ -12,7 +12,7 @@ import { EXCHANGE_FAILURES, exchange } from './server-exchange.ts';
 import { DNS_PORT, type DnsServer, isLoopback } from './servers.ts';
 import { createUdpSockets, type UdpSockets } from './udp-sockets.ts';
 
-/** Says nothing about the name. */
+/** Failures that prove nothing about the name. */
 export const DNS_FAILURES = [
   ...EXCHANGE_FAILURES,
   'server_failure',
@@ -60,7 +60,7 @@ export type DelegationAnswer =
   | {
       readonly kind: 'delegated';
       readonly nameServers: readonly string[];
-      /** Undefined when the server didn't say. */
+      /** Undefined if the response doesn't include it. */
       readonly ds: readonly RecordData['DS'][] | undefined;
     }
   | { readonly kind: 'not_delegated' }

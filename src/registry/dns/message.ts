@@ -34,7 +34,7 @@ export type ReadResponse =
   | { readonly kind: 'response'; readonly response: Response }
   /** Right id, but unreadable. */
   | { readonly kind: 'malformed' }
-  /** A response to something else, so its sender is unknown. */
+  /** A response to another question, so its sender is unknown. */
   | { readonly kind: 'foreign' };
 
 /** Fits every network without fragmentation (DNS Flag Day 2020). */
@@ -114,7 +114,7 @@ export function readResponse(packet: Buffer, id: number, question: Question): Re
   };
 }
 
-/** A header alone, whose counts may be those of the question. */
+/** Clears the counts of a bare header, which may be those of the query. */
 function clearCounts(header: Buffer): Buffer {
   return Buffer.concat([header.subarray(0, COUNTS_OFFSET), Buffer.alloc(HEADER_BYTES - COUNTS_OFFSET)]);
 }

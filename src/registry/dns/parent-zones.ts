@@ -4,7 +4,7 @@ import type { DnsClient } from './client.ts';
 export interface ParentZones {
   /**
    * Cached for their TTL.
-   * @returns none when they were never found
+   * @returns an empty list if they were never found
    * @throws only the signal's reason
    */
   findServers(name: string, signal?: AbortSignal): Promise<readonly string[]>;
@@ -21,7 +21,7 @@ interface Servers {
   readonly until: number;
 }
 
-/** Cached servers stay in use while the resolvers don't answer. */
+/** Expired entries are used while the resolvers don't respond. */
 export function createParentZones(dns: DnsClient, now: () => Date): ParentZones {
   const zones = new Map<string, Servers>();
   /** Concurrent lookups of one zone share a query. */

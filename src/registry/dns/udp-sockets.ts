@@ -3,18 +3,18 @@ import { createSocket, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import type { DnsServer } from './servers.ts';
 
-/** Waits for the response to one question. */
+/** Handles the response to one question. */
 export interface Listener {
   /** @param id the expected id of the response */
   readonly encode: (id: number) => Buffer;
-  /** A packet with this id from the server. It may be something else than the response. */
+  /** Called for a packet with this id from the server. It isn't always the response. */
   readonly onPacket: (packet: Buffer, id: number) => void;
   /** The question couldn't be sent, or the server is unreachable. */
   readonly onFailure: () => void;
 }
 
 export interface UdpSockets {
-  /** @returns stops waiting for the response */
+  /** @returns a function that cancels the question */
   ask(server: DnsServer, listener: Listener): () => void;
 }
 
@@ -62,7 +62,7 @@ export function createUdpSockets(): UdpSockets {
     });
   }
 
-  /** Takes no more questions; pending ones stay. */
+  /** Stops new questions; pending ones continue. */
   function retire(key: string, shared: SharedSocket): void {
     if (current.get(key) === shared) current.delete(key);
   }

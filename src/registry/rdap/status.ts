@@ -56,7 +56,7 @@ export function findRegistryLocks(statuses: readonly string[]): string[] {
     .flatMap((status) => findLockedOperation(status) ?? []);
 }
 
-/** Also when spelled without the side that set it. */
+/** A missing `client` or `server` is ignored. */
 export function isStillLocked(lock: string, statuses: readonly string[]): boolean {
   const hasSide = (status: string) => /^(?:client|server) /.test(status);
   return statuses.some(

@@ -9,7 +9,7 @@ import { findLongestSuffix, findWhoisZone } from './zones.ts';
 export type WhoisAnswer =
   | WhoisReading
   | { readonly kind: 'no_server' | 'unreachable' | 'timeout' | 'too_large' }
-  /** Not asked. */
+  /** Rate limited: no query was sent. */
   | { readonly kind: 'waiting' };
 
 /** WHOIS (RFC 3912). */
@@ -56,7 +56,7 @@ interface WhoisContext
 }
 
 /**
- * One query at a time and once a second per server. Servers that IANA names are never asked at a private address.
+ * One query at a time per server, and one a second. Servers from IANA are never queried at a private address.
  */
 export function createWhoisClient(options: WhoisClientOptions): WhoisClient {
   const { servers, now, iana = IANA, resolve } = options;

@@ -13,7 +13,7 @@ import {
 
 export type WhoisDate =
   | { readonly kind: 'read'; readonly at: Date }
-  /** As it came. */
+  /** The original text. */
   | { readonly kind: 'unreadable'; readonly text: string };
 
 export interface WhoisRecord {
@@ -37,7 +37,7 @@ interface Line {
 }
 
 const COMMENT = /^(?:[%#;>]|\*(?!\*)|--|<<<)/;
-/** Words before it are unambiguous, and none crosses a line: time stays linear in the answer's length. */
+/** No match crosses a line, so time is linear in the length of the response. */
 const LIMITED_LINE =
   /^(?:[^\w\n\r\u2028\u2029]|error|whois|query|queries|request|lookup|rate|daily|hourly|connection|your|the|has|is|been|you|have|ip|address|\d)*(?:limit|quota)s?(?: (?:is|was|has been))? (?:exceeded|reached)\b|^[^\w\n\r\u2028\u2029]*(?:you have )?exceeded (?:your|the|maximum)\b|^[^\w\n\r\u2028\u2029]*too many (?:requests|queries|connections)\b/im;
 const LIMITED =
@@ -86,7 +86,7 @@ function readExpiry(
     const text = findExpiryText(line, zone);
     if (text === undefined || HIDDEN.test(text)) return [];
     const at = readWhoisDate(text, zone, line.order);
-    // “Expired: ” names the end only while it is ahead.
+    // `Expired:` is the expiry only if it is in the future.
     if (line.label === EXPIRED_LABEL && (at === undefined || at <= now)) return [];
     if (line.isLoose && at === undefined && !/^\W*\d/.test(text)) return [];
     const isPossible = at !== undefined && (created === undefined || at >= created);
@@ -107,7 +107,7 @@ function findExpiryText({ label, value }: Line, { expiryLabels, inside }: WhoisZ
     : undefined;
 }
 
-/** Without the records of other names. @returns undefined when every record is another name's */
+/** Drops the records of other names. @returns undefined if no record is of this name */
 function filterOwnLines(lines: readonly Line[], name: string): readonly Line[] | undefined {
   let isOwn = true;
   let hasOther = false;

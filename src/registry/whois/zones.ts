@@ -1,10 +1,10 @@
-/** The form of a zone's WHOIS answers. A zone without an entry has the common labels and unambiguous dates. */
+/** The format of a zone's WHOIS responses. A zone without an entry uses the common labels and unambiguous dates. */
 export interface WhoisZone {
   /** How dates made of numbers are written when they don't start with the year. */
   readonly order?: 'day_first';
   /** `05/09/27` is a date. */
   readonly shortYear?: boolean;
-  /** Labels that mean the end of the registration in this zone only, normalized. */
+  /** Labels of the expiry in this zone only, normalized. */
   readonly expiryLabels?: readonly string[];
   /** Reads the date from the value of another label; the first group is the date. */
   readonly inside?: { readonly label: string; readonly pattern: RegExp };
@@ -12,7 +12,7 @@ export interface WhoisZone {
   readonly query?: (name: string) => string;
 }
 
-/** Numeric dates are day first. A zone in doubt is left out: a wrong day is worse than none. */
+/** Zones with the day first. Unclear zones are omitted: a wrong day is worse than none. */
 const DAY_FIRST = [
   // Registries that run FRED: 03.01.2027.
   ...['cz', 'fo', 'tz', 'cr', 'mk', 'ao', 'ls', 'mw'],
@@ -89,10 +89,10 @@ export const EXPIRY_LABELS: ReadonlySet<string> = new Set([
   ...['有効期限', '사용 종료일', '过期时间', '到期日期'],
 ]);
 
-/** It is the date of the end only while it is ahead. */
+/** The expiry, if the date is in the future. */
 export const EXPIRED_LABEL = 'expired';
 
-/** They decide when an answer has the registrar's record too. */
+/** These take precedence if a response also has the registrar's record. */
 export const REGISTRY_EXPIRY_LABELS: ReadonlySet<string> = new Set([
   'registry expiry date',
   'registry expiration date',
