@@ -132,31 +132,6 @@ test('an admin approves alone, everyone is notified, and another admin signs it 
   expect(csv).toMatch(new RegExp(`,signed_off,Bob \\(U0BOB\\),${order.id},SUCCEEDED,`));
 });
 
-test('without break_glass there is no button, and an outdated one is refused', async () => {
-  const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
-  expect(buttonsOf(order.card)).toContain('order_break_glass');
-  const form = await openedAfter(t.workspace, t.ada, () => t.ada.click(order.card, 'order_break_glass'));
-  policy = { version: 4, rules: [{ ...RULE, breakGlass: false }] };
-  expect(await t.ada.submit(form, { reason: 'Now' })).toMatchObject({
-    outcome: 'errors',
-    errors: { reason: expect.stringContaining('The policy doesn’t allow break glass here') },
-  });
-  await t.ada.close(form);
-  expect(await told(t.bob, () => t.bob.click(order.card, 'order_break_glass'))).toContain(
-    'The policy doesn’t allow break glass here',
-  );
-  expect(order.state).toBe('PENDING');
-  await answerTo(t.workspace, t.ada, `/domain order ${order.id}`);
-  expect(buttonsOf(t.ada.ephemerals().at(-1) ?? { blocks: [] })).not.toContain('order_break_glass');
-  const other = await ask(t.workspace, t.alice, '/domain renew bistro.rest');
-  expect(buttonsOf(other.card)).not.toContain('order_break_glass');
-  for (const each of [order, other]) {
-    await t.alice.click(each.card, 'order_cancel');
-    await each.ends('CANCELLED');
-  }
-  expect(chargesFor(t.service, 'bar.rest')).toBe(0);
-});
-
 test('an admin who can’t see the card finds the buttons with the order', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew grill.rest', 'D0ALICE');
   const readersShown = async (person: Actor) => {

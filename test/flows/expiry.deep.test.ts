@@ -6,7 +6,6 @@ import {
   buttonsOf,
   DOMAINS,
   deliverSigned,
-  link,
   openedAfter,
   openForm,
   textOf,
@@ -90,18 +89,6 @@ describe('the watch list', () => {
     expect(await told('/domain expiring 3000')).not.toContain('unseen.rest');
   });
 
-  test.each([
-    ['/domain watch', /Enter up to 50 names/],
-    ['/domain watch cafe', /no ending/],
-    ['/domain watch cafe.rest 01/02/2027', /is ambiguous/],
-    ['/domain watch cafe.rest 2027-02-30', /doesn’t exist/],
-    ['/domain unwatch', /Enter one name/],
-    ['/domain expiring soon', /Enter a number of days/],
-    ['/domain calendar later', /calendar reset/],
-  ])('%s gets the next step', async (text, answer) => {
-    expect(await told(text)).toMatch(answer);
-  });
-
   test('is filled by a form, with a report, and its dates come from the registry', async () => {
     for (const name of ['one.rest', 'two.rest']) register(name, 200);
     const form = await openForm(t.workspace, t.alice, '/domain import');
@@ -139,8 +126,9 @@ describe('the digest', () => {
     expect(told, 'by the old button').toMatch(
       /was renewed after this reminder and now expires .*\/domain renew renew\.rest/,
     );
-    for (let day = 0; day < 7; day += 1) {
-      const next = await nextDay();
+    // Three days are left, then one.
+    for (const days of [4, 2]) {
+      const next = await nextDay(days);
       expect(next === undefined ? '' : textOf(next)).not.toContain('renew.rest');
     }
   });
@@ -194,46 +182,6 @@ describe('the digest', () => {
     for (const name of ['lost.rest', 'due1.rest', 'due2.rest']) await told(`/domain unwatch ${name}`);
   });
 
-  test('keeps the form of several names if one has an open order, and links to that order', async () => {
-    for (const name of ['open1.rest', 'open2.rest']) await watched(name, 4);
-    const message = await digest();
-    const first = await ask(t.workspace, t.alice, '/domain renew open1.rest');
-    const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(message, 'reminder_renew_many'));
-    const cards = t.workspace.messages(EXPIRY).length;
-    const outcome = await t.alice.submit(form, { names: ['open1.rest', 'open2.rest'], period: '1' });
-    expect(outcome).toMatchObject({
-      outcome: 'errors',
-      errors: {
-        names: expect.stringMatching(new RegExp(`open1\\.rest.*${first.id}.*Nothing was requested`)),
-      },
-    });
-    expect(t.workspace.messages(EXPIRY), 'nothing is ordered').toHaveLength(cards);
-    const order = await orderAfter(
-      t.workspace,
-      () => t.alice.submit(form, { names: ['open2.rest'], period: '1' }),
-      EXPIRY,
-    );
-    expect(textOf(order.card)).toContain('Renew open2.rest');
-    await t.alice.click(order.card, 'order_cancel');
-    await t.alice.click(first.card, 'order_cancel');
-    for (const name of ['open1.rest', 'open2.rest']) await told(`/domain unwatch ${name}`);
-  });
-
-  test('offers no snooze longer than the remaining time', async () => {
-    await watched('short.rest', 4);
-    const message = await digest();
-    const form = await openedAfter(t.workspace, t.alice, () =>
-      t.alice.click(message, 'reminder_snooze', { value: 'short.rest' }),
-    );
-    expect(form.blocks[0]).toMatchObject({
-      hint: { text: expect.stringMatching(/At most 3 days, because short\.rest must be renewed by /) },
-      element: { initial_value: '3', min_value: '1', max_value: '3' },
-    });
-    expect(await t.alice.submit(form, { days: '7' })).toMatchObject({ errors: { days: expect.any(String) } });
-    await repliedAfter(message, () => t.alice.submit(form, { days: '3' }));
-    await told('/domain unwatch short.rest');
-  });
-
   test('lets a name lapse when a second person agrees, with a reason', async () => {
     await watched('lapse.rest', 8);
     const message = await digest();
@@ -257,23 +205,10 @@ describe('the digest', () => {
     expect(await told('/domain expiring 30')).toMatch(
       /\*lapse\.rest\* · .* · set to lapse: “campaign is over”/,
     );
-    for (let day = 0; day < 8; day += 1) {
-      const next = await nextDay();
+    for (const days of [4, 2, 2]) {
+      const next = await nextDay(days);
       expect(next === undefined ? '' : textOf(next)).not.toContain('lapse.rest');
     }
-  });
-
-  test('tells people without an account how to get one, and changes nothing', async () => {
-    await watched('linked.rest', 8);
-    const message = await digest();
-    for (const action of ['reminder_renew', 'reminder_snooze', 'reminder_lapse']) {
-      const said = await toldAfter(t.workspace, t.carol, () =>
-        t.carol.click(message, action, { value: 'linked.rest' }),
-      );
-      expect(said).toContain('/domain link');
-    }
-    expect(t.carol.openedViews()).toEqual([]);
-    await told('/domain unwatch linked.rest');
   });
 
   test('continues in its thread after 20 names', async () => {
@@ -333,22 +268,6 @@ test('a registered name is on the list automatically', async () => {
   await t.bob.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
   await listedWith('fresh.rest', 365);
-});
-
-test('a renewal in the demo system suppresses nothing', async () => {
-  await link(t.workspace, t.alice, { user: 'alice', context: 1, password: 'alice-sandbox-password' });
-  register('twin.rest', 30);
-  t.service.state.addDomain({
-    name: 'twin.rest',
-    context: 1,
-    expires: t.service.clock.registry() + 30 * DAY_MS,
-  });
-  await told('/domain watch twin.rest');
-  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew twin.rest'));
-  await order.ends('SUCCEEDED');
-  await told('/domain use 4');
-  await until('the success was taken in', async () => (await t.dump()).includes('"followed_at": "'));
-  await listedWith('twin.rest', 30);
 });
 
 describe('the calendar feed', () => {

@@ -245,16 +245,6 @@ describe('help', () => {
     expect(t.alice.ephemerals(DOMAINS), 'instead of the short one').not.toContain(short);
   });
 
-  test('begins with the link for people without an account', async () => {
-    const said = await answerTo(t.workspace, t.carol, '/domain help');
-    expect(said).toMatch(/First.*\/domain link.*\/domain name NAME/s);
-    expect(said).not.toMatch(/create NAME|settings/);
-  });
-
-  test('shows admins their commands', async () => {
-    expect(await answerTo(t.workspace, t.ada, '/domain help all')).toMatch(/Admin.*settings/s);
-  });
-
   test('shows everything at once, and accepts a name before its subcommand', async () => {
     expect(await answerTo(t.workspace, t.alice, '/domain help all')).toMatch(/For admins.*audit \[FROM\]/s);
     expect(await answerTo(t.workspace, t.alice, '/domain cafe.rest')).toContain(

@@ -97,11 +97,6 @@ describe('the Home tab', () => {
     expect(told.text).toContain('Saved');
   });
 
-  it('tells a person from another workspace only that they can’t use it', async () => {
-    const text = textOf(await home(t.workspace.as('U0DAVE'), 'Only members'));
-    expect(text).not.toMatch(/cafe|order|Waiting|expires/);
-  });
-
   const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
   it('shows the next expiries, by name and by month', async () => {

@@ -102,14 +102,6 @@ describe('a delete', () => {
     await t.alice.click(order.card, 'order_cancel');
     await order.ends('CANCELLED');
   });
-
-  test('of a name that can’t be seen says so, and never that it is unused', async () => {
-    dns().faults.set({ kind: 'silence', match: { name: 'deli.rest' } });
-    const said = textOf(await draftOf('delete deli.rest'));
-    dns().faults.clear();
-    expect(said).toMatch(/Couldn’t check: .*mail servers/s);
-    expect(said).not.toContain('No website or mail found');
-  });
 });
 
 describe('new nameservers', () => {
@@ -162,11 +154,6 @@ test('an auth code has its impact on the card, which is posted first', async () 
   expect(textOf(order.card)).not.toContain('couldn’t be checked');
 });
 
-test('a name without dependents has no such section', async () => {
-  const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
-  expect(textOf(order.card)).not.toContain('*Impact*');
-});
-
 describe('a new finding between the request and the approval', () => {
   test('needs another click, once', async () => {
     const name = 'quarter.rest';
@@ -187,34 +174,6 @@ describe('a new finding between the request and the approval', () => {
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 
-  test('such as another mail server needs another click, and a new address of the website doesn’t', async () => {
-    await watchUnused('movedmail.rest');
-    dns().world.serve('movedmail.rest', SERVERS, [...MAIL, '@ A 198.51.100.77']);
-    const order = await confirmed(await draftOf('delete movedmail.rest'), 'movedmail.rest');
-    await until('the card has looked', () => textOf(order.card).includes('mail.cafe.rest'));
-    const records = ['@ MX 10 mail.elsewhere.example', '@ A 198.51.100.78'];
-    dns().world.serve('movedmail.rest', SERVERS, records);
-    expect(await pressApprove(order)).toMatch(/changed since it was requested.*approve again/);
-    await until('the card shows it', () => textOf(order.card).includes('mail.elsewhere.example'));
-    dns().world.serve('movedmail.rest', SERVERS, [records[0] ?? '', '@ A 198.51.100.79']);
-    await t.bob.click(order.card, 'order_approve');
-    await order.ends('SUCCEEDED');
-  });
-
-  test('that is no longer visible is approved again as unknown', async () => {
-    await watchUnused('dark.rest');
-    const order = await confirmed(await draftOf('delete dark.rest'), 'dark.rest');
-    await until('the card has looked', () => textOf(order.card).includes('No website or mail found'));
-    dns().faults.set({ kind: 'silence', match: { name: 'dark.rest' } });
-    expect(await pressApprove(order)).toMatch(/impact of this order changed since it was requested/);
-    await until('the card says so', () => /Couldn’t check: .*mail servers/.test(textOf(order.card)));
-    expect(textOf(order.card)).not.toContain('No website or mail found');
-    await t.bob.click(order.card, 'order_approve');
-    await order.ends('SUCCEEDED');
-    dns().faults.clear();
-    expect(order.replies().map(textOf).join()).toContain('The impact wasn’t known yet');
-  });
-
   test('days-old findings count as unknown while new nameservers are slow', async () => {
     await watchUnused('slow.rest');
     const hosts = ['ns1.new.example', 'ns2.new.example'];
@@ -232,22 +191,6 @@ describe('a new finding between the request and the approval', () => {
     dns().faults.clear();
     await t.alice.click(order.card, 'order_cancel');
     await order.ends('CANCELLED');
-  });
-
-  test('also appears for an approval with a comment', async () => {
-    await watchUnused('noted.rest');
-    const order = await confirmed(await draftOf('delete noted.rest'), 'noted.rest');
-    await until('the card has looked', () => textOf(order.card).includes('No website or mail found'));
-    dns().world.serve('noted.rest', SERVERS, MAIL);
-    const form = await openedAfter(t.workspace, t.bob, () =>
-      t.bob.click(order.card, 'order_approve_comment'),
-    );
-    expect(await t.bob.submit(form, { reason: 'Go' })).toMatchObject({
-      outcome: 'errors',
-      errors: { reason: expect.stringContaining('impact of this order changed') },
-    });
-    await t.bob.submit(form, { reason: 'Go' });
-    await order.ends('SUCCEEDED');
   });
 });
 
@@ -280,22 +223,5 @@ describe('names that point to another one', () => {
     const said = textOf(await draftOf('delete target.rest'));
     expect(said).toMatch(/www\.cafe\.rest will break: it redirects to this name/);
     expect(said).not.toContain('No website or mail found');
-  });
-
-  test('by an alias in the DNS depend on it', async () => {
-    await watchUnused('aliased.rest');
-    await watchUnused('leading.rest');
-    dns().world.serve('leading.rest', SERVERS, ['www CNAME shop.aliased.rest']);
-    await until(
-      'the lookup has seen it',
-      async () => {
-        await t.demo.moveTime(25 * HOUR_MS);
-        return textOf(await draftOf('delete aliased.rest')).includes('leading.rest');
-      },
-      25_000,
-    );
-    expect(textOf(await draftOf('delete aliased.rest'))).toMatch(
-      /leading\.rest will break: it redirects to this name/,
-    );
   });
 });

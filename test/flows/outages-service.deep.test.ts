@@ -80,7 +80,7 @@ function clientFor(accountId: string): ServiceClient {
       jsonAuth,
     });
   clients.set(key, client);
-  return { ...client, run: (task, input, call) => client.run(task, input, { ...call, timeoutMs }) };
+  return { ...client, begin: (task, call) => client.begin(task, { ...call, timeoutMs }) };
 }
 
 async function endClients(): Promise<void> {

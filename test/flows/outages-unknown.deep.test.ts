@@ -64,27 +64,35 @@ test('a registration that was never carried out isn’t settled automatically; a
   expect(chargesFor(t.service, 'never-made.rest')).toBe(1);
 });
 
-test('the rest of several names is answered after one was settled: the end is posted', async () => {
+test('the late answers of orders that were settled are posted: a pending Retry is stopped, another one asks for the rest', async () => {
   t.service.faults.set({ kind: 'drop_before', times: 1, match: { name: 'soup.rest', task: 'domain.renew' } });
-  t.service.faults.set({ kind: 'slow', delayMs: 7_000, match: { name: 'sushi.rest', task: 'domain.renew' } });
-  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew soup.rest sushi.rest'));
-  await until('both are sent', () => requestsOf(t.service, order).length === 2);
-  // An approver settles the dead worker's order.
-  await takeFromWorker();
-  const unknown = await order.ends('UNKNOWN');
-  await giveReason(t.workspace, t.bob, unknown, 'order_resolve_failed', 'Nothing there');
-  await order.ends('FAILED');
-  const told = await t.workspace.waitFor(
-    () => order.replies().find((reply) => textOf(reply).includes('has now responded')),
-    { what: 'the late answer in the thread', timeoutMs: 15_000 },
-  );
+  for (const name of ['sushi.rest', 'tapas.rest'])
+    t.service.faults.set({ kind: 'slow', delayMs: 7_000, match: { name, task: 'domain.renew' } });
+  const settled = async (names: string) => {
+    const order = await approvedBy(t.bob, ask(t.workspace, t.alice, `/domain renew ${names}`));
+    const count = names.split(' ').length;
+    await until(`${names} is sent`, () => requestsOf(t.service, order).length === count);
+    // An approver settles the dead worker's order.
+    await takeFromWorker();
+    const unknown = await order.ends('UNKNOWN');
+    await giveReason(t.workspace, t.bob, unknown, 'order_resolve_failed', 'Nothing there');
+    return { order, failed: await order.ends('FAILED') };
+  };
+  const late = (order: SeenOrder) =>
+    t.workspace.waitFor(() => order.replies().find((reply) => textOf(reply).includes('has now responded')), {
+      what: 'the late answer in the thread',
+      timeoutMs: 15_000,
+    });
+  const { order } = await settled('soup.rest sushi.rest');
+  const single = await settled('tapas.rest');
+  const pending = await orderAfter(t.workspace, () => t.alice.click(single.failed, 'order_retry'));
+
+  const told = await late(order);
   expect(textOf(told)).toMatch(/\*sushi\.rest\* of .*contradicts the outcome that was entered/);
   expect(told.notifies, 'whom it pings').toEqual(expect.arrayContaining(['U0ALICE', 'U0BOB', 'S0APPROVERS']));
   expect(textOf(told)).toMatch(/<@U0BOB> marked it as failed. The service says that it was carried out/);
   await t.allShown();
   expect(order.state, 'what was settled stays').toBe('FAILED');
-  expect(chargesFor(t.service, 'sushi.rest')).toBe(1);
-
   const again = await orderAfter(t.workspace, () => t.alice.click(order.card, 'order_retry'));
   await t.bob.click(again.card, 'order_approve');
   await again.ends('SUCCEEDED');
@@ -95,27 +103,14 @@ test('the rest of several names is answered after one was settled: the end is po
   const said = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
   expect(said).toMatch(/service responded after the outcome was entered.* done/);
   expect((await audited(order)).filter((line) => line.includes(',answered_late,'))).toHaveLength(1);
-});
 
-test('a pending Retry is stopped when the service has said that the first one was carried out', async () => {
-  t.service.faults.set({ kind: 'slow', delayMs: 7_000, match: { name: 'tapas.rest', task: 'domain.renew' } });
-  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew tapas.rest'));
-  await until('it is sent', () => requestsOf(t.service, order).length === 1);
-  await takeFromWorker();
-  const unknown = await order.ends('UNKNOWN');
-  await giveReason(t.workspace, t.bob, unknown, 'order_resolve_failed', 'Nothing there');
-  const failed = await order.ends('FAILED');
-  const again = await orderAfter(t.workspace, () => t.alice.click(failed, 'order_retry'));
-  await t.workspace.waitFor(
-    () => order.replies().find((reply) => textOf(reply).includes('has now responded')),
-    { what: 'the late answer in the thread', timeoutMs: 15_000 },
-  );
-  await t.bob.click(again.card, 'order_approve');
-  const stopped = await again.ends('FAILED');
+  await late(single.order);
+  await t.bob.click(pending.card, 'order_approve');
+  const stopped = await pending.ends('FAILED');
   expect(textOf(stopped)).toMatch(
-    new RegExp(`Order \`${order.id}\`, which this retries, was carried out after all`),
+    new RegExp(`Order \`${single.order.id}\`, which this retries, was carried out after all`),
   );
-  expect(buttonsOf(again.card), 'Retry').toEqual(['order_look', 'order_receipt']);
-  expect(requestsOf(t.service, again)).toEqual([]);
+  expect(buttonsOf(pending.card), 'Retry').toEqual(['order_look', 'order_receipt']);
+  expect(requestsOf(t.service, pending)).toEqual([]);
   expect(chargesFor(t.service, 'tapas.rest')).toBe(1);
 });

@@ -2,7 +2,7 @@ import type { Actor, Message, View } from '@domain-steward/slack-workspace';
 import { describe, expect, it } from 'vitest';
 import { answerTo, buttonsOf, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { ask } from '../support/orders.ts';
-import { auditLog, buttonValue, clickAs, closed, ephemeral, fieldsOf, filledOf } from '../support/people.ts';
+import { buttonValue, clickAs, closed, ephemeral, fieldsOf, filledOf } from '../support/people.ts';
 
 const t = useTestDemo({ settings: { ADMINS: 'U0ADA,U0BOB' } });
 
@@ -101,13 +101,6 @@ describe('before there are rules', () => {
     );
     expect(told).toContain('Only admins can do this.');
   });
-
-  it('a replay has nothing to try, and an unknown subcommand is answered', async () => {
-    expect(await answerTo(t.workspace, t.ada, '/domain policy replay')).toContain('There’s no draft to test');
-    expect(await answerTo(t.workspace, t.ada, '/domain policy reply 90')).toContain(
-      '/domain policy replay 90',
-    );
-  });
 });
 
 describe('a rule', () => {
@@ -183,15 +176,6 @@ describe('a rule', () => {
     expect(textOf(seen)).not.toContain('€100.00');
   });
 
-  it('needs a unique name', async () => {
-    const form = await formBehind('policy_add');
-    expect(await submit(form, { ...FREE, rule_name: 'Large Renewals' })).toMatchObject({
-      outcome: 'errors',
-      errors: { rule_name: expect.stringContaining('Another rule is called') },
-    });
-    await t.ada.close(form);
-  });
-
   it('accepts typed ids if Slack doesn’t support the pickers', async () => {
     t.workspace.faults.set({ method: 'views.open', kind: 'error', code: 'invalid_arguments', times: 1 });
     const form = await formBehind('policy_edit', '1 large renewals');
@@ -260,22 +244,6 @@ describe('trying a line', () => {
     expect(await answerTo(t.workspace, t.bob, '/domain policy test delete cafe.rest')).toContain(
       'Rule 2, “the café stays”, is for other requesters.',
     );
-  });
-
-  it('names unknown facts that count against the order', async () => {
-    const told = await answerTo(t.workspace, t.carol, '/domain policy test renew cafe.rest 2');
-    expect(told).toContain('needs *2 of <@U0BOB> and <!subteam^S0APPROVERS>*');
-    expect(told).toContain('which counts against it: unknown');
-    expect(told, 'the amount that rules go by').toMatch(/Price.*price unknown/s);
-  });
-
-  it('reports errors in the line', async () => {
-    const tried = (line: string) => answerTo(t.workspace, t.alice, `/domain policy test ${line}`);
-    expect(await tried('renw cafe.rest')).toContain('Did you mean `renew`?');
-    expect(await tried('delete')).toContain('Give a name too');
-    expect(await tried('delete cafe')).toContain('cafe');
-    expect(await tried('delete cafe.rest by alice')).toContain('member id');
-    expect(await tried('')).toContain('Give a line to test');
   });
 });
 
@@ -359,15 +327,6 @@ describe('publishing', () => {
     expect(textOf(await policyOf(t.alice))).toContain('Version 1 is in force');
   });
 
-  it('isn’t possible from an outdated list', async () => {
-    const list = await policyOf(t.ada);
-    await addRule({ ...FREE, rule_name: 'nameservers are free', tasks: ['nameservers'] });
-    await t.ada.click(list, 'policy_publish');
-    await ephemeral(t.workspace, t.ada, 'that the draft has changed', (message) =>
-      textOf(message).includes('The draft changed since you opened it'),
-    );
-  });
-
   it('can be cancelled: the draft is discarded', async () => {
     const list = await policyOf(t.ada);
     await t.ada.click(list, 'policy_discard');
@@ -406,24 +365,6 @@ describe('as YAML', () => {
     await ephemeral(t.workspace, t.ada, 'that there is no difference', (each) =>
       textOf(each).includes('nothing to publish'),
     );
-  });
-
-  it('is imported from a file longer than any field, instead of the form’s text', async () => {
-    const rules = Array.from(
-      { length: 60 },
-      (_, n) => `- {rule_name: rule number ${n}, tasks: [user], names: ["name-${n}.rest"], decision: free}`,
-    ).join('\n');
-    expect(rules.length).toBeGreaterThan(3_000);
-    const form = await formBehind('policy_upload');
-    closed(await submit(form, { file: [t.ada.upload('policy.yaml', rules)] }));
-    await ephemeral(t.workspace, t.ada, 'that it is the draft', (each) =>
-      textOf(each).includes('This is the draft now.'),
-    );
-    const wrong = await submit(await formBehind('policy_upload'), {
-      file: [t.ada.upload('policy.yaml', '- rule_name: a\n  tasks: [fly]')],
-    });
-    expect(wrong).toMatchObject({ outcome: 'errors', errors: { file: expect.stringContaining('Line 2') } });
-    expect(JSON.stringify(wrong), 'nobody asked for an order').not.toContain('requested');
   });
 
   it('has every problem with its line, and is refused if the draft has changed meanwhile', async () => {
@@ -469,66 +410,4 @@ describe('a starting point', () => {
     await bringIntoForce(2);
     expect(textOf(await policyOf(t.alice))).toContain('Version 2 is in force');
   });
-
-  it('says at a role that too few people were picked', async () => {
-    const form = await formBehind('policy_start', 'regulated');
-    expect(
-      await submit(form, {
-        managers: ['U0BOB'],
-        security: ['U0BOB'],
-        legal: ['U0CAROL'],
-        finance: ['U0BOB'],
-      }),
-    ).toMatchObject({
-      outcome: 'errors',
-      errors: { finance: expect.stringContaining('Name more approvers') },
-    });
-    await t.ada.close(form);
-  });
-});
-
-it('has every change in the audit log, with its author', async () => {
-  const { csv } = await auditLog(t.workspace);
-  const lines = csv.split('\r\n');
-  const of = (event: string) => lines.filter((line) => line.includes(`,${event},`));
-  expect(of('policy_confirmed')).toHaveLength(2);
-  expect(of('policy_confirmed')[0]).toContain('Bob (U0BOB)');
-  expect(of('policy_confirmed')[0]).toContain('version 1');
-  expect(of('policy_published')[0]).toContain('Ada (U0ADA)');
-  expect(of('policy_draft_discarded')).toHaveLength(1);
-  expect(of('policy_draft_changed')[0]).toContain('large renewals');
-});
-
-it('shows on pending cards what they need once a version is in force', async () => {
-  const order = await ask(t.workspace, t.alice, '/domain renew chef.rest');
-  const form = await formBehind('policy_upload');
-  const rule =
-    '- {rule_name: chefs, tasks: [renew], names: ["chef.rest"], decision: approve, approvers: [U0BOB, U0ADA], needed: 2}';
-  closed(await submit(form, { rules: rule }));
-  await ephemeral(t.workspace, t.ada, 'the draft', (each) => textOf(each).includes('This is the draft now.'));
-  await bringIntoForce(3);
-  await t.workspace.waitFor(
-    () =>
-      textOf(order.card).includes('Policy version 3 requires more than when this was requested')
-        ? true
-        : undefined,
-    { what: 'the card to say that more is needed' },
-  );
-  expect(textOf(order.card)).toContain('2 approvals of <@U0BOB>, <@U0ADA>');
-  await t.alice.click(order.card, 'order_cancel');
-  await order.ends('CANCELLED');
-});
-
-it('shows as many rules as fit on a page, and the others on the next', async () => {
-  const rules = Array.from(
-    { length: 23 },
-    (_, n) => `- {rule_name: r${n + 1}, tasks: [all], names: ["*"], decision: free}`,
-  );
-  const form = await formBehind('policy_upload');
-  closed(await submit(form, { rules: rules.join('\n') }));
-  await ephemeral(t.workspace, t.ada, 'the draft', (each) => textOf(each).includes('This is the draft now.'));
-  const list = await policyOf(t.ada);
-  expect(rulesOf(list)).toEqual(Array.from({ length: 10 }, (_, n) => `r${n + 1}`));
-  await t.ada.click(list, 'policy_next');
-  await ephemeral(t.workspace, t.ada, 'the second page', (each) => rulesOf(each)[0] === 'r11');
 });

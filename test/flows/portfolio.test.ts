@@ -12,7 +12,7 @@ import {
   useTestDemo,
 } from '../support/demo.ts';
 import { orderAfter } from '../support/orders.ts';
-import { auditLog, closed, ephemeral, fieldsOf, filledOf } from '../support/people.ts';
+import { closed, ephemeral, fieldsOf, filledOf } from '../support/people.ts';
 
 /* People's settings of names, one by one and many at once. */
 
@@ -118,17 +118,6 @@ describe('the details of a name', () => {
     await told('watch bistro.rest');
     expect(await told('unwatch bistro.rest')).toContain('bistro.rest* is no longer watched');
   });
-
-  it('have their changes in the audit log, with their authors', async () => {
-    const { csv } = await auditLog(t.workspace);
-    const lines = csv.split('\r\n').filter((line) => line.includes('name_changed'));
-    expect(lines).toHaveLength(4);
-    expect(lines[0]).toContain('Alice (U0ALICE)');
-    expect(lines[0]).toContain(
-      'channel: C0DOMAINS, note: Ask *legal* first, owner: U0BOB, tags: brand client-acme',
-    );
-    expect(lines[3]).toMatch(/Alice \(U0ALICE\).*Bob \(U0BOB\)/);
-  });
 });
 
 /** The latest ephemeral message of a person. */
@@ -229,30 +218,6 @@ describe('names', () => {
     );
     expect(await told('names tag:priority owner:U0ADA')).toContain('2 names');
     expect(await told('names tag:acme')).toContain('1 name for');
-  });
-
-  it('are shown page by page', async () => {
-    const list = Array.from({ length: 120 }, (_, index) => `page-${String(index).padStart(3, '0')}.example`);
-    await t.demo.bot.expiry.importNames(
-      list.join('\n'),
-      (changes) => t.demo.bot.facts.changeReminders(changes, 'U0ALICE', { channelId: '' }),
-      async () => undefined,
-    );
-    const turn = async (button: string, to: string) => {
-      await t.alice.click(messagesTo(t.alice), button);
-      return t.workspace.waitFor(() => [textOf(messagesTo(t.alice))].find((text) => text.includes(to)), {
-        what: `the page ${to}`,
-      });
-    };
-    const first = await told('names page- sort:name');
-    expect(first).toContain('1–50 of 120');
-    expect(buttonsOf(messagesTo(t.alice))).not.toContain('names_previous');
-    expect(await turn('names_next', '51–100 of 120')).toMatch(/page-050\.example/);
-    expect(await turn('names_next', '101–120 of 120')).toMatch(/page-119\.example/);
-    expect(buttonsOf(messagesTo(t.alice))).not.toContain('names_next');
-    expect(await turn('names_previous', '51–100 of 120')).toMatch(/page-050\.example/);
-    expect(await turn('names_previous', ' 1–50 of 120')).toMatch(/page-000\.example/);
-    expect(buttonsOf(messagesTo(t.alice))).not.toContain('names_previous');
   });
 
   it('are exported as a CSV of the results', async () => {

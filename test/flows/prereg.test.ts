@@ -92,12 +92,6 @@ test('a time with a UTC offset is sent unchanged over JSON, but not over XML', a
   });
 });
 
-test('the last page has no next one', async () => {
-  await t.alice.command(DOMAINS, '/domain prereg .example');
-  const only = await page(t.alice, '1–20 of 20');
-  expect(buttonsOf(only)).toEqual(['prereg_open']);
-});
-
 test('over XML it is searched as that interface documents', async () => {
   const GUESS = 'Only one filter is documented; several are sent in sequence and assumed to all apply.';
   await t.carol.command(DOMAINS, '/domain prereg table-00%');
@@ -233,14 +227,6 @@ test('EQUAL is never sent as like, whatever account is active then', async () =>
   );
   expect(told).toContain('This search can’t be sent');
   expect(searches()).toHaveLength(before);
-});
-
-test('in the form the error is at the field', async () => {
-  const view = await openForm(t.workspace, t.alice, '/domain prereg');
-  expect(await t.alice.submit(view, { sld: 'cafe.rest', tld: 'r_t' })).toMatchObject({
-    errors: { sld: expect.stringContaining('without its ending'), tld: expect.any(String) },
-  });
-  t.alice.close(view);
 });
 
 test('a slow service is waited for: the view says so, and the result comes to the channel', async () => {

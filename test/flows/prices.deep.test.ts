@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { answerTo, buttonsOf, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { detailsOf } from '../support/looking.ts';
 import { approvedBy, ask } from '../support/orders.ts';
-import { auditLog, clickAs, closed, ephemeral, fieldsOf, filledOf } from '../support/people.ts';
+import { clickAs, closed, ephemeral, fieldsOf, filledOf } from '../support/people.ts';
 
 const t = useTestDemo();
 const TODAY = new Date().toISOString().slice(0, 10);
@@ -130,14 +130,6 @@ describe('the list', () => {
     await ephemeral(t.workspace, t.ada, 'that nothing changed', (message) =>
       textOf(message).includes('Nothing changed'),
     );
-  });
-
-  it('has its changes in the audit log, with their authors', async () => {
-    const { csv } = await auditLog(t.workspace);
-    const lines = csv.split('\r\n').filter((line) => line.includes('price_changed'));
-    expect(lines).toHaveLength(3);
-    expect(lines[1]).toContain('Ada (U0ADA)');
-    expect(lines[1]).toMatch(/from .*€18\.00.* to .*€17\.50/);
   });
 });
 

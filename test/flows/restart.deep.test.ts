@@ -1,13 +1,7 @@
 import type { Actor } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { answerTo, DOMAINS, link, textOf, until } from '../support/demo.ts';
-import {
-  IMPATIENT,
-  MAIN,
-  type RunningBot,
-  type Surroundings,
-  startSurroundings,
-} from '../support/harness.ts';
+import { IMPATIENT, type RunningBot, type Surroundings, startSurroundings } from '../support/harness.ts';
 import { approvedBy, ask, chargesFor, requestsOf, type SeenOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
@@ -89,8 +83,6 @@ test(
 test(
   'stopped: running work is finished or left UNKNOWN, and it exits with 0 within 10 s',
   async () => {
-    await bot.child.kill('SIGTERM');
-    bot = await s.start(MAIN);
     s.service.faults.set({ kind: 'slow', delayMs: 1_500, match: { name: 'menu.example' } });
     s.service.faults.set({ kind: 'hang', match: { name: 'tables.example' } });
     const slow = await approved('/domain renew menu.example');

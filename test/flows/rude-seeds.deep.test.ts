@@ -10,7 +10,7 @@ import { askAndConfirm } from '../support/people.ts';
  */
 
 const DAY_MS = 86_400_000;
-const [FIRST, LAST] = (process.env['RUDE_SEEDS'] ?? '1-20').split('-').map(Number);
+const [FIRST, LAST] = (process.env['RUDE_SEEDS'] ?? '1-6').split('-').map(Number);
 const SEEDS = Array.from({ length: (LAST ?? 0) - (FIRST ?? 0) + 1 }, (_, n) => (FIRST ?? 0) + n);
 const HOSTS = ['ns1.host.example', 'ns2.host.example'];
 

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { draftBase } from '../../src/policy/drafts.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createPolicyStore } from '../../src/store/policies.ts';
-import { withSession } from '../../src/store/session.ts';
 import { rule } from '../policy/sample.ts';
 import {
   answerTo,
@@ -199,17 +198,5 @@ describe('a price that a rule uses', () => {
     expect(textOf(cheap.card)).not.toContain('<@U0CAROL>');
     const { csv } = await auditLog(t.workspace);
     expect(csv).toMatch(/price_changed,Ada \(U0ADA\).*Bob \(U0BOB\).*€150\.00.*€9\.00/);
-  });
-
-  it('waits if a budget covers more by it', async () => {
-    await withSession(t.databaseUrl, (client) =>
-      client.query(
-        `INSERT INTO budgets VALUES ('b1', $1, 'seasonal', 'month', 10000, 'EUR', 'U0ADA', now())`,
-        [t.workspace.teamId],
-      ),
-    );
-    expect(await importPrices(`example,renew,1,8.00,${TODAY},C9`)).toContain('Waiting for another admin');
-    expect(await amounts()).toMatchObject({ example: 900 });
-    expect(await importPrices(`example,renew,1,10.00,${TODAY},C9`)).toContain('1 price changed.');
   });
 });

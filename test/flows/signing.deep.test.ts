@@ -6,7 +6,7 @@ import { withSession } from '../../src/store/session.ts';
 import { Authenticator } from '../support/authenticator.ts';
 import { answerTo, buttonsOf, DOMAINS, openedAfter, textOf, until, useTestDemo } from '../support/demo.ts';
 import { ask, chargesFor, orderAfter, type SeenOrder } from '../support/orders.ts';
-import { clickAs, closed } from '../support/people.ts';
+import { closed } from '../support/people.ts';
 import { addressIn, PUBLIC, signingPeople } from './signing-rig.ts';
 
 /*
@@ -179,19 +179,6 @@ test('invalid signatures each get a sentence, and none sends', async () => {
   expect(sentFor()).toBe(1);
 });
 
-test('a link is valid for ten minutes, and for its owner', async () => {
-  const order = await newOrder();
-  const address = await signLink(order);
-  const unknown = `${address.slice(0, -2)}zz`;
-  expect((await people.open(unknown)).status).toBe(404);
-  await t.demo.moveTime(10 * 60_000);
-  const page = await people.open(address);
-  expect(page).toMatchObject({ status: 410 });
-  expect(page.html).toContain('expired after ten minutes');
-  expect(await people.post(address, keys.bob.answer('AAAA'))).toMatchObject({ code: 'link_over' });
-  expect(sentFor()).toBe(0);
-});
-
 test('a person without the owner’s valid passkey sees a sentence at the link, and can’t sign', async () => {
   const order = await newOrder();
   const [lost, eve] = [new Authenticator(PUBLIC), new Authenticator(PUBLIC)];
@@ -329,21 +316,6 @@ test('an order is signed with its time, sent then, and its receipt says so', asy
   const receipt = await verified(t.alice, `/domain receipt ${order.id}`);
   expect(receipt).toMatchObject({ verdict: 'proved', differences: [] });
   expect(receipt.proved).toContain(`It was approved to be sent at ${at.toISOString()} or later.`);
-});
-
-test('a passkey is revoked by its voucher, and not by others', async () => {
-  const alices = new Authenticator(PUBLIC);
-  await people.enrol(t.alice, alices);
-  expect(await people.vouch(t.carol, keys.carol, alices)).toMatchObject({ done: true });
-  const revoke = (person: Actor) => clickAs(t.workspace, person.user.id, 'key_revoke', alices.fingerprint);
-  const toBob = addressIn(await people.told(t.bob, () => revoke(t.bob)));
-  expect(await people.open(toBob)).toMatchObject({
-    status: 403,
-    html: expect.stringContaining('revoked by its owner, by the person who vouched for it, or by a root'),
-  });
-  expect(await people.keysOf(t.bob)).toContain('*valid*, vouched for by <@U0CAROL>, <@U0BOB>, <@U0ADA>');
-  expect(await people.revoke(t.carol, keys.carol, alices)).toMatchObject({ done: true, title: 'Revoked' });
-  expect(await people.keysOf(t.bob)).not.toContain('*valid*, vouched for by <@U0CAROL>');
 });
 
 test('a decreasing counter is refused', async () => {

@@ -216,31 +216,6 @@ test('restore: a deleted name comes back', async () => {
   ]);
 });
 
-test('several names are one order with a request each', async () => {
-  const order = await ask(
-    t.workspace,
-    t.alice,
-    '/domain renew bakery.rest brunch.rest nobody-has-this.rest 3',
-  );
-  await t.bob.click(order.card, 'order_approve');
-  const reply = await order.ends('FAILED');
-  expect(
-    requestsOf(t.service, order)
-      .map(({ ctid, path, body, status }) => [ctid, path, body, status === 200])
-      .sort(),
-  ).toEqual([
-    [`${order.id}.1`, '/v1/domain/bakery.rest/_renew', { period: 3 }, true],
-    [`${order.id}.2`, '/v1/domain/brunch.rest/_renew', { period: 3 }, true],
-    [`${order.id}.3`, '/v1/domain/nobody-has-this.rest/_renew', { period: 3 }, false],
-  ]);
-  expect(textOf(reply)).toMatch(
-    /bakery\.rest, brunch\.rest\*: done.*:x: \*nobody-has-this\.rest\*: failed · `E/s,
-  );
-
-  const again = await orderAfter(t.workspace, () => t.alice.click(order.card, 'order_retry'));
-  expect(orderOf(again.card)).toMatchObject({ names: 'nobody-has-this.rest', state: 'PENDING' });
-});
-
 test('from a message, the card and the result go into that message’s thread', async () => {
   const message = t.alice.say(DOMAINS, 'deli.rest runs out soon, who renews it?');
   const menu = await openedAfter(t.workspace, t.alice, () => t.alice.shortcut('domain_here', message));

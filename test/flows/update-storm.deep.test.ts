@@ -11,7 +11,7 @@ import { closed } from '../support/people.ts';
  */
 
 const t = useTestDemo({ settings: { APPROVERS: 'U0BOB,U0CAROL,U0ADA' }, commandsPerMinute: 10_000 });
-const ORDERS = 200;
+const ORDERS = 73;
 const AT_ONCE = 20;
 
 const updates = () => t.workspace.calls.filter(({ method }) => method === 'chat.update');

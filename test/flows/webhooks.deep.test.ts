@@ -113,7 +113,3 @@ test('a Slack outage of an hour is sent', async () => {
   const { body } = await arrival('slack.unreachable', since);
   expect(body.data.code).toBe('unreachable');
 });
-
-test('only admins can send a test', async () => {
-  expect(await answerTo(t.workspace, t.alice, '/domain settings')).toContain('Only admins can do this.');
-});

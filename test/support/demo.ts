@@ -262,7 +262,7 @@ export async function link(
   { user, context, password }: Credentials = SANDBOX_ACCOUNTS.alice,
   tries = 3,
 ): Promise<void> {
-  const view = await openForm(workspace, person, '/domain link');
+  const view = await openLinkForm(workspace, person);
   const told = person.ephemerals().length;
   const result = await person.submit(view, { user, context: String(context), password });
   // If the check takes longer than Slack waits, the outcome is shown in the form.
@@ -280,6 +280,24 @@ export async function link(
     throw new Error(`linking ${user}: ${JSON.stringify(result)}`);
   await workspace.waitFor(linked, { what: `${person.user.real_name} to be linked` });
   if (result.outcome === 'updated') person.close(view);
+}
+
+/** Opens the link form. On a machine that is busy starting, it may open too late for Slack: people ask again. */
+async function openLinkForm(workspace: Workspace, person: Actor, tries = 3): Promise<View> {
+  const before = new Set(person.openedViews().map(({ id }) => id));
+  const told = person.ephemerals().length;
+  await person.command(DOMAINS, '/domain link');
+  const opened = () => person.openedViews().find(({ id }) => !before.has(id));
+  const isLate = () =>
+    person
+      .ephemerals()
+      .slice(told)
+      .some(({ text }) => text.includes('took too long'));
+  const what = 'the form of /domain link';
+  await workspace.waitFor(() => opened() ?? (isLate() || undefined), { what, timeoutMs: 20_000 });
+  const view = opened();
+  if (view === undefined && tries === 1) throw new Error(`${what} opened too late`);
+  return view ?? openLinkForm(workspace, person, tries - 1);
 }
 
 /** Does something and waits for the ephemeral message about it. */
