@@ -291,13 +291,16 @@ test('a pending change is announced in the reminder channel, and so is its resul
 async function addNames(count: number, label: string, tags: readonly string[]): Promise<void> {
   const db = new pg.Client({ connectionString: t.databaseUrl });
   await db.connect();
-  await db.query(
-    `INSERT INTO domains (name, added_by, added_at, next_dns_at, next_registry_at, looked_at, tags, team_id, urgent)
-     SELECT $2 || '-' || n || '.example', 'U0ALICE', now(), now() + interval '10 years', now() + interval '10 years',
-       now(), $3, $4, false FROM generate_series(0, $1 - 1) AS n`,
-    [count, label, tags, t.workspace.teamId],
-  );
-  await db.end();
+  try {
+    await db.query(
+      `INSERT INTO domains (name, added_by, added_at, next_dns_at, next_registry_at, last_lookup_at, tags, team_id, urgent)
+       SELECT $2 || '-' || n || '.example', 'U0ALICE', now(), now() + interval '10 years', now() + interval '10 years',
+         now(), $3, $4, false FROM generate_series(0, $1 - 1) AS n`,
+      [count, label, tags, t.workspace.teamId],
+    );
+  } finally {
+    await db.end();
+  }
 }
 
 test('at most 1,000 names are guarded, by form, file and pending change', async () => {

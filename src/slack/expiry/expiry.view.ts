@@ -141,7 +141,7 @@ export function importReport(summary: ImportSummary): {
     dated > 0 && `${count(dated, 'name')} with a new date`,
     kept > 0 && `${count(kept, 'name')} already watched`,
     duplicates > 0 && `${count(duplicates, 'line')} repeated`,
-    proposal !== undefined && `${count(proposal.payload.names.length, 'date')} proposal for confirmation`,
+    proposal !== undefined && `${count(proposal.payload.names.length, 'date')} waiting for confirmation`,
     tooFarAhead > 0 && `${count(tooFarAhead, 'name')} not added (date more than 10 years ahead)`,
     beyondLimit > 0 && `${count(beyondLimit, 'name')} not added (list full)`,
     `${count(rejected.length, 'line')} rejected`,
