@@ -28,7 +28,7 @@ import { readAffectedTags } from '../policy/subject.ts';
 import { createRdapClient } from '../registry/rdap/client.ts';
 import { createWhoisClient } from '../registry/whois/client.ts';
 import { createServiceClient } from '../service/client.ts';
-import { credentialInterfaces } from '../service/interfaces.ts';
+import { listCredentialInterfaces } from '../service/interfaces.ts';
 import { createLinkLimiter } from '../slack/accounts/link.ts';
 import { createAdminsToNotify, findDeparture } from '../slack/admins/admins.ts';
 import { createPageTexts } from '../slack/approvals/signing/page-words.ts';
@@ -289,7 +289,7 @@ function composeOrders(
     loadAffectedTags: tagsOf,
     findAccount: accounts.find,
     findDefaultAccount: accounts.findDefault,
-    listInterfaces: ({ method }) => credentialInterfaces(method, config.service.xmlUrl !== undefined),
+    listInterfaces: ({ method }) => listCredentialInterfaces(method, config.service.xmlUrl !== undefined),
     loadClient: accounts.loadClient,
     serviceEndpoints: config.service,
     now,

@@ -3,15 +3,15 @@ import { removeDuplicates } from '../lib/collections.ts';
 import type { NameKind } from '../policy/subject.ts';
 import type { ServiceCall, ServiceClient } from '../service/client.ts';
 import { InvalidInputError } from '../service/codec/codec-errors.ts';
-import { type AvailableInterfaces, chooseInterface, taskInterfaces } from '../service/interfaces.ts';
-import { describeRequest, withSecrets } from '../service/request-description.ts';
+import { type AvailableInterfaces, chooseInterface, listTaskInterfaces } from '../service/interfaces.ts';
+import { describeRequest, insertSecrets } from '../service/request-description.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
 import type { Secret, SecretCommitment } from '../service/secret.ts';
 import type {
-  AnsweredTask,
   Effect,
   Interface,
   RequestDescription,
+  SendableTask,
   ServiceTask,
   TaskOutline,
 } from '../service/task.ts';
@@ -186,7 +186,7 @@ function findInterfaceIssues(
     }));
   }
   const issuesOf = (needs: Interface, tied: readonly InterfaceConstraint[]): InputIssue[] =>
-    tied.length === 0 || taskInterfaces(service, interfaces)[needs]
+    tied.length === 0 || listTaskInterfaces(service, interfaces)[needs]
       ? []
       : tied.map(({ field, kind }) => ({ field, code: 'interface_out_of_reach', needs, because: kind }));
   return [...issuesOf('xml', xml), ...issuesOf('json', json)];
@@ -267,7 +267,7 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
       const support = chooseInterface(service, interfaces);
       return 'unsupported' in support ? support.unsupported : undefined;
     },
-    findInterfaces: (interfaces) => taskInterfaces(service, interfaces),
+    findInterfaces: (interfaces) => listTaskInterfaces(service, interfaces),
     findInterfaceIssues: (interfaces, raw) => findInterfaceIssues(service, findConstraints(raw), interfaces),
     check(raw) {
       const parsed = own.input.safeParse(raw, { error: () => UNREADABLE });
@@ -352,10 +352,10 @@ function describe<Input, Wire, Output>(
 }
 
 function beginCall<Output>(
-  service: AnsweredTask<Output>,
+  service: SendableTask<Output>,
   extractSecret: ((output: Output) => Secret | undefined) | undefined,
 ): OrderTask['beginCall'] {
-  const withSecretOutput: AnsweredTask<Secret | undefined> = {
+  const withSecretOutput: SendableTask<Secret | undefined> = {
     ...service,
     output(response) {
       const reading = service.output(response);
@@ -366,7 +366,7 @@ function beginCall<Output>(
     if (request.interface === 'none') throw new InvalidInputError('nothing is sent for it');
     return client.begin(withSecretOutput, {
       ...call,
-      ...{ ctid, about: name, description: withSecrets(request, secrets) },
+      ...{ ctid, about: name, description: insertSecrets(request, secrets) },
     });
   };
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import { InvalidInputError } from '../service/codec/codec-errors.ts';
 import { isWireList, type WireObject, type WireValue } from '../service/codec/wire.ts';
-import { credentialInterfaces } from '../service/interfaces.ts';
+import { listCredentialInterfaces } from '../service/interfaces.ts';
 import { Secret, type SecretCommitment } from '../service/secret.ts';
 import type { RequestDescription } from '../service/task.ts';
 import { getChosenTime, getItemInput, type Order } from './order.ts';
@@ -59,7 +59,7 @@ export function buildStatement(
   const { id, task, account } = order;
   if (jsonUrl === undefined) throw new InvalidInputError('no domain service is connected');
   const time = getChosenTime(order);
-  const interfaces = credentialInterfaces(account.method, xmlUrl !== undefined);
+  const interfaces = listCredentialInterfaces(account.method, xmlUrl !== undefined);
   const items = order.items.map((item): StatementItem => {
     const { n, name, ctid } = item;
     const secretHash = item.secretHash ?? order.secretHash;

@@ -1,6 +1,6 @@
 import { type Envelope, hasErrorType, hasSuccessCode, isRefusal } from './envelope.ts';
 import type { ServiceErrorKind } from './errors.ts';
-import type { AnsweredTask } from './task.ts';
+import type { SendableTask } from './task.ts';
 
 /** `S` and a task code (service API, Task codes): the success code of one task only. */
 const KNOWN_SUCCESS_CODES: ReadonlySet<string> = new Set([
@@ -35,35 +35,35 @@ interface ReceivedResponse {
  * twice.
  */
 export function classifyResponse(
-  task: Pick<AnsweredTask<unknown>, 'effect' | 'successCode' | 'provenByOutput'>,
+  task: Pick<SendableTask<unknown>, 'effect' | 'successCode' | 'provenByOutput'>,
   { status, envelope, unreadable, retryAfterMs }: ReceivedResponse,
 ): ResponseClass {
   const { effect } = task;
-  const open = effect === 'read' ? 'invalid_response' : 'unknown_outcome';
-  const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
-  const said = statusInParentheses(envelope);
+  const unclearKind = effect === 'read' ? 'invalid_response' : 'unknown_outcome';
+  const retry = retryAfterMs === undefined ? {} : { retryAfterMs };
+  const statusText = formatStatus(envelope);
   if (status >= 200 && status < 300) {
-    if (envelope === undefined) return { kind: open, what: unreadable };
-    if (isRefusal(envelope)) return { kind: 'refused', what: `the service refused it${said}` };
+    if (envelope === undefined) return { kind: unclearKind, what: unreadable };
+    if (isRefusal(envelope)) return { kind: 'refused', what: `the service refused it${statusText}` };
     const contradiction = findContradiction(envelope, task);
     return contradiction === undefined
       ? { kind: 'done' }
-      : { kind: open, what: `the service ${contradiction}${said}` };
+      : { kind: unclearKind, what: `the service ${contradiction}${statusText}` };
   }
   if (status >= 400 && status < 500 && status !== 408) {
     // The status refuses, but the envelope reports success: the outcome is unknown.
     if (envelope !== undefined && hasSuccessCode(envelope))
-      return { kind: open, what: `the service contradicts itself: HTTP ${status}${said}` };
+      return { kind: unclearKind, what: `the service contradicts itself: HTTP ${status}${statusText}` };
     if (status === 401 || status === 403)
-      return { kind: 'auth', what: `the service refused the account (HTTP ${status})${said}` };
-    if (status === 429) return { kind: 'busy', what: `the service is busy (HTTP 429)${said}`, ...wait };
-    return { kind: 'refused', what: `the service refused it (HTTP ${status})${said}` };
+      return { kind: 'auth', what: `the service refused the account (HTTP ${status})${statusText}` };
+    if (status === 429)
+      return { kind: 'busy', what: `the service is busy (HTTP 429)${statusText}`, ...retry };
+    return { kind: 'refused', what: `the service refused it (HTTP ${status})${statusText}` };
   }
   if (status === 503 && effect === 'read')
-    return { kind: 'busy', what: `the service is busy (HTTP 503)${said}`, ...wait };
-  const redirected =
-    status >= 300 && status < 400 ? 'a redirect, which is never followed' : 'no clear answer';
-  return { kind: open, what: `the service gave ${redirected} (HTTP ${status})${said}` };
+    return { kind: 'busy', what: `the service is busy (HTTP 503)${statusText}`, ...retry };
+  const answer = status >= 300 && status < 400 ? 'a redirect, which is never followed' : 'no clear answer';
+  return { kind: unclearKind, what: `the service sent ${answer} (HTTP ${status})${statusText}` };
 }
 
 /** Why a success code doesn't prove that this task was carried out. */
@@ -75,11 +75,11 @@ function findContradiction(
   if (!hasSuccessCode(envelope)) return undefined;
   if (hasErrorType(envelope)) return `contradicts itself, a success code with the type ${type}`;
   if (code === successCode) return undefined;
-  const isOthers = KNOWN_SUCCESS_CODES.has(code) || (successCode !== undefined && !provenByOutput);
-  return isOthers ? 'responded with the success code of another task' : undefined;
+  const belongsToOtherTask = KNOWN_SUCCESS_CODES.has(code) || (successCode !== undefined && !provenByOutput);
+  return belongsToOtherTask ? 'responded with the success code of another task' : undefined;
 }
 
-function statusInParentheses(envelope: Envelope | undefined): string {
+function formatStatus(envelope: Envelope | undefined): string {
   if (envelope === undefined) return '';
   const { code, text } = envelope.status;
   return text === '' ? `: ${code}` : `: ${code} ${text}`;

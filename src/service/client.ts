@@ -4,29 +4,29 @@ import { type Authenticator, createAuthenticator, type Verification } from './au
 import type { AuthenticatorOptions, LoginExtras } from './authenticator/options.ts';
 import type { Session } from './authenticator/shared-session.ts';
 import {
-  accountOf,
   type CredentialAccount,
-  credentialSecrets,
   DEFAULT_HEADER_PREFIX,
+  describeAccount,
+  listSecrets,
 } from './authenticator/signature.ts';
 import type { SignedRequest } from './authenticator/task-signature.ts';
 import { isSessionError } from './classify-response.ts';
 import { InvalidInputError } from './codec/codec-errors.ts';
-import { readAddress } from './codec/json.ts';
+import { parseAddress } from './codec/json.ts';
 import { ServiceError } from './errors.ts';
-import { type AvailableInterfaces, chooseInterface, credentialInterfaces } from './interfaces.ts';
+import { type AvailableInterfaces, chooseInterface, listCredentialInterfaces } from './interfaces.ts';
 import {
   type CallResult,
   type ClientContext,
+  createServiceError,
   type Deadline,
   type PreparedRequest,
-  prepare,
+  prepareDescribed,
   prepareTask,
   send,
-  serviceError,
 } from './request.ts';
 import type { RequestIssue } from './request-issue.ts';
-import type { AnsweredTask, Effect, Interface, RequestDescription, ServiceTask } from './task.ts';
+import type { Effect, Interface, RequestDescription, SendableTask, ServiceTask } from './task.ts';
 
 export type { SendDeadline } from '../http/exchange.ts';
 export type { Verification } from './authenticator/authenticator.ts';
@@ -97,7 +97,7 @@ export interface ServiceClient {
    * nothing yet.
    * @throws {ServiceError}
    */
-  begin<O>(task: AnsweredTask<O>, call: DescribedCall): ServiceCall<O>;
+  begin<O>(task: SendableTask<O>, call: DescribedCall): ServiceCall<O>;
   /** Checks the credential at the service: a password by login and logout, two-factor by opening an XML session. */
   verify(call?: CallOptions & LoginExtras): Promise<Verification>;
   /**
@@ -107,8 +107,8 @@ export interface ServiceClient {
   close(sessions?: 'own' | 'all'): Promise<void>;
 }
 
-function unsupported(task: string, issue: RequestIssue, ctid: string | undefined): ServiceError {
-  return serviceError('unsupported', { task, name: task, ctid }, issue.code, { issue });
+function createUnsupportedError(task: string, issue: RequestIssue, ctid: string | undefined): ServiceError {
+  return createServiceError('unsupported', { task, name: task, ctid }, issue.code, { issue });
 }
 
 interface ClientParts {
@@ -129,20 +129,20 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   });
   const context: ClientContext = {
     dispatcher: agent,
-    ...readAddresses(options),
+    ...parseAddresses(options),
     headerPrefix: options.headerPrefix ?? DEFAULT_HEADER_PREFIX,
     now: options.now ?? Date.now,
-    secrets: credentialSecrets(credential),
+    secrets: listSecrets(credential),
   };
   const parts: ClientParts = {
     options,
     context,
     authenticator: createAuthenticator(context, options),
-    interfaces: credentialInterfaces(credential.method, context.xmlAddress !== undefined),
+    interfaces: listCredentialInterfaces(credential.method, context.xmlAddress !== undefined),
     calls: new CallCounter(),
   };
   return {
-    account: accountOf(credential),
+    account: describeAccount(credential),
     run: (task, input, call = {}) => runTask(parts, task, input, call),
     begin: (task, call) => beginDescribed(parts, task, call),
     verify: (call = {}) => verify(parts, call),
@@ -159,23 +159,23 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
 /** Only a count: a set of promises would keep large results in memory. */
 class CallCounter {
   isClosed = false;
-  #underWay = 0;
+  #running = 0;
   #onIdle = (): void => undefined;
 
   /** @throws {ServiceError} when the client is closed */
-  refuseClosed(task: string): void {
-    if (this.isClosed) throw serviceError('not_sent', { task, name: task }, 'this client is closed');
+  throwIfClosed(task: string): void {
+    if (this.isClosed) throw createServiceError('not_sent', { task, name: task }, 'this client is closed');
   }
 
   /** @returns a function that ends the call, safe to repeat */
   begin(): () => void {
-    let isOver = false;
-    this.#underWay += 1;
+    let hasEnded = false;
+    this.#running += 1;
     return () => {
-      if (isOver) return;
-      isOver = true;
-      this.#underWay -= 1;
-      if (this.#underWay === 0) this.#onIdle();
+      if (hasEnded) return;
+      hasEnded = true;
+      this.#running -= 1;
+      if (this.#running === 0) this.#onIdle();
     };
   }
 
@@ -184,7 +184,7 @@ class CallCounter {
     this.isClosed = true;
     return new Promise((resolve) => {
       this.#onIdle = resolve;
-      if (this.#underWay === 0) resolve();
+      if (this.#running === 0) resolve();
     });
   }
 }
@@ -215,10 +215,10 @@ function beginTask<I, O>(
   input: I,
   call: CallOptions,
 ): ServiceCall<O> {
-  parts.calls.refuseClosed(task.name);
+  parts.calls.throwIfClosed(task.name);
   const { ctid, keys, replyTo = parts.options.replyTo } = call;
   const support = chooseInterface(task, parts.interfaces, call.interface);
-  if ('unsupported' in support) throw unsupported(task.name, support.unsupported, ctid);
+  if ('unsupported' in support) throw createUnsupportedError(task.name, support.unsupported, ctid);
   const general = { replyTo, ctid, keys };
   return createCall(
     parts,
@@ -229,15 +229,20 @@ function beginTask<I, O>(
 
 function beginDescribed<O>(
   parts: ClientParts,
-  task: AnsweredTask<O>,
+  task: SendableTask<O>,
   { description, about, ...call }: DescribedCall,
 ): ServiceCall<O> {
-  parts.calls.refuseClosed(task.name);
+  parts.calls.throwIfClosed(task.name);
   const { ctid, replyTo } = call;
   if (!parts.interfaces[description.interface])
-    throw unsupported(task.name, { code: 'other_interface_needed' }, ctid);
+    throw createUnsupportedError(task.name, { code: 'other_interface_needed' }, ctid);
   const activity = { task: task.name, name: `${task.name} ${about}`, ctid };
-  const prepared = prepare(parts.context, { task, activity, description, general: { replyTo, ctid } });
+  const prepared = prepareDescribed(parts.context, {
+    task,
+    activity,
+    description,
+    general: { replyTo, ctid },
+  });
   return createCall(parts, prepared, call);
 }
 
@@ -246,7 +251,7 @@ function createCall<O>(
   prepared: PreparedRequest<O>,
   call: CallOptions,
 ): ServiceCall<O> {
-  const deadline = findDeadline(options, call);
+  const deadline = createDeadline(options, call);
   let signed: SignedRequest | undefined;
   let endedSession: Session | undefined;
   return {
@@ -255,14 +260,14 @@ function createCall<O>(
       signed = await authenticator.sign(prepared, deadline);
     },
     async send(sendDeadline) {
-      if (signed === undefined) throw new Error('a request is signed before it is sent, each time');
+      if (signed === undefined) throw new Error('each request must be signed before it is sent');
       const { session } = signed;
       const sending = send(context, prepared, signed, { deadline, sendDeadline });
       signed = undefined;
       try {
         return { kind: 'answered', ...(await sending) };
       } catch (error) {
-        if (session === undefined || !mayHaveEnded(prepared.task.effect, error)) throw error;
+        if (session === undefined || !mayBeSessionEnd(prepared.task.effect, error)) throw error;
         endedSession = session;
         return { kind: 'session_ended', refusal: error };
       }
@@ -271,7 +276,7 @@ function createCall<O>(
   };
 }
 
-function findDeadline(options: ServiceClientOptions, { timeoutMs, signal }: CallOptions): Deadline {
+function createDeadline(options: ServiceClientOptions, { timeoutMs, signal }: CallOptions): Deadline {
   return { endsAt: performance.now() + (timeoutMs ?? options.timeoutMs), signal };
 }
 
@@ -279,37 +284,41 @@ async function verify(
   { options, context, authenticator, calls }: ClientParts,
   call: CallOptions & LoginExtras,
 ): Promise<Verification> {
-  calls.refuseClosed('verify');
+  calls.throwIfClosed('verify');
   if (options.credential.method === 'two_factor' && context.xmlAddress === undefined) {
-    throw serviceError(
+    throw createServiceError(
       'unsupported',
       { task: 'verify', name: 'checking the account' },
       'two-factor accounts need the XML interface, and SERVICE_XML_URL is not set',
       { issue: { code: 'two_factor_needs_xml' } },
     );
   }
-  return authenticator.verify(findDeadline(options, call), call);
+  return authenticator.verify(createDeadline(options, call), call);
 }
 
 /**
  * Whether a refusal may mean that the session has ended, and a second request is safe. It is safe when the response
  * proves that the task wasn't carried out; for a task that charges, only 401 and 403 prove that.
  */
-function mayHaveEnded(effect: Effect, error: unknown): error is ServiceError {
+function mayBeSessionEnd(effect: Effect, error: unknown): error is ServiceError {
   if (!(error instanceof ServiceError)) return false;
   if (error.kind === 'auth') return true;
   if (effect === 'charge' || error.kind !== 'refused' || error.envelope === undefined) return false;
   return isSessionError(error.envelope);
 }
 
-function readAddresses({ jsonUrl, xmlUrl }: ServiceClientOptions) {
+function parseAddresses({ jsonUrl, xmlUrl }: ServiceClientOptions) {
   try {
     return {
-      jsonAddress: readAddress('the JSON address', jsonUrl),
-      xmlAddress: xmlUrl === undefined ? undefined : readAddress('the XML address', xmlUrl),
+      jsonAddress: parseAddress('the JSON address', jsonUrl),
+      xmlAddress: xmlUrl === undefined ? undefined : parseAddress('the XML address', xmlUrl),
     };
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error;
-    throw serviceError('invalid_input', { task: 'connect', name: 'reading the settings' }, error.message);
+    throw createServiceError(
+      'invalid_input',
+      { task: 'connect', name: 'reading the settings' },
+      error.message,
+    );
   }
 }

@@ -51,34 +51,38 @@ const requiredPart = z.object({
  * Requires only the status code, because not every response is documented.
  * @throws InvalidResponseError without a status code.
  */
-export function readEnvelope(decoded: unknown): Envelope {
+export function parseEnvelope(decoded: unknown): Envelope {
   const parsed = requiredPart.safeParse(decoded);
   if (!parsed.success) throw new InvalidResponseError('the answer is not an envelope: it has no status code');
-  const answer = record(decoded);
-  const status = record(answer['status']);
+  const answer = toRecord(decoded);
+  const status = toRecord(answer['status']);
   const data = answer['data'];
-  const objects = [...records(answer['object']), ...records(answer['objects'])];
+  const objects = [...toRecords(answer['object']), ...toRecords(answer['objects'])];
   return {
-    stid: text(answer['stid']),
-    status: { code: parsed.data.status.code, text: text(status['text']) ?? '', type: text(status['type']) },
-    object: objects.length === 0 ? undefined : readObject(objects),
-    messages: records(answer['messages']).map(readMessage),
+    stid: toText(answer['stid']),
+    status: {
+      code: parsed.data.status.code,
+      text: toText(status['text']) ?? '',
+      type: toText(status['type']),
+    },
+    object: objects.length === 0 ? undefined : mergeObjects(objects),
+    messages: toRecords(answer['messages']).map(parseMessage),
     data: Array.isArray(data) ? data : data === undefined || data === null ? [] : [data],
     received: decoded,
   };
 }
 
 /** The documentation shows two objects in one response (redirect update): the second adds missing fields. */
-function readObject(objects: readonly Wire[]): DescribedObject {
+function mergeObjects(objects: readonly Wire[]): DescribedObject {
   return {
-    type: first(objects, (object) => text(object['type'])),
-    value: first(objects, (object) => text(object['value'])),
-    summary: first(objects, (object) => count(object['summary'])),
-    data: first(objects, (object) => object['data'] ?? undefined),
+    type: findFirst(objects, (object) => toText(object['type'])),
+    value: findFirst(objects, (object) => toText(object['value'])),
+    summary: findFirst(objects, (object) => toCount(object['summary'])),
+    data: findFirst(objects, (object) => object['data'] ?? undefined),
   };
 }
 
-function first<T>(objects: readonly Wire[], read: (object: Wire) => T | undefined): T | undefined {
+function findFirst<T>(objects: readonly Wire[], read: (object: Wire) => T | undefined): T | undefined {
   for (const object of objects) {
     const value = read(object);
     if (value !== undefined) return value;
@@ -86,36 +90,36 @@ function first<T>(objects: readonly Wire[], read: (object: Wire) => T | undefine
   return undefined;
 }
 
-function readMessage(message: Wire): Message {
+function parseMessage(message: Wire): Message {
   return {
-    code: text(message['code']),
-    text: text(message['text']),
-    status: text(message['status']),
-    objects: records(message['objects']).map((object) => ({
-      type: text(object['type']) ?? '',
-      value: text(object['value']) ?? '',
+    code: toText(message['code']),
+    text: toText(message['text']),
+    status: toText(message['status']),
+    objects: toRecords(message['objects']).map((object) => ({
+      type: toText(object['type']) ?? '',
+      value: toText(object['value']) ?? '',
     })),
   };
 }
 
 type Wire = Readonly<Record<string, unknown>>;
 
-function record(value: unknown): Wire {
+function toRecord(value: unknown): Wire {
   return isRecord(value) ? value : {};
 }
 
-function records(value: unknown): readonly Wire[] {
+function toRecords(value: unknown): readonly Wire[] {
   if (Array.isArray(value)) return value.filter(isRecord);
   return isRecord(value) ? [value] : [];
 }
 
-function text(value: unknown): string | undefined {
+function toText(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   return typeof value === 'number' ? String(value) : undefined;
 }
 
 /** XML has the number as text. */
-function count(value: unknown): number | undefined {
+function toCount(value: unknown): number | undefined {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
 }
@@ -124,14 +128,14 @@ function count(value: unknown): number | undefined {
  * `S` codes are success, `E` codes failure (service API, Errors); other codes are accepted unless the type is an error.
  */
 export function isRefusal(envelope: Envelope): boolean {
-  const letter = letterOf(envelope);
+  const letter = getCodeLetter(envelope);
   if (letter === 'S') return false;
   return letter === 'E' || hasErrorType(envelope);
 }
 
 /** Regardless of the type. */
 export function hasSuccessCode(envelope: Envelope): boolean {
-  return letterOf(envelope) === 'S';
+  return getCodeLetter(envelope) === 'S';
 }
 
 /** Regardless of the code. */
@@ -139,6 +143,6 @@ export function hasErrorType({ status }: Envelope): boolean {
   return /error|fail/i.test(status.type ?? '');
 }
 
-function letterOf({ status }: Envelope): string | undefined {
+function getCodeLetter({ status }: Envelope): string | undefined {
   return status.code[0]?.toUpperCase();
 }

@@ -42,14 +42,14 @@ export interface ServiceErrorDetails {
   /** With secrets masked. */
   readonly envelope?: Envelope | undefined;
   /** A 2xx response that can't be parsed. */
-  readonly unread?: UnreadAnswer | undefined;
+  readonly unread?: UnreadResponse | undefined;
   /** Set for `unsupported` and `invalid_input`. */
   readonly issue?: RequestIssue | undefined;
   readonly cause?: unknown;
 }
 
 /** A 2xx response that can't be parsed: a retry would give the same. */
-export interface UnreadAnswer {
+export interface UnreadResponse {
   readonly why: string;
   readonly contentType?: string | undefined;
   readonly contentEncoding?: string | undefined;
@@ -80,7 +80,7 @@ export class ServiceError extends Error {
   readonly ctid: string | undefined;
   readonly retryAfterMs: number | undefined;
   readonly envelope: Envelope | undefined;
-  readonly unread: UnreadAnswer | undefined;
+  readonly unread: UnreadResponse | undefined;
   readonly issue: RequestIssue | undefined;
 
   constructor(kind: ServiceErrorKind, message: string, details: ServiceErrorDetails) {

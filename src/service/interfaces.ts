@@ -9,7 +9,7 @@ export type AvailableInterfaces = Readonly<Record<Interface, boolean>>;
  * Two factors aren't documented for JSON, and XML needs a URL.
  * @param hasXmlAddress whether `SERVICE_XML_URL` is set
  */
-export function credentialInterfaces(method: string, hasXmlAddress: boolean): AvailableInterfaces {
+export function listCredentialInterfaces(method: string, hasXmlAddress: boolean): AvailableInterfaces {
   return { json: method !== 'two_factor', xml: hasXmlAddress };
 }
 
@@ -32,7 +32,7 @@ export function chooseInterface(
 }
 
 /** The intersection with a credential's interfaces. */
-export function taskInterfaces(task: TaskOutline, available: AvailableInterfaces): AvailableInterfaces {
-  const reaches = (via: Interface) => 'interface' in chooseInterface(task, available, via);
-  return { json: reaches('json'), xml: reaches('xml') };
+export function listTaskInterfaces(task: TaskOutline, available: AvailableInterfaces): AvailableInterfaces {
+  const isSupported = (via: Interface) => 'interface' in chooseInterface(task, available, via);
+  return { json: isSupported('json'), xml: isSupported('xml') };
 }

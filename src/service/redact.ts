@@ -3,22 +3,22 @@ import type { Envelope } from './envelope.ts';
 import { isRecord } from './record.ts';
 import { MASK } from './secret.ts';
 
-export const MAX_BYTES = 2 * 1024 * 1024;
+export const MAX_RESPONSE_BYTES = 2 * 1024 * 1024;
 
 /** Documented responses are less than half as deep. */
 export const MAX_DEPTH = 64;
 
 /** Secrets of this length are masked everywhere, also inside words. */
-const MIN_ANYWHERE = 6;
+const MIN_LENGTH_ANYWHERE = 6;
 
 /** Secrets of this length with a digit or sign are masked as whole words. */
-const MIN_WORD = 4;
+const MIN_WORD_LENGTH = 4;
 
 /** May be a common word. Services require longer passwords. */
 const SHORT_WORD = /^\p{L}{1,5}$/u;
 
 /** Longer words that are common in responses. */
-const WORDS_OF_ANSWERS: ReadonlySet<string> = new Set(
+const COMMON_RESPONSE_WORDS: ReadonlySet<string> = new Set(
   `accepted access account active address already answer approved authentication authorization available blocked cannot
   changed closed completed confirmed contact context country created credentials customer deleted denied disabled domain
   domains enabled exists expired failed failure format internal invalid language letters locked logged longer message
@@ -43,9 +43,9 @@ export type Mask = (text: string, place?: 'value' | 'name') => string;
  * sentence, such a word doesn't look like a secret.
  */
 export function createMask(secrets: readonly string[]): Mask {
-  const given = [...new Set(secrets)].filter((secret) => secret !== '').sort((a, b) => b.length - a.length);
-  const whole = new Set(given);
-  const rules = given.map((secret) => ({ secret, pattern: buildPattern(secret) }));
+  const sorted = [...new Set(secrets)].filter((secret) => secret !== '').sort((a, b) => b.length - a.length);
+  const whole = new Set(sorted);
+  const rules = sorted.map((secret) => ({ secret, pattern: buildPattern(secret) }));
   return (text, place = 'value') => {
     if (place === 'value' && (whole.has(text) || whole.has(text.trim()))) return MASK;
     let masked = text;
@@ -59,11 +59,11 @@ export function createMask(secrets: readonly string[]): Mask {
 /** Matches a secret in a longer text. */
 function buildPattern(secret: string): RegExp {
   const literal = secret.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-  const common = SHORT_WORD.test(secret) || WORDS_OF_ANSWERS.has(secret.toLowerCase());
-  if (common || secret.length < MIN_WORD) {
+  const common = SHORT_WORD.test(secret) || COMMON_RESPONSE_WORDS.has(secret.toLowerCase());
+  if (common || secret.length < MIN_WORD_LENGTH) {
     return new RegExp(`(?<=[=:"'\`“”„‘’«»])${literal}(?![\\p{L}\\p{N}])`, 'gu');
   }
-  return secret.length < MIN_ANYWHERE
+  return secret.length < MIN_LENGTH_ANYWHERE
     ? new RegExp(`(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`, 'gu')
     : new RegExp(literal, 'gu');
 }
@@ -101,7 +101,7 @@ function maskValue(value: unknown, mask: Mask): unknown {
 
 /** @throws InvalidResponseError when too large; checked before decoding. */
 export function assertSize(body: Buffer): void {
-  if (body.length > MAX_BYTES) throw new InvalidResponseError('the response is too large');
+  if (body.length > MAX_RESPONSE_BYTES) throw new InvalidResponseError('the response is too large');
 }
 
 /**
@@ -137,25 +137,25 @@ export function findText(
   names: ReadonlySet<string>,
   insideNames: ReadonlySet<string> = names,
 ): string | undefined {
-  if (Array.isArray(value)) return firstDefined(value, (item) => findText(item, names, insideNames));
+  if (Array.isArray(value)) return findFirstDefined(value, (item) => findText(item, names, insideNames));
   if (!isRecord(value)) return undefined;
-  return firstDefined(Object.keys(value), (key) => {
+  return findFirstDefined(Object.keys(value), (key) => {
     const inside = value[key];
     if (!names.has(key.toLowerCase().replace(/[^a-z]/g, ''))) return findText(inside, names, insideNames);
-    return soleText(inside) ?? findText(inside, names, insideNames) ?? findText(inside, insideNames);
+    return getSoleText(inside) ?? findText(inside, names, insideNames) ?? findText(inside, insideNames);
   });
 }
 
 /** The text itself, or the only text of an object such as `{ value: … }`. */
-function soleText(value: unknown): string | undefined {
+function getSoleText(value: unknown): string | undefined {
   if (typeof value === 'string') return value.trim() === '' ? undefined : value;
   if (typeof value === 'number') return String(value);
   if (!isRecord(value)) return undefined;
   const inside = Object.values(value);
-  return inside.length === 1 ? soleText(inside[0]) : undefined;
+  return inside.length === 1 ? getSoleText(inside[0]) : undefined;
 }
 
-function firstDefined<T>(items: readonly T[], find: (item: T) => string | undefined): string | undefined {
+function findFirstDefined<T>(items: readonly T[], find: (item: T) => string | undefined): string | undefined {
   for (const item of items) {
     const found = find(item);
     if (found !== undefined) return found;

@@ -31,30 +31,31 @@ export function describeRequest<I, O>(
  * @param secrets by commitment
  * @throws InvalidInputError when one is missing
  */
-export function withSecrets(
+export function insertSecrets(
   description: RequestDescription,
   secrets: ReadonlyMap<string, Secret>,
 ): RequestDescription {
-  const opened = (value: WireValue): WireValue => {
+  const insert = (value: WireValue): WireValue => {
     if (typeof value !== 'object' || value instanceof Secret) return value;
-    if (isWireList(value)) return value.map(opened);
+    if (isWireList(value)) return value.map(insert);
     const commitment = secretCommitment.safeParse(value).data;
-    if (commitment === undefined) return openedObject(value);
+    if (commitment === undefined) return insertInObject(value);
     const secret = secrets.get(commitment.secret);
     if (secret === undefined) throw new InvalidInputError('a secret of the request is missing');
     return secret;
   };
-  const openedObject = (values: WireObject): WireObject =>
+  const insertInObject = (values: WireObject): WireObject =>
     Object.fromEntries(
-      Object.entries(values).map(([field, value]) => [field, value === undefined ? value : opened(value)]),
+      Object.entries(values).map(([field, value]) => [field, value === undefined ? value : insert(value)]),
     );
-  if (description.interface === 'xml') return { ...description, element: openedObject(description.element) };
+  if (description.interface === 'xml')
+    return { ...description, element: insertInObject(description.element) };
   const { body } = description;
-  return body === undefined ? description : { ...description, body: opened(body) };
+  return body === undefined ? description : { ...description, body: insert(body) };
 }
 
 function describeJson<I, O>({ json }: ServiceTask<I, O>, input: I): RequestDescription {
-  if (json === undefined) throw new InvalidInputError('the JSON interface does not carry it');
+  if (json === undefined) throw new InvalidInputError('the JSON interface does not support it');
   const query = json.query?.(input) ?? [];
   return {
     interface: 'json',
@@ -70,7 +71,7 @@ function describeXml<I, O>(
   input: I,
   keys: readonly string[],
 ): RequestDescription {
-  if (xml === undefined) throw new InvalidInputError('the XML interface does not carry it');
+  if (xml === undefined) throw new InvalidInputError('the XML interface does not support it');
   if (keys.length > 0 && xml.takesKeys !== true) {
     throw new InvalidInputError('"keys" cannot be sent: the XML interface has no such field', {
       code: 'field_not_documented',

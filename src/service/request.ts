@@ -12,16 +12,16 @@ import {
 } from '../http/exchange.ts';
 import { parseRetryAfter } from '../http/retry-after.ts';
 import {
+  buildSignatureElement,
   type Credential,
+  formatSignatureHeaders,
   type JsonSignature,
-  jsonSignatureHeaders,
   type XmlSignature,
-  xmlSignatureElement,
 } from './authenticator/signature.ts';
 import { classifyResponse } from './classify-response.ts';
 import { InvalidInputError, InvalidResponseError } from './codec/codec-errors.ts';
 import {
-  type Decoded,
+  type DecodedResponse,
   decodeJson,
   encodeJson,
   type GeneralQuery,
@@ -34,13 +34,13 @@ import {
   type ServiceErrorDetails,
   type ServiceErrorKind,
   SuspendedError,
-  type UnreadAnswer,
+  type UnreadResponse,
 } from './errors.ts';
 import { isRecord } from './record.ts';
-import { createMask, MAX_BYTES, type Mask, maskEnvelope } from './redact.ts';
+import { createMask, MAX_RESPONSE_BYTES, type Mask, maskEnvelope } from './redact.ts';
 import { describeRequest } from './request-description.ts';
 import { MASK, Secret } from './secret.ts';
-import type { AnsweredTask, Interface, Reading, RequestDescription, ServiceTask } from './task.ts';
+import type { Interface, RequestDescription, SendableTask, ServiceTask, TaskResult } from './task.ts';
 
 /** Shared by a client's calls. */
 export interface ClientContext {
@@ -82,7 +82,7 @@ export interface Activity {
 
 /** A described request and the parser of its response. */
 interface RequestPlan<O> {
-  readonly task: AnsweredTask<O>;
+  readonly task: SendableTask<O>;
   readonly activity: Activity;
   readonly description: RequestDescription;
   readonly general?: GeneralQuery | undefined;
@@ -103,12 +103,12 @@ type UnsignedRequest =
   | { readonly via: 'json'; sign(signature: JsonSignature): HttpRequest }
   | { readonly via: 'xml'; sign(signature: XmlSignature): HttpRequest };
 
-export interface Signed {
+export interface SignedTask {
   readonly request: HttpRequest;
   readonly signature: JsonSignature | XmlSignature;
 }
 
-export function serviceError(
+export function createServiceError(
   kind: ServiceErrorKind,
   activity: Activity,
   what: string,
@@ -119,12 +119,12 @@ export function serviceError(
 }
 
 /** Converts encoding errors to `invalid_input`; rethrows others. */
-export function orInvalidInput<T>(activity: Activity, encode: () => T): T {
+export function encodeOrThrow<T>(activity: Activity, encode: () => T): T {
   try {
     return encode();
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error;
-    throw serviceError('invalid_input', activity, error.message, { issue: error.issue });
+    throw createServiceError('invalid_input', activity, error.message, { issue: error.issue });
   }
 }
 
@@ -139,10 +139,10 @@ export function prepareTask<I, O>(
   { via, general = {} }: { readonly via: Interface; readonly general?: GeneralQuery | undefined },
 ): PreparedRequest<O> {
   const { ctid, keys } = general;
-  const description = orInvalidInput({ task: task.name, name: task.name, ctid }, () =>
+  const description = encodeOrThrow({ task: task.name, name: task.name, ctid }, () =>
     describeRequest(task, input, via, keys),
   );
-  return prepare(context, {
+  return prepareDescribed(context, {
     task,
     activity: { task: task.name, name: task.activity(input), ctid },
     description,
@@ -154,12 +154,12 @@ export function prepareTask<I, O>(
   });
 }
 
-export function prepare<O>(
+export function prepareDescribed<O>(
   context: ClientContext,
   { general = {}, ...plan }: RequestPlan<O>,
 ): PreparedRequest<O> {
   const { description, activity } = plan;
-  const unsigned = orInvalidInput(activity, () =>
+  const unsigned = encodeOrThrow(activity, () =>
     description.interface === 'json'
       ? prepareJson(context, description, general)
       : prepareXml(context, description),
@@ -177,7 +177,7 @@ function prepareJson(
   const request = encodeJson(description, context.jsonAddress, general);
   const sign = (signature: JsonSignature): HttpRequest => ({
     ...request,
-    headers: [...request.headers, ...jsonSignatureHeaders(signature, context.headerPrefix)],
+    headers: [...request.headers, ...formatSignatureHeaders(signature, context.headerPrefix)],
   });
   return { via: 'json', sign };
 }
@@ -193,7 +193,7 @@ function prepareXml(
     path: `${address.path}${address.query}`,
     method: 'POST',
     headers: ['accept', 'application/xml, text/xml', 'content-type', 'application/xml; charset=utf-8'],
-    body: writeRequest(writeXml(xmlSignatureElement(signature)), code, elements),
+    body: writeRequest(writeXml(buildSignatureElement(signature)), code, elements),
   });
   return { via: 'xml', sign };
 }
@@ -205,32 +205,36 @@ function prepareXml(
 export async function send<O>(
   context: ClientContext,
   prepared: PreparedRequest<O>,
-  { request, signature }: Signed,
+  { request, signature }: SignedTask,
   options: SendOptions,
 ): Promise<CallResult<O>> {
   const answer = await sendAndReceive(context, prepared, request, options);
-  return readAnswer(context, prepared, signature, answer);
+  return parseResponse(context, prepared, signature, answer);
 }
 
 /** @throws {ServiceError} unless the response proves that the task was carried out */
-function readAnswer<O>(
+function parseResponse<O>(
   context: ClientContext,
   { task, activity, description, unsigned: { via } }: PreparedRequest<O>,
-  signature: Signed['signature'],
+  signature: SignedTask['signature'],
   answer: HttpResponse,
 ): CallResult<O> {
   const { status, headers } = answer;
   const { decoded, unreadable } = decode(via, answer);
   const sent = [...new Set([...context.secrets, ...findSecrets(signature), ...findSecrets(description)])];
-  const secrets = decoded === undefined ? sent : [...sent, ...namedSecrets(decoded.envelope)];
-  let envelope = decoded === undefined ? undefined : masked(decoded, secrets);
+  const secrets = decoded === undefined ? sent : [...sent, ...findPasswords(decoded.envelope)];
+  let envelope = decoded === undefined ? undefined : maskDecoded(decoded, secrets);
   const isSecret = task.readsSecrets === true || findSecrets(description).length > 0;
   const unread =
     decoded === undefined && isSuccess(status)
-      ? unreadAnswer(answer, unreadable, isSecret ? undefined : createMask(secrets.flatMap(writtenForms)))
+      ? describeUnreadResponse(
+          answer,
+          unreadable,
+          isSecret ? undefined : createMask(secrets.flatMap(listWrittenForms)),
+        )
       : undefined;
   const failure = (kind: ServiceErrorKind, what: string, retryAfterMs?: number): ServiceError =>
-    serviceError(kind, activity, what, {
+    createServiceError(kind, activity, what, {
       httpStatus: status,
       code: envelope?.status.code,
       text: envelope?.status.text,
@@ -242,24 +246,24 @@ function readAnswer<O>(
 
   const retryAfterMs = parseRetryAfter(headers['retry-after'], context.now());
   const verdict = classifyResponse(task, { status, envelope, unreadable, retryAfterMs });
-  const read = (): Reading<O> => {
+  const read = (): TaskResult<O> => {
     if (decoded === undefined || envelope === undefined) throw new InvalidResponseError(unreadable);
     const answered = task.readsSecrets === true ? decoded.envelope : envelope;
-    return task.output({ envelope: answered, setCookie: list(headers['set-cookie']) });
+    return task.output({ envelope: answered, setCookie: toHeaderList(headers['set-cookie']) });
   };
   if (verdict.kind !== 'done') {
     if (task.readsSecrets === true && envelope !== undefined)
-      envelope = withoutReadSecrets(read, envelope, secrets);
+      envelope = maskReadSecrets(read, envelope, secrets);
     throw failure(verdict.kind, verdict.what, verdict.retryAfterMs);
   }
-  if (decoded === undefined || envelope === undefined) throw failure(openKind(task), unreadable);
+  if (decoded === undefined || envelope === undefined) throw failure(getUnclearKind(task), unreadable);
 
-  let reading: Reading<O>;
+  let reading: TaskResult<O>;
   try {
     reading = read();
   } catch (error) {
     throw failure(
-      openKind(task),
+      getUnclearKind(task),
       error instanceof InvalidResponseError ? error.message : 'the answer could not be read',
     );
   }
@@ -277,8 +281,8 @@ function readAnswer<O>(
  * For a failed task whose responses contain secrets: masks values that it would read as secrets, and omits undocumented
  * parts.
  */
-function withoutReadSecrets<O>(
-  read: () => Reading<O>,
+function maskReadSecrets<O>(
+  read: () => TaskResult<O>,
   envelope: Envelope,
   secrets: readonly string[],
 ): Envelope {
@@ -301,7 +305,7 @@ async function sendAndReceive<O>(
 ): Promise<HttpResponse> {
   const limits: ExchangeLimits = {
     timeoutMs: deadline.endsAt - performance.now(),
-    maxBytes: MAX_BYTES,
+    maxBytes: MAX_RESPONSE_BYTES,
     signal: deadline.signal,
     sendDeadline,
   };
@@ -312,16 +316,16 @@ async function sendAndReceive<O>(
   } catch (error) {
     if (error instanceof TooLateError) throw new SuspendedError(error.message);
     if (!(error instanceof HttpExchangeError)) {
-      throw serviceError(openKind(task), activity, 'it broke off', { cause: error });
+      throw createServiceError(getUnclearKind(task), activity, 'the request failed', { cause: error });
     }
-    const kind = error.wasSent ? openKind(task) : 'not_sent';
+    const kind = error.wasSent ? getUnclearKind(task) : 'not_sent';
     const { status, message: unreadable } = error;
     const tooLarge = isSuccess(status) ? { httpStatus: status, unread: { why: unreadable } } : {};
-    throw serviceError(kind, activity, unreadable, { cause: error.cause ?? error, ...tooLarge });
+    throw createServiceError(kind, activity, unreadable, { cause: error.cause ?? error, ...tooLarge });
   }
 }
 
-function openKind(task: { readonly effect: string }): 'invalid_response' | 'unknown_outcome' {
+function getUnclearKind(task: { readonly effect: string }): 'invalid_response' | 'unknown_outcome' {
   return task.effect === 'read' ? 'invalid_response' : 'unknown_outcome';
 }
 
@@ -332,18 +336,22 @@ function isSuccess(status: number | undefined): boolean {
 const MAX_UNREAD_BYTES = 4_000;
 
 /** @param mask undefined: the body isn't kept */
-function unreadAnswer({ rawBody, headers }: HttpResponse, why: string, mask: Mask | undefined): UnreadAnswer {
+function describeUnreadResponse(
+  { rawBody, headers }: HttpResponse,
+  why: string,
+  mask: Mask | undefined,
+): UnreadResponse {
   const text = isUtf8(rawBody) ? rawBody.toString() : rawBody.toString('latin1');
   return {
     why,
-    contentType: list(headers['content-type'])[0],
-    contentEncoding: list(headers['content-encoding']).join(', ') || undefined,
+    contentType: toHeaderList(headers['content-type'])[0],
+    contentEncoding: toHeaderList(headers['content-encoding']).join(', ') || undefined,
     body: mask && escapeBytes(mask(text), isUtf8(rawBody)).slice(0, MAX_UNREAD_BYTES),
   };
 }
 
 /** The secret as pages quote it, and as its bytes look in another encoding. */
-function writtenForms(secret: string): readonly string[] {
+function listWrittenForms(secret: string): readonly string[] {
   const inPage = secret.replace(/[&<>]/g, (sign) => ({ '&': '&amp;', '<': '&lt;' })[sign] ?? '&gt;');
   return [secret, inPage, JSON.stringify(secret).slice(1, -1), Buffer.from(secret).toString('latin1')];
 }
@@ -361,9 +369,9 @@ function escapeBytes(text: string, isText: boolean): string {
 function decode(
   via: Interface,
   { body, headers }: HttpResponse,
-): { readonly decoded?: Decoded; readonly unreadable: string } {
+): { readonly decoded?: DecodedResponse; readonly unreadable: string } {
   if (body === undefined) return { unreadable: 'the answer is compressed in a way that cannot be read' };
-  const contentType = list(headers['content-type'])[0];
+  const contentType = toHeaderList(headers['content-type'])[0];
   try {
     const decoded = via === 'json' ? decodeJson(body, contentType) : decodeXml(body, contentType);
     return { decoded, unreadable: '' };
@@ -374,7 +382,7 @@ function decode(
   }
 }
 
-function masked({ envelope, text, opaque }: Decoded, secrets: readonly string[]): Envelope {
+function maskDecoded({ envelope, text, opaque }: DecodedResponse, secrets: readonly string[]): Envelope {
   const mayEcho = opaque || secrets.some((secret) => secret !== '' && text.includes(secret));
   return mayEcho ? maskEnvelope(envelope, createMask(secrets)) : envelope;
 }
@@ -387,12 +395,12 @@ function findSecrets(value: unknown, found: string[] = []): string[] {
 }
 
 /** Passwords in messages are always secrets. */
-function namedSecrets({ messages }: Envelope): string[] {
+function findPasswords({ messages }: Envelope): string[] {
   return messages.flatMap(({ objects }) =>
     objects.filter(({ type }) => type.toLowerCase() === 'password').map(({ value }) => value),
   );
 }
 
-function list(header: string | string[] | undefined): readonly string[] {
+function toHeaderList(header: string | string[] | undefined): readonly string[] {
   return header === undefined ? [] : Array.isArray(header) ? header : [header];
 }

@@ -37,7 +37,7 @@ export interface ServiceResponse {
   readonly setCookie: readonly string[];
 }
 
-export interface Reading<O> {
+export interface TaskResult<O> {
   readonly output: O;
   /** Found in the response; masked in the envelope. */
   readonly secrets?: readonly string[];
@@ -45,7 +45,7 @@ export interface Reading<O> {
   readonly envelope?: Envelope;
 }
 
-export const nothing = (): Reading<undefined> => ({ output: undefined });
+export const returnNothing = (): TaskResult<undefined> => ({ output: undefined });
 
 export interface ServiceTask<I, O> {
   /** Such as `domain.renew`. */
@@ -66,11 +66,11 @@ export interface ServiceTask<I, O> {
    * damage a secret, and must not return it unmasked. Other tasks get it masked.
    */
   readonly readsSecrets?: boolean;
-  output(answer: ServiceResponse): Reading<O>;
+  output(answer: ServiceResponse): TaskResult<O>;
 }
 
 /** The parts of a task needed to send a described request and parse its response. */
-export type AnsweredTask<O> = Pick<
+export type SendableTask<O> = Pick<
   ServiceTask<never, O>,
   'name' | 'effect' | 'successCode' | 'provenByOutput' | 'readsSecrets' | 'output'
 >;

@@ -1,7 +1,7 @@
 import { SANDBOX_ACCOUNTS, SANDBOX_CONTACTS } from '@domain-steward/sandbox-service';
 import type { Actor, View } from '@domain-steward/slack-workspace';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { tokenAt } from '../../src/service/authenticator/signature.ts';
+import { generateToken } from '../../src/service/authenticator/signature.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { answerTo, DOMAINS, link, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { ask, orderAfter } from '../support/orders.ts';
@@ -176,7 +176,7 @@ describe('link', () => {
 
   test('with only a token it lasts as long as its session, and says so when that has ended', async () => {
     const { user, context, password, totpSecret } = SANDBOX_ACCOUNTS.tina;
-    const { token } = tokenAt(new Secret(totpSecret), Date.now());
+    const { token } = generateToken(new Secret(totpSecret), Date.now());
     const view = await openLink(t.workspace, t.bob, 'two_factor');
     const typed = { user, context: String(context), password, token: token.reveal() };
     expect(await t.bob.submit(view, typed)).toEqual({ outcome: 'closed' });

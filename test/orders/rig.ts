@@ -26,7 +26,7 @@ import { MAX_SEND_DELAY_MS, sendOrder } from '../../src/orders/send-order.ts';
 import { buildStatement, hashStatement, type ServiceEndpoints } from '../../src/orders/statement.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
-import { credentialInterfaces } from '../../src/service/interfaces.ts';
+import { listCredentialInterfaces } from '../../src/service/interfaces.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { createBudgetStore } from '../../src/store/budgets.ts';
 import { openDatabase } from '../../src/store/database.ts';
@@ -229,7 +229,7 @@ export async function startRig(
     directory,
     now,
     serviceEndpoints: places,
-    listInterfaces: ({ method }) => credentialInterfaces(method, true),
+    listInterfaces: ({ method }) => listCredentialInterfaces(method, true),
     loadClient,
     findAccount,
     ...NO_MONEY,

@@ -5,7 +5,7 @@ import type { OrderTaskName } from '../../src/orders/order.ts';
 import { buildStatement } from '../../src/orders/statement.ts';
 import type { StatedRequest, StatedValue } from '../../src/orders/statement-shape.ts';
 import { SENT_TASK_NAMES, type SentTaskName } from '../../src/orders/tasks.ts';
-import { accountOf, type Credential } from '../../src/service/authenticator/signature.ts';
+import { type Credential, describeAccount } from '../../src/service/authenticator/signature.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { application, clientOf, password, twoFactor } from '../service/clients.ts';
@@ -209,7 +209,7 @@ describe.each(CREDENTIALS)('with $method', (credential) => {
       await fc.assert(
         fc.asyncProperty(INPUTS[task], fc.option(text), async (input, typed) => {
           await rig.reset();
-          rig.accounts.set(ALICE.id, { ...ALICE, ...accountOf(credential) });
+          rig.accounts.set(ALICE.id, { ...ALICE, ...describeAccount(credential) });
           service.requests.length = 0;
           const word = typed ?? (NEEDS_SECRET.has(task) ? 'needed' : undefined);
           const secret = TAKES_SECRET.has(task) && word !== undefined ? new Secret(word) : undefined;

@@ -643,7 +643,7 @@ describe('requests that can’t be sent', () => {
     [
       'a control character over XML',
       () => client.run(userCreate, { ...user, user: 'k\u0000' }, { interface: 'xml' }),
-      /"user".*XML cannot carry/,
+      /"user".*XML can’t contain/,
     ],
   ];
 

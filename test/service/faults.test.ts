@@ -293,10 +293,10 @@ describe('connections', () => {
     const service = await serving(always(200, OK_JSON));
     const description = describeRequest(domainRenew, { name: 'cafe.rest', period: 1 }, 'json');
     const call = client(service.origin).begin(domainRenew, { description, about: 'cafe.rest' });
-    await expect(call.send()).rejects.toThrow(/signed before it is sent/);
+    await expect(call.send()).rejects.toThrow(/must be signed before it is sent/);
     await call.sign();
     await call.send();
-    await expect(call.send()).rejects.toThrow(/signed before it is sent/);
+    await expect(call.send()).rejects.toThrow(/must be signed before it is sent/);
     call.end();
     expect(service.requests).toHaveLength(1);
   });

@@ -8,7 +8,7 @@ import { createSessions } from './sessions.ts';
 import type { Session } from './shared-session.ts';
 import { createSigner } from './signer.ts';
 import type { SignedRequest } from './task-signature.ts';
-import { tokenSource } from './token-source.ts';
+import { createTokenSource } from './token-source.ts';
 import { createTokenSteps } from './token-steps.ts';
 
 /** Signs requests with one credential, manages its sessions, and checks the credential. */
@@ -44,16 +44,16 @@ export function createAuthenticator(
   const { credential } = options;
   const closing = new AbortController();
   const { sleep: wait = (milliseconds, signal) => sleep(milliseconds, undefined, { signal }) } = options;
-  const nextToken = tokenSource(credential, clientContext.now, {
+  const nextToken = createTokenSource(credential, clientContext.now, {
     steps: options.tokenSteps ?? createTokenSteps(),
     sleep: (milliseconds) => wait(milliseconds, closing.signal),
     maxWaitMs: options.timeoutMs * TOKEN_WAIT_SHARE,
   });
   const calls = createSessionCalls(clientContext, options);
   const sessions = createSessions(calls, nextToken, clientContext.now, options);
-  const given = credential.method === 'two_factor' ? credential.sessionHash : undefined;
+  const givenHash = credential.method === 'two_factor' ? credential.sessionHash : undefined;
   /** Belongs to the caller, who passed it in or got it from {@link Authenticator.verify}. */
-  let lent = given;
+  let callerHash = givenHash;
 
   return {
     sign: createSigner(options, sessions),
@@ -73,9 +73,9 @@ export function createAuthenticator(
           return { verified: true, user: opened.user };
         }
         case 'two_factor': {
-          if (given !== undefined) return { verified: false };
+          if (givenHash !== undefined) return { verified: false };
           const session = await waitForSession(sessions.xml.get(), activity, deadline);
-          lent = session.key;
+          callerHash = session.key;
           const endsAt = Number.isFinite(session.expiresAt) ? session.expiresAt : undefined;
           return { verified: true, sessionHash: session.key, sessionEndsAt: endsAt };
         }
@@ -84,8 +84,8 @@ export function createAuthenticator(
     async logout(which) {
       closing.abort();
       const [json, xml] = await Promise.all([sessions.json.current(), sessions.xml.current()]);
-      const isLent = xml?.key.reveal() === lent?.reveal();
-      const hashes = [isLent ? undefined : xml?.key, which === 'all' ? lent : undefined];
+      const isCallers = xml?.key.reveal() === callerHash?.reveal();
+      const hashes = [isCallers ? undefined : xml?.key, which === 'all' ? callerHash : undefined];
       await Promise.allSettled([
         json === undefined ? undefined : calls.logout(json.key),
         ...hashes.map((hash) => (hash === undefined ? undefined : calls.endXml(hash))),

@@ -28,7 +28,7 @@ export interface SessionCalls {
 
 const LOGOUT_TIMEOUT_MS = 5_000;
 
-export function deadlineAfter(milliseconds: number): Deadline {
+export function createDeadline(milliseconds: number): Deadline {
   return { endsAt: performance.now() + milliseconds };
 }
 
@@ -38,7 +38,7 @@ export function createSessionCalls(
 ): SessionCalls {
   const { credential, sessionPlace: place = 'header', replyTo } = options;
 
-  async function carryOut<I, O>(
+  async function sendTask<I, O>(
     task: ServiceTask<I, O>,
     input: I,
     deadline: Deadline,
@@ -55,10 +55,10 @@ export function createSessionCalls(
     login({ user, context, password }, extras, deadline) {
       // A login returns a result, so it has the general parameters; none are documented for a logout.
       const general = { replyTo, ctid: randomUUID() };
-      return carryOut(sessionLogin, { user, context, password, ...extras }, deadline, general);
+      return sendTask(sessionLogin, { user, context, password, ...extras }, deadline, general);
     },
-    logout: (sessionId) => carryOut(sessionLogout, { sessionId, place }, deadlineAfter(LOGOUT_TIMEOUT_MS)),
-    openXml: async (token, deadline) => (await carryOut(authSessionCreate, { token }, deadline)).hash,
-    endXml: (hash) => carryOut(authSessionDelete, { hash }, deadlineAfter(LOGOUT_TIMEOUT_MS)),
+    logout: (sessionId) => sendTask(sessionLogout, { sessionId, place }, createDeadline(LOGOUT_TIMEOUT_MS)),
+    openXml: async (token, deadline) => (await sendTask(authSessionCreate, { token }, deadline)).hash,
+    endXml: (hash) => sendTask(authSessionDelete, { hash }, createDeadline(LOGOUT_TIMEOUT_MS)),
   };
 }

@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors.ts';
-import { type Activity, type Deadline, serviceError } from '../request.ts';
+import { type Activity, createServiceError, type Deadline } from '../request.ts';
 
 /**
  * Waits for a session that other calls may share, within this call's deadline. Without a session, the task wasn't sent.
@@ -11,10 +11,10 @@ export async function waitForSession<T>(
   deadline: Deadline,
 ): Promise<T> {
   try {
-    return await within(opening, deadline);
+    return await waitUntilDeadline(opening, deadline);
   } catch (error) {
     if (!(error instanceof ServiceError)) {
-      throw serviceError(
+      throw createServiceError(
         'not_sent',
         activity,
         error instanceof Error ? error.message : 'no session could be opened',
@@ -22,29 +22,31 @@ export async function waitForSession<T>(
       );
     }
     const { kind, httpStatus, code, text, stid, retryAfterMs, envelope, issue } = error;
-    const here = sessionErrorKind(kind, envelope !== undefined);
+    const ownKind = toOwnErrorKind(kind, envelope !== undefined);
     const ctid = activity.ctid ?? error.ctid;
     const details = { httpStatus, code, text, stid, ctid, retryAfterMs, envelope, issue, cause: error };
-    throw serviceError(here, activity, `nothing was sent, because ${error.message}`, details);
+    throw createServiceError(ownKind, activity, `nothing was sent, because ${error.message}`, details);
   }
 }
 
-function sessionErrorKind(kind: ServiceError['kind'], hasEnvelope: boolean): ServiceError['kind'] {
+function toOwnErrorKind(kind: ServiceError['kind'], hasEnvelope: boolean): ServiceError['kind'] {
   if (kind === 'refused') return hasEnvelope ? 'auth' : 'refused';
   return kind === 'invalid_response' || kind === 'unknown_outcome' ? 'not_sent' : kind;
 }
 
-function within<T>(promise: Promise<T>, { endsAt, signal }: Deadline): Promise<T> {
+function waitUntilDeadline<T>(promise: Promise<T>, { endsAt, signal }: Deadline): Promise<T> {
   return new Promise((resolve, reject) => {
-    const giveUp = (): void =>
-      reject(new Error('it was given up while a session was being opened', { cause: signal?.reason }));
-    const late = (): void => reject(new Error('there was no session in time'));
-    const timer = setTimeout(late, endsAt - performance.now());
-    signal?.addEventListener('abort', giveUp);
-    if (signal?.aborted) giveUp();
+    const onAbort = (): void =>
+      reject(
+        new Error('the request was canceled while a session was being opened', { cause: signal?.reason }),
+      );
+    const onTimeout = (): void => reject(new Error('no session was opened in time'));
+    const timer = setTimeout(onTimeout, endsAt - performance.now());
+    signal?.addEventListener('abort', onAbort);
+    if (signal?.aborted) onAbort();
     promise.then(resolve, reject).finally(() => {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', giveUp);
+      signal?.removeEventListener('abort', onAbort);
     });
   });
 }

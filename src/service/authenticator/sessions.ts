@@ -1,10 +1,10 @@
 import { InvalidInputError } from '../codec/codec-errors.ts';
 import { ServiceError } from '../errors.ts';
 import type { AuthenticatorOptions } from './options.ts';
-import { deadlineAfter, type SessionCalls } from './session-calls.ts';
+import { createDeadline, type SessionCalls } from './session-calls.ts';
 import { type Session, type SharedSession, shareSession } from './shared-session.ts';
 import type { Credential } from './signature.ts';
-import type { TokenOnce } from './token-source.ts';
+import type { ClaimedToken } from './token-source.ts';
 
 export interface Sessions {
   readonly json: SharedSession;
@@ -16,13 +16,13 @@ const SESSION_MINUTES = 10;
 
 export function createSessions(
   calls: SessionCalls,
-  nextToken: () => Promise<TokenOnce>,
+  nextToken: () => Promise<ClaimedToken>,
   now: () => number,
   { credential, timeoutMs, sessionMinutes: timeout }: AuthenticatorOptions,
 ): Sessions {
   async function openJson(): Promise<Session> {
     if (credential.method !== 'password') throw new InvalidInputError('only a password opens a JSON session');
-    const opened = await calls.login(credential, { timeout }, deadlineAfter(timeoutMs));
+    const opened = await calls.login(credential, { timeout }, createDeadline(timeoutMs));
     const seconds = opened.maxAgeSeconds ?? (timeout ?? SESSION_MINUTES) * 60;
     return { key: opened.sessionId, expiresAt: now() + seconds * 1000 };
   }
@@ -30,7 +30,7 @@ export function createSessions(
   async function openXml(): Promise<Session> {
     const { token, giveBack } = await nextToken();
     try {
-      const hash = await calls.openXml(token, deadlineAfter(timeoutMs));
+      const hash = await calls.openXml(token, createDeadline(timeoutMs));
       // Without the shared secret there is no second token, so the session is used until the service refuses it.
       const renewable = credential.method !== 'two_factor' || credential.totpSecret !== undefined;
       return {
@@ -44,11 +44,14 @@ export function createSessions(
     }
   }
 
-  return { json: shareSession(openJson, now), xml: shareSession(openXml, now, givenSession(credential)) };
+  return {
+    json: shareSession(openJson, now),
+    xml: shareSession(openXml, now, getEarlierSession(credential)),
+  };
 }
 
 /** An XML session from an earlier login. */
-function givenSession(credential: Credential): Session | undefined {
+function getEarlierSession(credential: Credential): Session | undefined {
   if (credential.method !== 'two_factor' || credential.sessionHash === undefined) return undefined;
   return { key: credential.sessionHash, expiresAt: credential.sessionEndsAt ?? Number.POSITIVE_INFINITY };
 }

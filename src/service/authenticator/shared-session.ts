@@ -18,7 +18,7 @@ export interface SharedSession {
 }
 
 /** Renewed this early, so that no session ends during a request. */
-const MARGIN_MS = 30_000;
+const RENEWAL_MARGIN_MS = 30_000;
 
 export function shareSession(
   open: () => Promise<Session>,
@@ -35,7 +35,7 @@ export function shareSession(
   return {
     get() {
       const expiresAt = current?.session?.expiresAt;
-      if (current === undefined || (expiresAt !== undefined && now() >= expiresAt - MARGIN_MS)) {
+      if (current === undefined || (expiresAt !== undefined && now() >= expiresAt - RENEWAL_MARGIN_MS)) {
         const opening = open();
         const entry: NonNullable<typeof current> = { opening };
         current = entry;

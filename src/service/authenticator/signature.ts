@@ -79,29 +79,29 @@ export const DEFAULT_HEADER_PREFIX = 'X-Service-';
  * @param prefix prefix of the service's own header names
  * @throws InvalidInputError for a user or password that Basic authentication (RFC 7617) can't transmit unchanged.
  */
-export function jsonSignatureHeaders(signature: JsonSignature, prefix: string): string[] {
+export function formatSignatureHeaders(signature: JsonSignature, prefix: string): string[] {
   switch (signature.kind) {
     case 'none':
       return [];
     case 'session':
       return signature.place === 'header'
-        ? [headerName(prefix, 'SessionId'), signature.id.reveal()]
+        ? [getHeaderName(prefix, 'SessionId'), signature.id.reveal()]
         : ['cookie', `${SESSION_COOKIE}=${signature.id.reveal()}`];
     case 'basic': {
-      const headers = ['authorization', `Basic ${basicToken(signature.user, signature.password)}`];
+      const headers = ['authorization', `Basic ${encodeBasicToken(signature.user, signature.password)}`];
       if (signature.context !== undefined)
-        headers.push(headerName(prefix, 'Context'), String(signature.context));
+        headers.push(getHeaderName(prefix, 'Context'), String(signature.context));
       return headers;
     }
   }
 }
 
 /** Header names are case-insensitive (RFC 9110, section 5.1). */
-function headerName(prefix: string, name: 'Context' | 'SessionId'): string {
+function getHeaderName(prefix: string, name: 'Context' | 'SessionId'): string {
   return `${prefix}${name}`.toLowerCase();
 }
 
-export function basicToken(user: string, password: Secret): string {
+export function encodeBasicToken(user: string, password: Secret): string {
   if (user.includes(':')) {
     throw new InvalidInputError('a user name with ":" cannot sign a JSON request', {
       code: 'user_name_with_colon',
@@ -132,20 +132,20 @@ export interface CredentialAccount {
   readonly context: number | undefined;
 }
 
-export function accountOf(credential: Credential): CredentialAccount {
+export function describeAccount(credential: Credential): CredentialAccount {
   return credential.method === 'trusted_application'
     ? { method: credential.method, login: credential.uuid, context: undefined }
     : { method: credential.method, login: credential.user, context: credential.context };
 }
 
 /** Values to mask in responses. */
-export function credentialSecrets(credential: Credential): string[] {
+export function listSecrets(credential: Credential): string[] {
   const plain = Object.values(credential).flatMap((value) =>
     value instanceof Secret ? [value.reveal()] : [],
   );
   try {
     const user = credential.method === 'trusted_application' ? credential.uuid : credential.user;
-    return [...plain, basicToken(user, credential.password)];
+    return [...plain, encodeBasicToken(user, credential.password)];
   } catch {
     // Basic authentication can't transmit the pair, so it is never sent that way.
     return plain;
@@ -153,7 +153,7 @@ export function credentialSecrets(credential: Credential): string[] {
 }
 
 /** Must precede `task`. */
-export function xmlSignatureElement(signature: XmlSignature): WireObject {
+export function buildSignatureElement(signature: XmlSignature): WireObject {
   switch (signature.kind) {
     case 'auth': {
       const { user, context, password, token } = signature;
@@ -171,7 +171,7 @@ export function xmlSignatureElement(signature: XmlSignature): WireObject {
 }
 
 /** @param now milliseconds since 1970 */
-export function tokenAt(totpSecret: Secret, now: number): { token: Secret; step: number } {
+export function generateToken(totpSecret: Secret, now: number): { token: Secret; step: number } {
   let secret: OtpSecret;
   try {
     secret = OtpSecret.fromBase32(totpSecret.reveal().replace(/[\s-]/g, '').toUpperCase());
@@ -193,16 +193,16 @@ export function tokenAt(totpSecret: Secret, now: number): { token: Secret; step:
     period: STEP_SECONDS,
     timestamp: now,
   });
-  return { token: new Secret(token), step: stepAt(now) };
+  return { token: new Secret(token), step: computeStep(now) };
 }
 
 /** RFC 6238, section 4.2. */
-export function stepAt(now: number): number {
+export function computeStep(now: number): number {
   return Math.floor(now / 1000 / STEP_SECONDS);
 }
 
 /** Milliseconds since 1970. */
-export function startOfStep(step: number): number {
+export function computeStepStart(step: number): number {
   return step * STEP_SECONDS * 1000;
 }
 
@@ -214,7 +214,7 @@ const COOKIE_VALUE = /^\s*("?)([\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]{1,4096
  * @returns the id and its lifetime in seconds, if `Max-Age` is set.
  * @throws InvalidResponseError unless there is exactly one valid `service_session` cookie.
  */
-export function readSessionCookie(setCookie: readonly string[]): { id: Secret; maxAgeSeconds?: number } {
+export function parseSessionCookie(setCookie: readonly string[]): { id: Secret; maxAgeSeconds?: number } {
   const found = setCookie.flatMap((header) => {
     const [pair = '', ...attributes] = header.split(';');
     const [name = '', ...rest] = pair.split('=');

@@ -1,4 +1,4 @@
-import { type Activity, type Deadline, orInvalidInput, type PreparedRequest } from '../request.ts';
+import { type Activity, type Deadline, encodeOrThrow, type PreparedRequest } from '../request.ts';
 import type { AuthenticatorOptions } from './options.ts';
 import { waitForSession } from './session-wait.ts';
 import type { Sessions } from './sessions.ts';
@@ -15,7 +15,7 @@ interface SignatureWithSession<S> {
 export function createSigner(options: AuthenticatorOptions, sessions: Sessions) {
   const { credential, sessionPlace: place = 'header' } = options;
 
-  async function jsonSignature(
+  async function createJsonSignature(
     activity: Activity,
     deadline: Deadline,
   ): Promise<SignatureWithSession<JsonSignature>> {
@@ -28,7 +28,7 @@ export function createSigner(options: AuthenticatorOptions, sessions: Sessions) 
     return { signature: { kind: 'session', id: session.key, place }, session };
   }
 
-  async function xmlSignature(
+  async function createXmlSignature(
     activity: Activity,
     deadline: Deadline,
   ): Promise<SignatureWithSession<XmlSignature>> {
@@ -45,14 +45,14 @@ export function createSigner(options: AuthenticatorOptions, sessions: Sessions) 
   }
 
   return async <O>(prepared: PreparedRequest<O>, deadline: Deadline): Promise<SignedRequest> => {
-    const own = signByTask(prepared, credential);
-    if (own !== undefined) return own;
+    const taskSigned = signByTask(prepared, credential);
+    if (taskSigned !== undefined) return taskSigned;
     const { activity, unsigned } = prepared;
     if (unsigned.via === 'json') {
-      const { signature, session } = await jsonSignature(activity, deadline);
-      return { request: orInvalidInput(activity, () => unsigned.sign(signature)), signature, session };
+      const { signature, session } = await createJsonSignature(activity, deadline);
+      return { request: encodeOrThrow(activity, () => unsigned.sign(signature)), signature, session };
     }
-    const { signature, session } = await xmlSignature(activity, deadline);
-    return { request: orInvalidInput(activity, () => unsigned.sign(signature)), signature, session };
+    const { signature, session } = await createXmlSignature(activity, deadline);
+    return { request: encodeOrThrow(activity, () => unsigned.sign(signature)), signature, session };
   };
 }

@@ -1,20 +1,20 @@
-import { orInvalidInput, type PreparedRequest, type Signed } from '../request.ts';
+import { encodeOrThrow, type PreparedRequest, type SignedTask } from '../request.ts';
 import type { Session } from './shared-session.ts';
 import type { Credential } from './signature.ts';
-export interface SignedRequest extends Signed {
+export interface SignedRequest extends SignedTask {
   readonly session?: Session | undefined;
 }
 
 export function signByTask<O>(
-  { activity, unsigned, signature: ofTask }: PreparedRequest<O>,
+  { activity, unsigned, signature: taskSignature }: PreparedRequest<O>,
   credential: Credential,
 ): SignedRequest | undefined {
   if (unsigned.via === 'json') {
-    const signature = ofTask?.json();
+    const signature = taskSignature?.json();
     if (signature === undefined) return undefined;
-    return { request: orInvalidInput(activity, () => unsigned.sign(signature)), signature };
+    return { request: encodeOrThrow(activity, () => unsigned.sign(signature)), signature };
   }
-  const signature = orInvalidInput(activity, () => ofTask?.xml(credential));
+  const signature = encodeOrThrow(activity, () => taskSignature?.xml(credential));
   if (signature === undefined) return undefined;
-  return { request: orInvalidInput(activity, () => unsigned.sign(signature)), signature };
+  return { request: encodeOrThrow(activity, () => unsigned.sign(signature)), signature };
 }

@@ -1,10 +1,10 @@
-import { orInvalidInput, serviceError } from '../request.ts';
+import { createServiceError, encodeOrThrow } from '../request.ts';
 import type { Secret } from '../secret.ts';
 import { authSessionCreate } from '../tasks/session.ts';
-import { type Credential, startOfStep, stepAt, tokenAt } from './signature.ts';
+import { type Credential, computeStep, computeStepStart, generateToken } from './signature.ts';
 import type { TokenSteps } from './token-steps.ts';
 
-export interface TokenOnce {
+export interface ClaimedToken {
   /** Undefined for an account without a second factor. */
   readonly token?: Secret;
   /** The token was never sent. */
@@ -18,28 +18,28 @@ interface TokenSourceOptions {
 }
 
 /** Tokens for opening sessions; a server accepts each once (RFC 6238, section 5.2). */
-export function tokenSource(
+export function createTokenSource(
   credential: Credential,
   now: () => number,
   { steps, sleep, maxWaitMs }: TokenSourceOptions,
-): () => Promise<TokenOnce> {
+): () => Promise<ClaimedToken> {
   const activity = { task: authSessionCreate.name, name: 'opening an XML session' };
   if (credential.method !== 'two_factor') return async () => ({ giveBack: async () => undefined });
   const { user, totpSecret, token } = credential;
-  let isSpent = false;
+  let isUsed = false;
 
-  async function generatedToken(secret: Secret): Promise<TokenOnce> {
-    const latest = now() + maxWaitMs;
+  async function claimGeneratedToken(secret: Secret): Promise<ClaimedToken> {
+    const deadline = now() + maxWaitMs;
     for (;;) {
-      const made = orInvalidInput(activity, () => tokenAt(secret, now()));
-      const lastStep = await steps.claimStep(user, made.step);
+      const generated = encodeOrThrow(activity, () => generateToken(secret, now()));
+      const lastStep = await steps.claimStep(user, generated.step);
       if (lastStep === undefined) {
-        return { token: made.token, giveBack: () => steps.giveBack(user, made.step) };
+        return { token: generated.token, giveBack: () => steps.giveBack(user, generated.step) };
       }
-      const next = startOfStep(lastStep + 1);
+      const next = computeStepStart(lastStep + 1);
       const retryAfterMs = next - now();
-      if (next > latest) {
-        throw serviceError('token_used', activity, 'the token of this half minute is used up', {
+      if (next > deadline) {
+        throw createServiceError('token_used', activity, 'the token of this half minute is used up', {
           retryAfterMs,
         });
       }
@@ -47,32 +47,32 @@ export function tokenSource(
     }
   }
 
-  async function typedToken(typed: Secret): Promise<TokenOnce> {
+  async function claimTypedToken(typed: Secret): Promise<ClaimedToken> {
     if (!/^\d{6}$/.test(typed.reveal())) {
-      throw serviceError('invalid_input', activity, 'a token has six digits', {
+      throw createServiceError('invalid_input', activity, 'a token has six digits', {
         issue: { code: 'token_malformed' },
       });
     }
-    isSpent = true;
+    isUsed = true;
     // If the shared secret is linked next, it must not produce the same token again.
-    await steps.claimStep(user, stepAt(now()));
+    await steps.claimStep(user, computeStep(now()));
     return {
       token: typed,
       giveBack: async () => {
-        isSpent = false;
+        isUsed = false;
       },
     };
   }
 
   return async () => {
-    if (totpSecret !== undefined) return generatedToken(totpSecret);
-    if (token === undefined || isSpent) {
-      throw serviceError(
+    if (totpSecret !== undefined) return claimGeneratedToken(totpSecret);
+    if (token === undefined || isUsed) {
+      throw createServiceError(
         'auth',
         activity,
         'the session has ended and a new one needs a new token: link the account again',
       );
     }
-    return typedToken(token);
+    return claimTypedToken(token);
   };
 }

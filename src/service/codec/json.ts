@@ -1,13 +1,13 @@
 import type { HttpRequest } from '../../http/exchange.ts';
 import { decodeJsonBody, parseJson } from '../../http/text.ts';
-import { type Envelope, readEnvelope } from '../envelope.ts';
+import { type Envelope, parseEnvelope } from '../envelope.ts';
 import { assertDepth, assertSize } from '../redact.ts';
 import { Secret } from '../secret.ts';
 import type { RequestDescription } from '../task.ts';
 import { InvalidInputError, InvalidResponseError } from './codec-errors.ts';
 import { isWireList, type WireValue } from './wire.ts';
 
-export interface Decoded {
+export interface DecodedResponse {
   readonly envelope: Envelope;
   /** The response text, to find echoed secrets quickly. */
   readonly text: string;
@@ -30,7 +30,7 @@ export interface ServiceAddress {
 }
 
 /** @throws InvalidInputError unless it is a plain http or https URL. */
-export function readAddress(name: string, url: string): ServiceAddress {
+export function parseAddress(name: string, url: string): ServiceAddress {
   let parsed: URL;
   try {
     parsed = new URL(url);
@@ -53,7 +53,7 @@ export function encodeJson(
   general: GeneralQuery,
 ): HttpRequest {
   const path = `${address.path.replace(/\/+$/, '')}${route}`;
-  const query = [...own, ...generalQuery(general)];
+  const query = [...own, ...listGeneralParameters(general)];
   const body = content === undefined ? undefined : JSON.stringify(reveal(content, 'the body'));
   return {
     origin: address.origin,
@@ -69,7 +69,7 @@ const ACCEPT_AND_TYPE = [...ACCEPT, 'content-type', 'application/json'];
 
 type Parameter = readonly [name: string, value: string];
 
-function generalQuery({ replyTo, ctid, keys }: GeneralQuery): readonly Parameter[] {
+function listGeneralParameters({ replyTo, ctid, keys }: GeneralQuery): readonly Parameter[] {
   const parameters: Parameter[] = [];
   if (replyTo !== undefined) parameters.push(['replyTo', replyTo]);
   if (ctid !== undefined) parameters.push(['ctid', ctid]);
@@ -79,7 +79,7 @@ function generalQuery({ replyTo, ctid, keys }: GeneralQuery): readonly Parameter
 
 function encodeQuery(parameters: readonly Parameter[]): string {
   return new URLSearchParams(
-    parameters.map(([name, value]): [string, string] => [name, wellFormed(name, value)]),
+    parameters.map(([name, value]): [string, string] => [name, requireUnicode(name, value)]),
   ).toString();
 }
 
@@ -94,7 +94,7 @@ export function encodeSegment(segment: string): string {
       text: segment,
     });
   }
-  return encodeURIComponent(wellFormed('the address', segment)).replace(
+  return encodeURIComponent(requireUnicode('the address', segment)).replace(
     /%(3A|40|24|26|2B|2C|3B|3D)/g,
     (escaped) => decodeURIComponent(escaped),
   );
@@ -102,7 +102,7 @@ export function encodeSegment(segment: string): string {
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-function wellFormed(name: string, text: string): string {
+function requireUnicode(name: string, text: string): string {
   if (LONE_SURROGATE.test(text)) {
     throw new InvalidInputError(`${name} is not valid Unicode`, { code: 'not_unicode', field: name });
   }
@@ -113,8 +113,8 @@ type PlainJson = string | number | boolean | readonly PlainJson[] | { readonly [
 
 /** Reveals secrets and drops undefined values. */
 function reveal(value: WireValue, name: string): PlainJson {
-  if (value instanceof Secret) return wellFormed(name, value.reveal());
-  if (typeof value === 'string') return wellFormed(name, value);
+  if (value instanceof Secret) return requireUnicode(name, value.reveal());
+  if (typeof value === 'string') return requireUnicode(name, value);
   if (typeof value !== 'object') return value;
   if (isWireList(value)) return value.map((item) => reveal(item, name));
   const plain: { [name: string]: PlainJson } = {};
@@ -126,7 +126,7 @@ function reveal(value: WireValue, name: string): PlainJson {
 }
 
 /** @throws InvalidResponseError unless it is an envelope. */
-export function decodeJson(body: Buffer, contentType?: string | undefined): Decoded {
+export function decodeJson(body: Buffer, contentType?: string | undefined): DecodedResponse {
   assertSize(body);
   const text = decodeJsonBody(body, contentType);
   if (text === undefined) throw new InvalidResponseError('the answer is in an encoding that cannot be read');
@@ -137,6 +137,6 @@ export function decodeJson(body: Buffer, contentType?: string | undefined): Deco
     // The parser's own message quotes the response.
     throw new InvalidResponseError(text.trim() === '' ? 'the answer is empty' : 'the answer is not JSON');
   }
-  const polluting = assertDepth(decoded);
-  return { envelope: readEnvelope(decoded), text, opaque: polluting || text.includes('\\') };
+  const hasPrototypeKey = assertDepth(decoded);
+  return { envelope: parseEnvelope(decoded), text, opaque: hasPrototypeKey || text.includes('\\') };
 }

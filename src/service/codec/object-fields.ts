@@ -10,63 +10,63 @@ import type { WireObject } from './wire.ts';
 interface WireField {
   readonly field: string;
   /** If different. */
-  readonly as?: string;
+  readonly wireName?: string;
   /** Documented values, from input to wire. */
   readonly values?: Readonly<Record<string, string>>;
   readonly join?: string;
   readonly inside?: readonly WireField[];
   /** A constant value, whatever the input. */
-  readonly always?: string;
+  readonly constant?: string;
 }
 
 export type ObjectFields = Readonly<Record<Interface, readonly WireField[]>>;
 
-const names = (...fields: readonly string[]): readonly WireField[] => fields.map((field) => ({ field }));
+const toFields = (...fields: readonly string[]): readonly WireField[] => fields.map((field) => ({ field }));
 
 export const USER_FIELDS: ObjectFields = {
   json: [
-    ...names('user', 'context', 'defaultEmail', 'password', 'status', 'substatus', 'language'),
+    ...toFields('user', 'context', 'defaultEmail', 'password', 'status', 'substatus', 'language'),
     {
       field: 'parent',
       inside: [
-        ...names('context', 'defaultEmail', 'status', 'substatus'),
-        { field: 'authType', always: 'PASSWORD' },
-        { field: 'lock', always: 'NONE' },
-        ...names('user'),
+        ...toFields('context', 'defaultEmail', 'status', 'substatus'),
+        { field: 'authType', constant: 'PASSWORD' },
+        { field: 'lock', constant: 'NONE' },
+        ...toFields('user'),
       ],
     },
   ],
   xml: [
-    ...names('user', 'context'),
-    { field: 'defaultEmail', as: 'default_mail' },
-    ...names('password', 'status', 'substatus', 'language'),
-    { field: 'parent', as: 'owner', inside: names('user', 'context') },
-    { field: 'userMailKey', as: 'user_mail_key' },
+    ...toFields('user', 'context'),
+    { field: 'defaultEmail', wireName: 'default_mail' },
+    ...toFields('password', 'status', 'substatus', 'language'),
+    { field: 'parent', wireName: 'owner', inside: toFields('user', 'context') },
+    { field: 'userMailKey', wireName: 'user_mail_key' },
   ],
 };
 
 export const REDIRECT_FIELDS: ObjectFields = {
   json: [
-    ...names('source', 'target'),
+    ...toFields('source', 'target'),
     { field: 'type', values: { DOMAIN: 'DOMAIN', domain: 'DOMAIN' } },
     { field: 'mode', values: { HTTP: 'HTTP' } },
   ],
   xml: [
     { field: 'type', values: { DOMAIN: 'domain', domain: 'domain', email: 'email' } },
     { field: 'mode', values: { frame: 'frame', single: 'single' } },
-    ...names('title', 'source', 'target', 'backup'),
+    ...toFields('title', 'source', 'target', 'backup'),
   ],
 };
 
-const CONTACT_TAIL = names('city', 'country', 'state', 'phone', 'fax', 'email');
+const LAST_CONTACT_FIELDS = toFields('city', 'country', 'state', 'phone', 'fax', 'email');
 
 export const SSL_CONTACT_FIELDS: ObjectFields = {
-  json: [...names('fname', 'lname', 'title', 'organization', 'address', 'pcode'), ...CONTACT_TAIL],
+  json: [...toFields('fname', 'lname', 'title', 'organization', 'address', 'pcode'), ...LAST_CONTACT_FIELDS],
   xml: [
-    ...names('id', 'title', 'organization'),
+    ...toFields('id', 'title', 'organization'),
     { field: 'address', join: ',' },
-    { field: 'pcode', as: 'postal_code' },
-    ...CONTACT_TAIL,
+    { field: 'pcode', wireName: 'postal_code' },
+    ...LAST_CONTACT_FIELDS,
   ],
 };
 
@@ -83,10 +83,10 @@ export interface FieldValues {
 }
 
 /** @throws InvalidInputError for a field or value that the interface doesn't document. */
-export function wireFields(via: Interface, fields: ObjectFields, values: FieldValues): WireObject {
+export function toWireFields(via: Interface, fields: ObjectFields, values: FieldValues): WireObject {
   const toObject = (list: readonly WireField[], from: FieldValues, path: string): WireObject =>
     Object.fromEntries(
-      given(list, via, from, path).map(({ name, value, inside, at }) => [
+      listFieldsToSend(list, via, from, path).map(({ name, value, inside, at }) => [
         name,
         isFieldValues(value) && inside.length > 0 ? toObject(inside, value, at) : value,
       ]),
@@ -94,7 +94,7 @@ export function wireFields(via: Interface, fields: ObjectFields, values: FieldVa
   return toObject(fields[via], values, '');
 }
 
-interface Given {
+interface FieldToSend {
   readonly name: string;
   readonly value: FieldValue | FieldValues;
   readonly inside: readonly WireField[];
@@ -102,7 +102,12 @@ interface Given {
   readonly at: string;
 }
 
-function given(fields: readonly WireField[], via: Interface, values: FieldValues, path: string): Given[] {
+function listFieldsToSend(
+  fields: readonly WireField[],
+  via: Interface,
+  values: FieldValues,
+  path: string,
+): FieldToSend[] {
   const interfaceName = via.toUpperCase();
   const known = new Set(fields.map(({ field }) => field));
   for (const [field, value] of Object.entries(values)) {
@@ -113,10 +118,10 @@ function given(fields: readonly WireField[], via: Interface, values: FieldValues
       );
     }
   }
-  return fields.flatMap((field): Given[] => {
-    const value = field.always ?? values[field.field];
+  return fields.flatMap((field): FieldToSend[] => {
+    const value = field.constant ?? values[field.field];
     if (value === undefined) return [];
-    const name = field.as ?? field.field;
+    const name = field.wireName ?? field.field;
     const at = `${path}${field.field}.`;
     if (field.values !== undefined) {
       const wireValue = new Map(Object.entries(field.values)).get(String(value));

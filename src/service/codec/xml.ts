@@ -1,11 +1,11 @@
 import { type X2jOptions, XMLParser, XMLValidator } from 'fast-xml-parser';
 import { decodeXmlBody } from '../../http/text.ts';
-import { readEnvelope } from '../envelope.ts';
+import { parseEnvelope } from '../envelope.ts';
 import { isRecord } from '../record.ts';
 import { assertSize, MAX_DEPTH } from '../redact.ts';
 import { Secret } from '../secret.ts';
 import { InvalidInputError, InvalidResponseError } from './codec-errors.ts';
-import type { Decoded } from './json.ts';
+import type { DecodedResponse } from './json.ts';
 import { isWireList, type WireObject, type WireValue } from './wire.ts';
 
 // Service API, XML interface.
@@ -28,7 +28,7 @@ export function writeRequest(signature: string, code: string, elements: string):
 }
 
 /** Not allowed in XML 1.0, section 2.2, including lone surrogates. */
-const NOT_XML = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
+const NOT_XML_CHARACTER = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
 const ESCAPES = new Map([
   ['&', '&amp;'],
@@ -42,8 +42,8 @@ const ESCAPES = new Map([
 
 function escapeText(name: string, content: string | number | boolean | Secret): string {
   const text = content instanceof Secret ? content.reveal() : String(content);
-  if (NOT_XML.test(text)) {
-    throw new InvalidInputError(`"${name}" holds a character that XML cannot carry`, {
+  if (NOT_XML_CHARACTER.test(text)) {
+    throw new InvalidInputError(`"${name}" contains a character that XML can’t contain`, {
       code: 'not_xml_character',
       field: name,
     });
@@ -52,7 +52,7 @@ function escapeText(name: string, content: string | number | boolean | Secret): 
 }
 
 /** Elements that are always lists. */
-const LISTS = new Set(['msg', 'object', 'domain_prereg', 'nserver']);
+const LIST_ELEMENTS = new Set(['msg', 'object', 'domain_prereg', 'nserver']);
 
 const OPTIONS: X2jOptions = {
   ignoreAttributes: true,
@@ -65,7 +65,7 @@ const OPTIONS: X2jOptions = {
   // Namespaces are neither documented nor forbidden.
   removeNSPrefix: true,
   maxNestedTags: MAX_DEPTH,
-  isArray: (name) => LISTS.has(name),
+  isArray: (name) => LIST_ELEMENTS.has(name),
   entityDecoder: {
     setExternalEntities: () => undefined,
     addInputEntities: () => undefined,
@@ -91,7 +91,7 @@ function decodeReferences(text: string): string {
     const code = typeof hex === 'string' ? Number.parseInt(hex, 16) : Number(decimal);
     if (code > 0x10ffff) return whole;
     const character = String.fromCodePoint(code);
-    return NOT_XML.test(character) ? whole : character;
+    return NOT_XML_CHARACTER.test(character) ? whole : character;
   });
 }
 
@@ -99,7 +99,7 @@ function decodeReferences(text: string): string {
  * @throws InvalidResponseError when too large, malformed, with a document type, nested too deeply, or without an
  * envelope.
  */
-export function decodeXml(body: Buffer, contentType?: string | undefined): Decoded {
+export function decodeXml(body: Buffer, contentType?: string | undefined): DecodedResponse {
   assertSize(body);
   const text = decodeXmlBody(body, contentType);
   if (text === undefined) throw new InvalidResponseError('the answer is in an encoding that cannot be read');
@@ -109,7 +109,7 @@ export function decodeXml(body: Buffer, contentType?: string | undefined): Decod
     throw new InvalidResponseError('the answer is not well-formed XML');
   let parsed: unknown;
   try {
-    parsed = withoutLayout(new XMLParser(OPTIONS).parse(text));
+    parsed = removeLayout(new XMLParser(OPTIONS).parse(text));
   } catch {
     // The parser's own message may quote the response.
     throw new InvalidResponseError('the answer is not XML that can be read');
@@ -119,7 +119,7 @@ export function decodeXml(body: Buffer, contentType?: string | undefined): Decod
   if (!isRecord(response) || !isRecord(result))
     throw new InvalidResponseError('the answer has no response with a result');
   return {
-    envelope: { ...readEnvelope(toJsonShape(response, result)), received: response },
+    envelope: { ...parseEnvelope(toJsonShape(response, result)), received: response },
     text,
     // References, sections, comments and instructions split text.
     opaque: /&|<!|.<\?/s.test(text),
@@ -129,37 +129,37 @@ export function decodeXml(body: Buffer, contentType?: string | undefined): Decod
 type Node = Readonly<Record<string, unknown>>;
 
 /** Elements of `response` and `result` with a place in the envelope; others are data. */
-const PLACED = new Set(['result', 'stid', 'data', 'status', 'object', 'msg']);
+const PLACED_ELEMENTS = new Set(['result', 'stid', 'data', 'status', 'object', 'msg']);
 
 /** Renames and moves elements into the shape of the JSON envelope. */
 function toJsonShape(response: Node, result: Node): unknown {
   const status = isRecord(result['status']) ? result['status'] : {};
-  const { leaves, records, summary } = readData([result['data'], unplaced(result), unplaced(response)]);
+  const { leaves, records, summary } = readData([result['data'], dropPlaced(result), dropPlaced(response)]);
   return {
     stid: response['stid'] ?? result['stid'],
-    status: { code: trimmed(status['code']), text: trimmed(status['text']), type: upper(status['type']) },
+    status: { code: trim(status['code']), text: trim(status['text']), type: toUpper(status['type']) },
     object: [
-      ...asList(status['object']).filter(isRecord).map(reference),
-      ...asList(result['object']).filter(isRecord).map(reference),
+      ...toList(status['object']).filter(isRecord).map(toReference),
+      ...toList(result['object']).filter(isRecord).map(toReference),
       ...(summary === undefined ? [] : [{ summary }]),
       ...(leaves === undefined ? [] : [{ data: leaves }]),
     ],
-    messages: asList(result['msg'])
+    messages: toList(result['msg'])
       .filter(isRecord)
       .map((message) => ({
-        code: trimmed(message['code']),
+        code: trim(message['code']),
         text: message['text'],
-        status: upper(message['type']),
-        objects: asList(message['object']).filter(isRecord).map(reference),
+        status: toUpper(message['type']),
+        objects: toList(message['object']).filter(isRecord).map(toReference),
       })),
     data: records,
   };
 }
 
-const reference = (object: Node): Node => ({ type: trimmed(object['type']), value: object['value'] });
+const toReference = (object: Node): Node => ({ type: trim(object['type']), value: object['value'] });
 
-function unplaced(element: Node): Node {
-  return Object.fromEntries(Object.entries(element).filter(([name]) => !PLACED.has(name)));
+function dropPlaced(element: Node): Node {
+  return Object.fromEntries(Object.entries(element).filter(([name]) => !PLACED_ELEMENTS.has(name)));
 }
 
 /** Elements with children are records; single values describe the response's object. */
@@ -175,7 +175,7 @@ function readData(places: readonly unknown[]): {
     if (name === '#text') continue;
     if (name === 'summary' && typeof value === 'string') summary = value;
     else if (typeof value === 'string') leaves.push([name, value]);
-    else records.push(...asList(value));
+    else records.push(...toList(value));
   }
   return {
     records,
@@ -185,24 +185,24 @@ function readData(places: readonly unknown[]): {
 }
 
 /** Removes white space from layout, also around values on their own line. */
-function withoutLayout(value: unknown): unknown {
+function removeLayout(value: unknown): unknown {
   if (typeof value === 'string') return /^\s*\n|\n\s*$/.test(value) ? value.trim() : value;
-  if (Array.isArray(value)) return value.map(withoutLayout);
+  if (Array.isArray(value)) return value.map(removeLayout);
   if (!isRecord(value)) return value;
   // The parser refuses names such as `__proto__`.
   const copy: { [name: string]: unknown } = {};
   for (const name in value) {
     const inside = value[name];
     const blank = name === '#text' && typeof inside === 'string' && inside.trim() === '';
-    if (!blank) copy[name] = withoutLayout(inside);
+    if (!blank) copy[name] = removeLayout(inside);
   }
   return copy;
 }
 
-const asList = (value: unknown): readonly unknown[] =>
+const toList = (value: unknown): readonly unknown[] =>
   Array.isArray(value) ? value : value == null ? [] : [value];
-const trimmed = (value: unknown): unknown => (typeof value === 'string' ? value.trim() : value);
-const upper = (value: unknown): unknown =>
+const trim = (value: unknown): unknown => (typeof value === 'string' ? value.trim() : value);
+const toUpper = (value: unknown): unknown =>
   typeof value === 'string' ? value.trim().toUpperCase() : undefined;
 
 /**
@@ -215,12 +215,12 @@ function checkMarkup(text: string): void {
   let end = 0;
   for (let at = text.indexOf('<'); at !== -1; at = text.indexOf('<', end)) {
     if (depth === 0 && text.slice(end, at).trim() !== '') break;
-    if (text.startsWith('<!--', at)) end = after(text, '-->', at + 4);
-    else if (text.startsWith('<![CDATA[', at)) end = after(text, ']]>', at + 9);
-    else if (text.startsWith('<?', at)) end = after(text, '?>', at + 2);
+    if (text.startsWith('<!--', at)) end = findEnd(text, '-->', at + 4);
+    else if (text.startsWith('<![CDATA[', at)) end = findEnd(text, ']]>', at + 9);
+    else if (text.startsWith('<?', at)) end = findEnd(text, '?>', at + 2);
     else if (text.startsWith('<!', at)) throw new InvalidResponseError('the answer declares a document type');
     else {
-      end = tagEnd(text, at + 1);
+      end = findTagEnd(text, at + 1);
       if (text.startsWith('</', at)) depth -= 1;
       else {
         if (rootEnded) throw new InvalidResponseError('the answer has more than one root element');
@@ -238,25 +238,25 @@ function checkMarkup(text: string): void {
   }
 }
 
-function after(text: string, mark: string, from: number): number {
+function findEnd(text: string, mark: string, from: number): number {
   const found = text.indexOf(mark, from);
   if (found === -1) throw new InvalidResponseError('the answer is not well-formed XML');
   return found + mark.length;
 }
 
 /** The index after a tag's closing `>`, ignoring those in quoted attribute values. */
-function tagEnd(text: string, from: number): number {
-  let end = after(text, '>', from);
-  let quote = openQuote(text, from, end - 1, '');
+function findTagEnd(text: string, from: number): number {
+  let end = findEnd(text, '>', from);
+  let quote = findOpenQuote(text, from, end - 1, '');
   while (quote !== '') {
-    const next = after(text, '>', end);
-    quote = openQuote(text, end - 1, next - 1, quote);
+    const next = findEnd(text, '>', end);
+    quote = findOpenQuote(text, end - 1, next - 1, quote);
     end = next;
   }
   return end;
 }
 
-function openQuote(text: string, from: number, to: number, open: string): string {
+function findOpenQuote(text: string, from: number, to: number, open: string): string {
   let quote = open;
   for (let at = from; at < to; at += 1) {
     const character = text[at] ?? '';

@@ -3,7 +3,7 @@ import type { WireValue } from '../codec/wire.ts';
 import type { Envelope } from '../envelope.ts';
 import { findText } from '../redact.ts';
 import { MASK, Secret, secretField } from '../secret.ts';
-import { defineTask, nothing, type Reading } from '../task.ts';
+import { defineTask, returnNothing, type TaskResult } from '../task.ts';
 
 /**
  * Domain operations (service API, Domain), JSON only. Their responses aren't documented, so only the envelope is read.
@@ -27,7 +27,7 @@ export const domainCreate = defineTask({
     path: () => ['domain'],
     body: (input): WireValue => input,
   },
-  output: nothing,
+  output: returnNothing,
 });
 
 /** `auth` is the losing registrar's authorization code. */
@@ -42,7 +42,7 @@ export const domainTransfer = defineTask({
     // Order cards show the fields in this order.
     body: ({ name, auth, ...delegation }): WireValue => ({ name, auth, ...delegation }),
   },
-  output: nothing,
+  output: returnNothing,
 });
 
 export const domainRenew = defineTask({
@@ -55,7 +55,7 @@ export const domainRenew = defineTask({
     path: (input) => ['domain', input.name, '_renew'],
     body: (input): WireValue => ({ period: input.period }),
   },
-  output: nothing,
+  output: returnNothing,
 });
 
 /** A deleted domain can be restored for 30 days. */
@@ -65,7 +65,7 @@ export const domainDelete = defineTask({
   activity: (input) => `deleting ${input.name}`,
   input: domain,
   json: { method: 'DELETE', path: (input) => ['domain', input.name] },
-  output: nothing,
+  output: returnNothing,
 });
 
 /** Only within the redemption period. No body is documented, so none is sent. */
@@ -75,7 +75,7 @@ export const domainRestore = defineTask({
   activity: (input) => `restoring ${input.name}`,
   input: domain,
   json: { method: 'POST', path: (input) => ['domain', input.name, '_restore'] },
-  output: nothing,
+  output: returnNothing,
 });
 
 /** Starts the change-of-registrant process: both registrants are notified, and transfers are locked for 60 days. */
@@ -85,7 +85,7 @@ export const domainOwnerChange = defineTask({
   activity: (input) => `starting the owner change of ${input.name}`,
   input: domain,
   json: { method: 'POST', path: (input) => ['domain', input.name, '_ownerChange'] },
-  output: nothing,
+  output: returnNothing,
 });
 
 /** The body isn't documented; this is the `nameServers` field of the create payload. */
@@ -100,7 +100,7 @@ export const domainUpdateNameservers = defineTask({
     path: (input) => ['domain', input.name],
     body: (input): WireValue => ({ nameServers: input.nameServers }),
   },
-  output: nothing,
+  output: returnNothing,
 });
 
 /** Exactly one of the two is set. */
@@ -127,19 +127,19 @@ export const domainAuthInfo = defineTask({
   input: domain,
   json: { method: 'POST', path: (input) => ['domain', input.name, '_authinfo1'] },
   readsSecrets: true,
-  output: ({ envelope }): Reading<AuthInfo> => {
-    const code = findText([envelopeValues(envelope), envelope.received], AUTH_NAMES, CODE_NAMES);
+  output: ({ envelope }): TaskResult<AuthInfo> => {
+    const code = findText([listEnvelopeValues(envelope), envelope.received], AUTH_NAMES, CODE_NAMES);
     if (code !== undefined) {
-      return { output: { auth: new Secret(code) }, secrets: [code], envelope: withoutData(envelope, false) };
+      return { output: { auth: new Secret(code) }, secrets: [code], envelope: dropData(envelope, false) };
     }
     const { received, ...documented } = envelope;
     const answer = JSON.stringify(received ?? documented);
-    return { output: { answer: new Secret(answer) }, envelope: withoutData(envelope, true) };
+    return { output: { answer: new Secret(answer) }, envelope: dropData(envelope, true) };
   },
 });
 
 /** Objects `{type, value}` are fields named by their type. */
-function envelopeValues({ object, data, messages }: Envelope): unknown {
+function listEnvelopeValues({ object, data, messages }: Envelope): unknown {
   const references = messages.flatMap((message) => message.objects);
   return [
     object?.data,
@@ -154,17 +154,17 @@ function envelopeValues({ object, data, messages }: Envelope): unknown {
  * If no code was found, it may be in any text, so texts are masked. The status text stays, because people need it,
  * unless it is the only text.
  */
-function withoutData(envelope: Envelope, maskTexts: boolean): Envelope {
+function dropData(envelope: Envelope, maskTexts: boolean): Envelope {
   const { object, data, messages, status } = envelope;
   const onlyStatus = object === undefined && data.length === 0 && messages.length === 0;
-  const hidden = (value: string | undefined): string | undefined => (value === undefined ? value : MASK);
+  const mask = (value: string | undefined): string | undefined => (value === undefined ? value : MASK);
   const { received: _mayHoldIt, ...documented } = envelope;
   return {
     ...documented,
     status: maskTexts && onlyStatus ? { ...status, text: MASK } : status,
     object: object && {
       ...object,
-      value: maskTexts ? hidden(object.value) : object.value,
+      value: maskTexts ? mask(object.value) : object.value,
       data: object.data === undefined ? undefined : MASK,
     },
     data: data.map(() => MASK),
@@ -172,7 +172,7 @@ function withoutData(envelope: Envelope, maskTexts: boolean): Envelope {
       ? messages
       : messages.map((message) => ({
           ...message,
-          text: hidden(message.text),
+          text: mask(message.text),
           objects: message.objects.map(({ type }) => ({ type, value: MASK })),
         })),
   };

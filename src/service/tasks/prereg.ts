@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { InvalidInputError } from '../codec/codec-errors.ts';
 import { RECORD_NAMES } from '../codec/object-fields.ts';
 import { isRecord } from '../record.ts';
-import { defineTask, type Interface, type Reading } from '../task.ts';
+import { defineTask, type Interface, type TaskResult } from '../task.ts';
 
 /** A domain preregistration from the service, with the JSON field names for both interfaces. */
 export type Preregistration = Readonly<Record<string, unknown>>;
@@ -79,12 +79,12 @@ export const preregSearch = defineTask({
       order: order && { key: order.key, mode: order.mode },
     }),
   },
-  output: ({ envelope }): Reading<Preregistrations> => {
+  output: ({ envelope }): TaskResult<Preregistrations> => {
     const summary = envelope.object?.summary;
     return {
       output: {
         ...(summary === undefined ? {} : { summary }),
-        records: envelope.data.filter(isRecord).map(withJsonNames),
+        records: envelope.data.filter(isRecord).map(renameToJson),
       },
     };
   },
@@ -92,7 +92,7 @@ export const preregSearch = defineTask({
 
 const JSON_NAMES = new Map<string, string>(RECORD_NAMES);
 
-function withJsonNames(record: Preregistration): Preregistration {
+function renameToJson(record: Preregistration): Preregistration {
   return Object.fromEntries(
     Object.entries(record).map(([name, value]) => [JSON_NAMES.get(name) ?? name, value]),
   );

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { REDIRECT_FIELDS, wireFields } from '../codec/object-fields.ts';
-import { defineTask, nothing } from '../task.ts';
+import { REDIRECT_FIELDS, toWireFields } from '../codec/object-fields.ts';
+import { defineTask, returnNothing } from '../task.ts';
 
 /**
  * Service API, Redirect update. `source` identifies the redirect; `source` and `type` must be its current ones. Types
@@ -23,8 +23,8 @@ export const redirectUpdate = defineTask({
   json: {
     method: 'PUT',
     path: (input) => ['redirect', input.source],
-    body: (input) => wireFields('json', REDIRECT_FIELDS, input),
+    body: (input) => toWireFields('json', REDIRECT_FIELDS, input),
   },
-  xml: { code: '0502', elements: (input) => ({ redirect: wireFields('xml', REDIRECT_FIELDS, input) }) },
-  output: nothing,
+  xml: { code: '0502', elements: (input) => ({ redirect: toWireFields('xml', REDIRECT_FIELDS, input) }) },
+  output: returnNothing,
 });

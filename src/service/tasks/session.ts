@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { readSessionCookie } from '../authenticator/signature.ts';
+import { parseSessionCookie } from '../authenticator/signature.ts';
 import { InvalidInputError, InvalidResponseError } from '../codec/codec-errors.ts';
 import type { DescribedObject } from '../envelope.ts';
 import { isRecord } from '../record.ts';
 import { createMask, findText, maskEnvelope } from '../redact.ts';
 import { Secret } from '../secret.ts';
-import { defineTask, nothing, type Reading } from '../task.ts';
+import { defineTask, returnNothing, type TaskResult } from '../task.ts';
 
 /** Service API, Session and Authentication. The client opens and ends its sessions with these tasks. */
 
@@ -46,8 +46,8 @@ export const sessionLogin = defineTask({
     body: ({ user, context, password }) => ({ user, context, password }),
     signature: () => ({ kind: 'none' }),
   },
-  output: ({ envelope, setCookie }): Reading<OpenedSession> => {
-    const { id, maxAgeSeconds } = readSessionCookie(setCookie);
+  output: ({ envelope, setCookie }): TaskResult<OpenedSession> => {
+    const { id, maxAgeSeconds } = parseSessionCookie(setCookie);
     const user = maskEnvelope(envelope, createMask([id.reveal()])).data.find(isRecord);
     return {
       output: {
@@ -77,7 +77,7 @@ export const sessionLogout = defineTask({
     path: () => ['logout'],
     signature: ({ sessionId, place = 'header' }) => ({ kind: 'session', id: sessionId, place }),
   },
-  output: nothing,
+  output: returnNothing,
 });
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
@@ -104,12 +104,12 @@ export const authSessionCreate = defineTask({
       return { kind: 'auth', user, context, password, token };
     },
   },
-  output: ({ envelope }): Reading<{ hash: Secret }> => {
+  output: ({ envelope }): TaskResult<{ hash: Secret }> => {
     const { object, data, messages, received } = envelope;
     const places = [
       object?.data,
       data,
-      ...[object, ...messages.flatMap(({ objects }) => objects)].map(asField),
+      ...[object, ...messages.flatMap(({ objects }) => objects)].map(toField),
       received,
     ];
     const found = findText(places, HASH_NAMES) ?? [object?.value].find((value) => UUID.test(value ?? ''));
@@ -119,7 +119,7 @@ export const authSessionCreate = defineTask({
   },
 });
 
-function asField(reference: DescribedObject | undefined): unknown {
+function toField(reference: DescribedObject | undefined): unknown {
   return reference?.type === undefined ? undefined : { [reference.type]: reference.value };
 }
 
@@ -131,5 +131,5 @@ export const authSessionDelete = defineTask({
   activity: () => 'ending an XML session',
   input: z.strictObject({ hash: z.instanceof(Secret) }),
   xml: { code: '1321003', elements: () => ({}), signature: ({ hash }) => ({ kind: 'auth_session', hash }) },
-  output: nothing,
+  output: returnNothing,
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { SSL_CONTACT_FIELDS, wireFields } from '../codec/object-fields.ts';
-import { defineTask, nothing } from '../task.ts';
+import { SSL_CONTACT_FIELDS, toWireFields } from '../codec/object-fields.ts';
+import { defineTask, returnNothing } from '../task.ts';
 
 const text = z.string().optional();
 
@@ -39,8 +39,8 @@ export const sslContactUpdate = defineTask({
   json: {
     method: 'PUT',
     path: (input) => ['sslcontact', String(input.id)],
-    body: ({ id, ...fields }) => wireFields('json', SSL_CONTACT_FIELDS, fields),
+    body: ({ id, ...fields }) => toWireFields('json', SSL_CONTACT_FIELDS, fields),
   },
-  xml: { code: '400202', elements: (input) => ({ contact: wireFields('xml', SSL_CONTACT_FIELDS, input) }) },
-  output: nothing,
+  xml: { code: '400202', elements: (input) => ({ contact: toWireFields('xml', SSL_CONTACT_FIELDS, input) }) },
+  output: returnNothing,
 });

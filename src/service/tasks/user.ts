@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { USER_FIELDS, wireFields } from '../codec/object-fields.ts';
+import { toWireFields, USER_FIELDS } from '../codec/object-fields.ts';
 import type { Message } from '../envelope.ts';
 import { Secret, secretField } from '../secret.ts';
-import { defineTask, type Reading } from '../task.ts';
+import { defineTask, type TaskResult } from '../task.ts';
 
 const context = z.int().nonnegative();
 const status = z.int().nonnegative();
@@ -49,11 +49,11 @@ export const userCreate = defineTask({
       .optional(),
     userMailKey: z.string().min(1).optional(),
   }),
-  json: { method: 'POST', path: () => ['user'], body: (input) => wireFields('json', USER_FIELDS, input) },
-  xml: { code: '1301001', elements: (input) => ({ user: wireFields('xml', USER_FIELDS, input) }) },
+  json: { method: 'POST', path: () => ['user'], body: (input) => toWireFields('json', USER_FIELDS, input) },
+  xml: { code: '1301001', elements: (input) => ({ user: toWireFields('xml', USER_FIELDS, input) }) },
   readsSecrets: true,
-  output: ({ envelope }): Reading<CreatedUser> => {
-    const password = generatedPassword(envelope.messages);
+  output: ({ envelope }): TaskResult<CreatedUser> => {
+    const password = findGeneratedPassword(envelope.messages);
     return {
       output: password === undefined ? {} : { password: new Secret(password) },
       secrets: password === undefined ? [] : [password],
@@ -65,7 +65,7 @@ export const userCreate = defineTask({
  * If a notice has no object of type `password`, its whole text is treated as the password: it must be neither lost nor
  * seen.
  */
-function generatedPassword(messages: readonly Message[]): string | undefined {
+function findGeneratedPassword(messages: readonly Message[]): string | undefined {
   const objects = messages.flatMap((message) => message.objects);
   const named = objects.find(({ type, value }) => type.toLowerCase() === 'password' && value !== '');
   if (named !== undefined) return named.value;

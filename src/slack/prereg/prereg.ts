@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { ServiceClient } from '../../service/client.ts';
 import { ServiceError } from '../../service/errors.ts';
-import { type AvailableInterfaces, taskInterfaces } from '../../service/interfaces.ts';
+import { type AvailableInterfaces, listTaskInterfaces } from '../../service/interfaces.ts';
 import type { Interface } from '../../service/task.ts';
 import {
   PREREG_FILTERS,
@@ -187,7 +187,7 @@ async function loadSearcher(call: Interaction): Promise<Searcher | undefined> {
   const account = await call.account();
   const client = account === undefined ? undefined : await call.context.accounts.loadClient(account.id);
   if (account === undefined || client === undefined) return undefined;
-  const available = taskInterfaces(preregSearch, call.context.orders.listInterfaces(account));
+  const available = listTaskInterfaces(preregSearch, call.context.orders.listInterfaces(account));
   return { accountId: account.id, client, available };
 }
 
