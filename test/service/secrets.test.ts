@@ -2,7 +2,13 @@ import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Credential } from '../../src/service/authenticator/signature.ts';
 import type { CallResult, ServiceClient } from '../../src/service/client.ts';
-import { assertDepth, assertSize, createMask, MAX_BYTES, MAX_DEPTH } from '../../src/service/redact.ts';
+import {
+  assertDepth,
+  assertSize,
+  createMask,
+  MAX_DEPTH,
+  MAX_RESPONSE_BYTES,
+} from '../../src/service/redact.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { domainDelete, domainTransfer } from '../../src/service/tasks/domain.ts';
 import { redirectUpdate } from '../../src/service/tasks/redirect.ts';
@@ -356,7 +362,7 @@ describe('an answer', () => {
   });
 
   it('has at most 2 MB', () => {
-    expect(() => assertSize(Buffer.alloc(MAX_BYTES))).not.toThrow();
-    expect(() => assertSize(Buffer.alloc(MAX_BYTES + 1))).toThrow('too large');
+    expect(() => assertSize(Buffer.alloc(MAX_RESPONSE_BYTES))).not.toThrow();
+    expect(() => assertSize(Buffer.alloc(MAX_RESPONSE_BYTES + 1))).toThrow('too large');
   });
 });
