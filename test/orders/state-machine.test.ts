@@ -360,6 +360,52 @@ describe('what is recorded', () => {
   });
 });
 
+describe('an approval by the same person again', () => {
+  const needsTwo = newOrder(['cafe.rest'], { approvalsRequired: 2 });
+  const one = apply(needsTwo, approved('U0BOB', 'U0BOB'));
+  const later = (order: Order, more: Partial<OrderEvent & { type: 'approved' }>) =>
+    transition(order, { ...approved('U0BOB', 'U0BOB'), ...more }, hoursLater(1));
+
+  it('counts if an admin agrees to a new excess, at the time of the first one', () => {
+    const budget = { over, admins: ['U0BOB'] };
+    const agreed = later(one, { budget, agreedExcess: over });
+    if (!agreed.ok) throw new Error(agreed.refusal.code);
+    expect(agreed.order).toMatchObject({ state: 'PENDING', approvals: [{ at: START, agreedExcess: over }] });
+    expect(later(agreed.order, { budget, agreedExcess: over })).toMatchObject({
+      refusal: { code: 'approved_already' },
+    });
+    expect(later(one, { budget: { over, admins: ['U0ADA'] } }).ok, 'somebody else agrees').toBe(false);
+  });
+});
+
+it('the log of a sent request names its mandate, and what it uses of it', () => {
+  const amount = { currency: 'EUR', minor: 2_000 };
+  const event = { ...sending(), amount } as const;
+  const mandated = { ...IN_STATE.EXECUTING, mandated: { id: 'm1' } } as Order;
+  expect(logOf(mandated, event)).toMatchObject({ mandate: 'm1', amount });
+  expect(logOf(IN_STATE.EXECUTING, event)).not.toHaveProperty('mandate');
+  expect(logOf(IN_STATE.EXECUTING, sending())).not.toHaveProperty('amount');
+});
+
+it('a request that the service was too busy for isn’t sent again after a stop', () => {
+  const two = newOrder(['a.rest', 'b.rest']);
+  const stop = { type: 'stopped', summary: { code: 'stopped' }, by: 'U0ALICE' } as const;
+  const stopped = apply(two, approved('U0BOB', 'U0BOB'), claimed, sending(), stop);
+  expect(apply(stopped, heldBack('worker-1')).items).toMatchObject([
+    { state: 'FAILED' },
+    { state: 'FAILED' },
+  ]);
+  const inDoubt = { ...heldBack('worker-1'), doubt: { code: 'refused' } } as const;
+  expect(apply(stopped, inDoubt).items).toMatchObject([{ state: 'UNKNOWN' }, { state: 'FAILED' }]);
+});
+
+it('the registry confirms a success once', () => {
+  const shown = { type: 'shown', n: 1 } as const;
+  const confirmed = apply(IN_STATE.SUCCEEDED, shown);
+  expect(confirmed.items[0]?.result?.confirmedByRegistry).toBe(true);
+  for (const order of [confirmed, IN_STATE.FAILED]) expect(transition(order, shown, START).ok).toBe(false);
+});
+
 describe('a paused order', () => {
   const reason: PauseReason = { code: 'refusals', names: ['a.rest'] };
   const pausing = { type: 'paused', reason, expiresAt: hoursLater(24) } as const;
