@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import pg from 'pg';
 import { z } from 'zod';
-import { credentialToText } from '../src/accounts/credential.ts';
+import { serializeCredential } from '../src/accounts/credential.ts';
 import { createVault } from '../src/accounts/vault.ts';
 import { loadCredentialsKeys } from '../src/config/credentials-key.ts';
 import { readConfig } from '../src/config/environment.ts';
-import { CHARGED_TASKS, priceEdits } from '../src/money/prices.ts';
+import { CHARGED_TASKS, diffPrices } from '../src/money/prices.ts';
 import { Secret } from '../src/service/secret.ts';
 import { createAccountStore } from '../src/store/accounts.ts';
 import { openDatabase } from '../src/store/database.ts';
@@ -167,13 +167,13 @@ export class Surroundings {
         active: true,
         verifiedAt: new Date(),
       };
-      const text = credentialToText({ ...login, password: new Secret('a password of some length') });
+      const text = serializeCredential({ ...login, password: new Secret('a password of some length') });
       await store.save(account, vault.seal(text, ['account', account.teamId, userId, account.slot]));
     }
     const prices = PRICED_ZONES.flatMap((zone) =>
       CHARGED_TASKS.map((task) => ({ zone, task, period: 1, ...PRICE })),
     );
-    await createPriceStore(database, TEAM_ID).save(priceEdits([], prices), APPROVER, new Date());
+    await createPriceStore(database, TEAM_ID).save(diffPrices([], prices), APPROVER, new Date());
     await database.close();
   }
 

@@ -11,7 +11,7 @@ import { isoCBOR } from '@simplewebauthn/server/helpers';
 import {
   type Assertion,
   type Challenge,
-  challengeText,
+  encodeChallenge,
   type RelyingParty,
 } from '#src/approvals/signing/assertion.ts';
 import { computeFingerprint, type Fingerprint, spkiToCose } from '#src/approvals/signing/public-key.ts';
@@ -125,7 +125,7 @@ export class Authenticator {
 
   /** Signs a challenge, in the stored form. */
   assert<Signed extends Challenge>(challenge: Signed, otherwise: Misbehaviour = {}): Assertion<Signed> {
-    const { response } = this.answer(challengeText(challenge), otherwise);
+    const { response } = this.answer(encodeChallenge(challenge), otherwise);
     const { authenticatorData, clientDataJSON, signature } = response;
     return {
       challenge,

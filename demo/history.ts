@@ -7,7 +7,7 @@ import {
 } from '@domain-steward/sandbox-service';
 import type { Message, Workspace } from '@domain-steward/slack-workspace';
 import type { Bot } from '#src/app/bot.ts';
-import { type Price, priceEdits } from '#src/money/prices.ts';
+import { diffPrices, type Price } from '#src/money/prices.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { DemoDns } from './dns.ts';
 import { Doing, MAX_WAIT_MS } from './people.ts';
@@ -95,7 +95,7 @@ export async function liveHistory(parts: HistoryParts): Promise<void> {
   await Promise.all([
     linked(bob, SANDBOX_ACCOUNTS.bob),
     linked(carol, SANDBOX_ACCOUNTS.frontdesk),
-    bot.prices.save(priceEdits([], pricesFrom(begun)), 'U0ADA', begun),
+    bot.prices.save(diffPrices([], pricesFrom(begun)), 'U0ADA', begun),
   ]);
   await publishPolicy(parts);
 

@@ -62,7 +62,7 @@ async function withLedger<Result>(
     const ledger = createLedger({
       store: createLedgerStore(database, TEAM),
       key: readLedgerKey(createLedgerKey()),
-      memory: { recall: async () => undefined, remember: async () => undefined },
+      anchorFile: { load: async () => undefined, save: async () => undefined },
       now: () => new Date(),
       log: pino({ level: 'silent' }),
     });

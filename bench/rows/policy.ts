@@ -1,5 +1,5 @@
 import { DEFAULT_APPROVAL_TASKS } from '../../src/orders/order.ts';
-import { evaluate, type PolicyFacts, type PolicySettings } from '../../src/policy/evaluate.ts';
+import { evaluatePolicy, type PolicyFacts, type PolicySettings } from '../../src/policy/evaluate.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import { type Bench, type Line, quantile, type Row } from '../measure.ts';
 
@@ -31,9 +31,9 @@ async function* measure({ effort }: Bench): AsyncGenerator<Line> {
     const facts = factsOf(names);
     const once = (): number => {
       const startedAt = performance.now();
-      const { demand } = evaluate(policy, SETTINGS, order, facts);
+      const { requirements } = evaluatePolicy(policy, SETTINGS, order, facts);
       const took = performance.now() - startedAt;
-      if (demand.requirements[0]?.needed !== 2) throw new Error('the last rule did not decide');
+      if (requirements.list[0]?.needed !== 2) throw new Error('the last rule did not decide');
       return took;
     };
     for (let n = 0; n < times; n += 1) once();

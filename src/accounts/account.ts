@@ -46,7 +46,7 @@ export interface AccountStore {
   /** @param profile the user's record; default: unchanged */
   markVerified(id: string, at: Date, profile?: AccountProfile): Promise<void>;
   /** Up to `limit` accounts encrypted with another key than `keyId`, by id, after `afterId`. */
-  sealedWithOtherKey(
+  listSealedWithOtherKey(
     keyId: string,
     limit: number,
     afterId?: string,
@@ -80,7 +80,7 @@ export function isTeamAccount(account: Account): boolean {
 export type { TokenSteps } from '../service/authenticator/token-steps.ts';
 
 /** For example `alice in context 4`. */
-export function accountName(account: {
+export function formatAccountName(account: {
   readonly login: string;
   readonly context: number | undefined;
 }): string {
@@ -97,6 +97,6 @@ export function isDemoContext(context: number | undefined): boolean {
 }
 
 /** Binds an encrypted credential to its row: it can't be decrypted in the row of another team, person or context. */
-export function secretOwner({ teamId, userId, slot }: Account): readonly string[] {
+export function buildSecretOwner({ teamId, userId, slot }: Account): readonly string[] {
   return userId === undefined ? ['team-account', teamId, slot] : ['account', teamId, userId, slot];
 }

@@ -5,14 +5,14 @@ import { ServiceError } from '../service/errors.ts';
 import {
   type Account,
   APPLICATION_SLOT,
+  buildSecretOwner,
   type PersonAccount,
-  secretOwner,
   type TeamAccount,
 } from './account.ts';
-import { checkCredential, type LinkOutcome, type LinkRefusal, linkFailure } from './check.ts';
+import { checkCredential, type LinkOutcome, type LinkRefusal, toLinkFailure } from './check.ts';
 import { type ClientCache, createClientCache } from './client-cache.ts';
 import type { AccountsContext } from './context.ts';
-import { credentialToText } from './credential.ts';
+import { serializeCredential } from './credential.ts';
 import { readProfile } from './profile.ts';
 import { type Sealed, UnknownKeyError, type Vault, VaultError } from './vault.ts';
 
@@ -36,8 +36,8 @@ export interface TeamAccounts {
 export interface Accounts {
   readonly team: TeamAccounts;
   list(userId: string): Promise<readonly Account[]>;
-  people(): Promise<readonly string[]>;
-  active(userId: string): Promise<Account | undefined>;
+  listPeople(): Promise<readonly string[]>;
+  findActive(userId: string): Promise<Account | undefined>;
   /** The account for a person's orders: their own active one, or else the team's. */
   findDefault(userId: string): Promise<Account | undefined>;
   find(accountId: string): Promise<Account | undefined>;
@@ -46,7 +46,7 @@ export interface Accounts {
   /** Deletes one account, or all without a slot, and ends their sessions. @returns the deleted accounts */
   unlink(userId: string, slot?: string): Promise<readonly Account[]>;
   /** @returns the account, now active; undefined when the person has none in the slot */
-  use(userId: string, slot: string): Promise<Account | undefined>;
+  activate(userId: string, slot: string): Promise<Account | undefined>;
   loadClient(accountId: string): Promise<ServiceClient | undefined>;
   /**
    * Logs in with a password account to read the user's rights, profile and customer data, which aren't stored.
@@ -64,7 +64,7 @@ const RESEAL_BATCH = 100;
 
 export function canDecryptAccount(vault: Vault, account: Account, sealed: Sealed): boolean {
   try {
-    vault.open(sealed, secretOwner(account));
+    vault.open(sealed, buildSecretOwner(account));
     return true;
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
@@ -80,7 +80,7 @@ export function createAccounts(context: AccountsContext): Accounts {
   const { teamId, store } = context;
   const clients = createClientCache(context);
   const scope: Scope = { ...context, clients };
-  const active = async (userId: string) => (await store.list(teamId, userId)).find((each) => each.active);
+  const findActive = async (userId: string) => (await store.list(teamId, userId)).find((each) => each.active);
   return {
     team: {
       current: () => store.team.find(teamId),
@@ -88,13 +88,14 @@ export function createAccounts(context: AccountsContext): Accounts {
       unlink: (by) => unlinkTeam(scope, by),
     },
     list: (userId) => store.list(teamId, userId),
-    people: () => store.people(teamId),
-    active,
-    findDefault: async (userId) => (await active(userId)) ?? store.team.find(teamId),
+    listPeople: () => store.people(teamId),
+    findActive,
+    findDefault: async (userId) => (await findActive(userId)) ?? store.team.find(teamId),
     find: async (accountId) => (await store.find(accountId))?.account,
     link: (userId, credential) => linkPerson(scope, userId, credential),
     unlink: (userId, slot) => unlinkPerson(scope, userId, slot),
-    use: async (userId, slot) => ((await store.activate(teamId, userId, slot)) ? active(userId) : undefined),
+    activate: async (userId, slot) =>
+      (await store.activate(teamId, userId, slot)) ? findActive(userId) : undefined,
     loadClient: clients.open,
     lookUp: (accountId) => lookUp(scope, accountId),
     recordAccepted: clients.markAccepted,
@@ -125,8 +126,12 @@ async function linkTeam(scope: Scope, by: string, credential: TeamCredential): P
     verifiedAt: checked.verified ? now : undefined,
     profile: checked.profile,
   };
-  await store.team.save(account, vault.seal(credentialToText(checked.kept), secretOwner(account)), now);
-  return linked(scope, account, previous);
+  await store.team.save(
+    account,
+    vault.seal(serializeCredential(checked.stored), buildSecretOwner(account)),
+    now,
+  );
+  return finishLink(scope, account, previous);
 }
 
 async function unlinkTeam({ teamId, store, now, clients }: Scope, by: string): Promise<Account | undefined> {
@@ -139,7 +144,7 @@ async function linkPerson(scope: Scope, userId: string, credential: Credential):
   const { teamId, store, vault } = scope;
   const checked = await checkCredential(scope, credential);
   if (checked.kind !== 'checked') return checked;
-  const { kept, verified, profile } = checked;
+  const { stored, verified, profile } = checked;
   const now = scope.now();
   const slot = credential.method === 'trusted_application' ? APPLICATION_SLOT : String(credential.context);
   const login = credential.method === 'trusted_application' ? credential.uuid : credential.user;
@@ -159,12 +164,12 @@ async function linkPerson(scope: Scope, userId: string, credential: Credential):
     verifiedAt: verified ? now : undefined,
     profile,
   };
-  await store.save(account, vault.seal(credentialToText(kept), secretOwner(account)));
-  return linked(scope, account, previous);
+  await store.save(account, vault.seal(serializeCredential(stored), buildSecretOwner(account)));
+  return finishLink(scope, account, previous);
 }
 
 /** Ends the sessions of the account that a linked one replaces. */
-async function linked(
+async function finishLink(
   { clients }: Scope,
   account: Account,
   previous: Account | undefined,
@@ -201,7 +206,7 @@ async function lookUp({ store, now, clients }: Scope, accountId: string): Promis
     return { kind: 'told', record: verification.user };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    return { kind: 'failed', refusal: linkFailure(error).refusal };
+    return { kind: 'failed', refusal: toLinkFailure(error).refusal };
   }
 }
 
@@ -209,10 +214,10 @@ async function reseal({ store, vault, log }: Scope): Promise<number> {
   let count = 0;
   // One by one: an account that can't be decrypted must not block the others.
   for (let afterId: string | undefined; ; ) {
-    const batch = await store.sealedWithOtherKey(vault.currentKeyId, RESEAL_BATCH, afterId);
+    const batch = await store.listSealedWithOtherKey(vault.currentKeyId, RESEAL_BATCH, afterId);
     for (const { account, sealed } of batch) {
       try {
-        const holder = secretOwner(account);
+        const holder = buildSecretOwner(account);
         const resealed = vault.seal(vault.open(sealed, holder), holder);
         if (await store.reseal(account.id, sealed, resealed)) count += 1;
       } catch (err) {

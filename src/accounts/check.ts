@@ -44,7 +44,7 @@ export interface ServiceStatement {
 interface CheckedCredential {
   readonly kind: 'checked';
   /** The credential to store. A one-time token is replaced by its session. */
-  readonly kept: Credential;
+  readonly stored: Credential;
   readonly verified: boolean;
   readonly profile: AccountProfile | undefined;
 }
@@ -57,23 +57,23 @@ export async function checkCredential(
   try {
     const verification = await client.verify();
     const { verified } = verification;
-    if (!verified) return { kind: 'checked', kept: credential, verified, profile: undefined };
+    if (!verified) return { kind: 'checked', stored: credential, verified, profile: undefined };
     const { sessionHash, sessionEndsAt } = verification;
-    const kept =
+    const stored =
       credential.method === 'two_factor' && sessionHash !== undefined
-        ? withSession(credential, sessionHash, sessionEndsAt)
+        ? replaceTokenBySession(credential, sessionHash, sessionEndsAt)
         : credential;
-    return { kind: 'checked', kept, verified, profile: readProfile(verification.user) };
+    return { kind: 'checked', stored, verified, profile: readProfile(verification.user) };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    return linkFailure(error);
+    return toLinkFailure(error);
   } finally {
     await client.close().catch((err: unknown) => log.warn({ err }, 'ending the session of a check'));
   }
 }
 
 /** A token works once, so its session is stored instead. */
-function withSession(
+function replaceTokenBySession(
   credential: Extract<Credential, { method: 'two_factor' }>,
   sessionHash: Secret,
   sessionEndsAt: number | undefined,
@@ -84,7 +84,7 @@ function withSession(
 
 export type LinkFailure = Exclude<LinkOutcome, { readonly kind: 'linked' }>;
 
-export function linkFailure(error: ServiceError): LinkFailure {
+export function toLinkFailure(error: ServiceError): LinkFailure {
   const statement = buildStatement(error);
   switch (error.kind) {
     case 'auth':

@@ -1,7 +1,7 @@
 import type { ServiceClient } from '../service/client.ts';
-import { type Account, secretOwner } from './account.ts';
+import { type Account, buildSecretOwner } from './account.ts';
 import type { AccountsContext } from './context.ts';
-import { credentialFromText } from './credential.ts';
+import { parseCredential } from './credential.ts';
 import type { Sealed } from './vault.ts';
 
 /** Clients of linked accounts, which share sessions. Created on demand. */
@@ -25,19 +25,19 @@ export function createClientCache(context: AccountsContext) {
   const clients = new Map<string, CachedClient>();
 
   async function close(accountId: string, sessions: 'own' | 'all'): Promise<void> {
-    const held = clients.get(accountId);
+    const cached = clients.get(accountId);
     clients.delete(accountId);
     try {
-      await held?.client.close(sessions);
+      await cached?.client.close(sessions);
     } catch (err) {
       log.warn({ err }, 'ending a session at the domain service');
     }
   }
 
-  function replace(held: CachedClient | undefined, account: Account, sealed: Sealed): ServiceClient {
-    const client = context.createClient(credentialFromText(vault.open(sealed, secretOwner(account))));
+  function replace(previous: CachedClient | undefined, account: Account, sealed: Sealed): ServiceClient {
+    const client = context.createClient(parseCredential(vault.open(sealed, buildSecretOwner(account))));
     clients.set(account.id, { sealed, client, verified: account.verifiedAt !== undefined });
-    if (held !== undefined) void held.client.close().catch(() => undefined);
+    if (previous !== undefined) void previous.client.close().catch(() => undefined);
     const oldest = clients.keys().next();
     if (clients.size > MAX_CLIENTS && oldest.done !== true) void close(oldest.value, 'own');
     return client;

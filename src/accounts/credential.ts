@@ -24,17 +24,17 @@ const stored = z.discriminatedUnion('method', [
 ]);
 
 /** The text to encrypt, without the one-time token, which linking uses up. */
-export function credentialToText(credential: Credential): Secret {
-  const opened = Object.fromEntries(
+export function serializeCredential(credential: Credential): Secret {
+  const revealed = Object.fromEntries(
     Object.entries(credential)
       .filter(([name, value]) => name !== 'token' && value !== undefined)
       .map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value]),
   );
-  return new Secret(JSON.stringify(opened));
+  return new Secret(JSON.stringify(revealed));
 }
 
 /** @throws {VaultError} when the decrypted text isn't a credential: another version has written it */
-export function credentialFromText(text: Secret): Credential {
+export function parseCredential(text: Secret): Credential {
   const parsed = stored.safeParse(parseJson(text));
   // The error's details would quote the credential.
   if (!parsed.success) throw new VaultError('reading a linked credential: unknown format');

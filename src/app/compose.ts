@@ -3,7 +3,7 @@ import { type Accounts, createAccounts } from '../accounts/accounts.ts';
 import { createOrderSigning } from '../approvals/order-signing.ts';
 import { createProposals } from '../approvals/proposals/proposals.ts';
 import { createVerifier } from '../approvals/signing/assertion.ts';
-import { activeKeys } from '../approvals/signing/key-ring.ts';
+import { listActiveKeys } from '../approvals/signing/key-ring.ts';
 import { applySavedSettings } from '../config/settings.ts';
 import { createExpiry, type Expiry } from '../expiry/expiry.ts';
 import { createAnchorFile } from '../ledger/anchor-file.ts';
@@ -11,8 +11,8 @@ import { createLedger, type Ledger } from '../ledger/ledger.ts';
 import { MAX_CSV_BYTES } from '../lib/csv.ts';
 import { findMandatesInTime } from '../mandates/overview.ts';
 import { createBudgetComparison } from '../money/budget-comparison.ts';
-import { amountsByName, createOrderPricer } from '../money/order-cost.ts';
-import { calculateCost, zoneOf } from '../money/prices.ts';
+import { createOrderPricer, mapAmountsByName } from '../money/order-cost.ts';
+import { calculateCost, getZone } from '../money/prices.ts';
 import type { NamesContext } from '../names/context.ts';
 import { createNames, createNamesContext, type Names } from '../names/names.ts';
 import { createObservers } from '../names/observers.ts';
@@ -24,7 +24,7 @@ import { type OffboardingContext, offboard } from '../orders/offboarding.ts';
 import type { KeyTrust } from '../orders/ports.ts';
 import { tryBuildStatement } from '../orders/statement.ts';
 import { createWebhooks, WEBHOOK_TIMEOUT_MS } from '../outbox/webhooks/webhooks.ts';
-import { readAffectedTags } from '../policy/subject.ts';
+import { createTagReader } from '../policy/subject.ts';
 import { createRdapClient } from '../registry/rdap/client.ts';
 import { createWhoisClient } from '../registry/whois/client.ts';
 import { createServiceClient } from '../service/client.ts';
@@ -87,8 +87,8 @@ export function compose(site: Site, connected: Connected): Contexts {
     },
   });
   shutdown.onClose(() => accounts.close());
-  const memory = createAnchorFile(config.dataDir, teamId, log);
-  const ledger = createLedger({ store: stores.ledger, key: connected.ledgerKey, memory, now, log });
+  const anchorFile = createAnchorFile(config.dataDir, teamId, log);
+  const ledger = createLedger({ store: stores.ledger, key: connected.ledgerKey, anchorFile, now, log });
   const savedSettings = async () =>
     applySavedSettings(teamDefaults.current(), await stores.savedSettings.loadAll());
   const reconciler = createReconciler({
@@ -136,7 +136,7 @@ export function compose(site: Site, connected: Connected): Contexts {
   const slackContext = composeSlack(site, connected, {
     ...{ accounts, ledger, names, orders, expiry, webhooks, links, savedSettings },
     facts,
-    proposals: createProposals({ orders, store: stores.proposals, confirmersOfNames: facts.findConfirmers }),
+    proposals: createProposals({ orders, store: stores.proposals, findNameConfirmers: facts.findConfirmers }),
     offboard: (userId) => offboard(offboarding, userId),
     notifyDue: reconciler.notifyDue,
   });
@@ -234,11 +234,11 @@ function composeOrders(
   const { slack, stores, vault } = connected;
   const { bot, directory } = slack;
   const { prices, budgets, portfolio } = stores;
-  const tagsOf = readAffectedTags(portfolio.findTags);
+  const tagsOf = createTagReader(portfolio.findTags);
   const priceOrder = createOrderPricer({ prices, now });
   const ruleFacts: OrdersContext['ruleFacts'] = {
     currency: config.currency,
-    loadPrices: async (order) => amountsByName(await priceOrder(order)),
+    loadPrices: async (order) => mapAmountsByName(await priceOrder(order)),
     loadTags: portfolio.findTags,
     findMatchingNames: stores.mandates.findMatchingNames,
   };
@@ -253,8 +253,8 @@ function composeOrders(
         ? readRows
         : async () => ({ ...(await readRows()), policy: await policy.current() }),
     directory,
-    settingsOf: (saved) => applySavedSettings(connected.teamDefaults.current(), saved),
-    start: applySavedSettings(connected.teamDefaults.current(), {}),
+    applySaved: (saved) => applySavedSettings(connected.teamDefaults.current(), saved),
+    environmentSettings: applySavedSettings(connected.teamDefaults.current(), {}),
     ruleFacts,
     now,
   });
@@ -263,7 +263,7 @@ function composeOrders(
     store: stores.orders,
     advance: (order) => {
       // Keep the daily mandate message up to date.
-      if (order.mandated !== undefined) void stores.mandates.orderChanged(order.id, now());
+      if (order.mandate !== undefined) void stores.mandates.requestUpdate(order.id, now());
       reconciler.advance(order);
     },
     vault,
@@ -275,7 +275,11 @@ function composeOrders(
     standIns: signing.standIns,
     priceOrder,
     priceRenewals: async (names, day) =>
-      calculateCost(await prices.listOf([...new Set(names.map(zoneOf))]), { task: 'renew', names }, day),
+      calculateCost(
+        await prices.listForZones([...new Set(names.map(getZone))]),
+        { task: 'renew', names },
+        day,
+      ),
     compareBudgets: createBudgetComparison({ ...budgetSources, now }),
     budgetsOn: (day) => createBudgetComparison({ ...budgetSources, now: () => new Date(day) }),
     isAdmin: (userId) => isAdminNow({ admins: config.admins, directory, log }, userId),
@@ -356,8 +360,8 @@ function composeOffboarding(
     accounts,
     feeds: stores.feeds,
     keys: {
-      owners: async () => activeKeys((await stores.keys.readRows()).log.keys).map(({ owner }) => owner),
-      revoke: (userId: string) => stores.keys.revokeOfLeaver(userId, now()),
+      owners: async () => listActiveKeys((await stores.keys.readRows()).log.keys).map(({ owner }) => owner),
+      revoke: (userId: string) => stores.keys.revokeForDeparture(userId, now()),
     },
     owners: {
       people: stores.portfolio.listOwners,

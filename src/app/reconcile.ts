@@ -4,10 +4,10 @@ import { computeDueTime, computeNotificationTime, DUE_LANES } from '../orders/du
 import type { Order } from '../orders/order.ts';
 import type { DueLane, OrderStore } from '../orders/ports.ts';
 import {
+  formatSubjectKey,
   type NotificationStore,
   parseSubjectKey,
   type Subject,
-  subjectKey,
 } from '../outbox/notifications.ts';
 
 /**
@@ -181,7 +181,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
         isBackground && !deps.mayRefresh()
           ? []
           : (await deps.notifications.claimDue(now(), notificationLeaseMs, limit, isBackground)).map(
-              subjectKey,
+              formatSubjectKey,
             ),
       work: (key, isClaimed) => deps.notify(parseSubjectKey(key), isClaimed),
       failed: () => deps.failed(name),
@@ -199,7 +199,9 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   };
 
   let isStarted = false;
-  const notifyOnTime = createOrderTimers(now, (id) => notifications.add(subjectKey({ kind: 'order', id })));
+  const notifyOnTime = createOrderTimers(now, (id) =>
+    notifications.add(formatSubjectKey({ kind: 'order', id })),
+  );
 
   return {
     start() {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { createMissingKeyLog } from '../accounts/missing-keys.ts';
 import { createVault, type Vault, VaultError } from '../accounts/vault.ts';
 import { parseRelyingParty } from '../approvals/signing/assertion.ts';
-import { activeKeys } from '../approvals/signing/key-ring.ts';
+import { listActiveKeys } from '../approvals/signing/key-ring.ts';
 import { getCredentialsKeyFile, loadCredentialsKeys } from '../config/credentials-key.ts';
 import type { Config, NamedSettings } from '../config/environment.ts';
 import { applySavedSettings, formatSettings } from '../config/settings.ts';
@@ -396,7 +396,7 @@ export function warnOfMovedKeys({ log }: Site, { stores, relyingParty }: Connect
   const host = relyingParty?.id;
   stores.keys.readRows().then(
     ({ log: known }) => {
-      const moved = activeKeys(known.keys).filter((key) => key.host !== host);
+      const moved = listActiveKeys(known.keys).filter((key) => key.host !== host);
       if (moved.length === 0) return;
       const named = moved.map(({ owner, label, fingerprint, host: of }) => ({
         owner,

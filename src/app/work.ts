@@ -63,7 +63,7 @@ function listJobs(site: Site, connected: Connected, contexts: Contexts): readonl
   const checkDepartures = createDepartureCheck({ ...offboarding, signal: shutdown.stopLookups, ...pause });
   const watchCharter = createCharterWatch({
     ...{ signing: deps.orders.signing, keys: stores.keys, now, log },
-    noted: () => {
+    onChange: () => {
       deps.notifyDue();
       void deps.refreshWaitingCards();
     },
@@ -130,7 +130,7 @@ export function startWork(site: Site, connected: Connected, contexts: Contexts):
   const health = createJobHealth(now, metrics.jobFailed);
   readiness.watchDetail('jobs', async () => health.lastingFailures());
   readiness.watchDetail('channels', async () => {
-    const refused = await stores.notifications.refusedChannels();
+    const refused = await stores.notifications.listRefusedChannels();
     if (refused.length === 0) return undefined;
     return refused.map(({ channelId, code }) => `${channelId}: ${code}`).join(', ');
   });

@@ -11,10 +11,10 @@ import { findTask } from '../orders/tasks.ts';
 import { needsSignatures } from '../policy/policy.ts';
 import {
   type DecisionContext,
+  findNotifiedPeople,
   type ListedPeople,
   loadDecisionContext,
   loadStandIns,
-  notifiedPeople,
 } from './approvers.ts';
 import { buildSignedSubject } from './order-signing.ts';
 import { isWaiting } from './requirements.ts';
@@ -83,7 +83,7 @@ export async function loadApproval(
   const userIds = [...new Set(clicks.map(({ userId }) => userId))];
   const [decision, money, preconditions, incidents, warnedAt, keys] = await Promise.all([
     loadDecisionContext(context, order, userIds),
-    loadMoney(context, order, userIds),
+    loadBudgets(context, order, userIds),
     isWaiting(order) ? loadPreconditions(context, order) : undefined,
     context.incidents.loadKnown(order),
     order.approvals.length === 0 || findTask(order.task).risk === 'none'
@@ -108,7 +108,7 @@ export async function loadApproval(
   };
 }
 
-async function loadMoney(context: OrdersContext, order: Order, userIds: readonly string[]) {
+async function loadBudgets(context: OrdersContext, order: Order, userIds: readonly string[]) {
   const budgets = await loadBudgetUse(context, order);
   const candidates = budgets.over.length === 0 ? [] : userIds;
   const found = await Promise.all(candidates.map((userId) => context.isAdmin(userId)));
@@ -127,29 +127,30 @@ async function loadPreconditions(context: OrdersContext, order: Order): Promise<
 
 async function loadSignatures(
   { signing }: OrdersContext,
-  { order, requirements: { demand, policyVersion } }: DecisionContext,
+  { order, evaluation: { requirements, policyVersion } }: DecisionContext,
   click: ApprovalContext['click'],
   ring: KeyRing | undefined,
 ) {
-  if (ring === undefined || !needsSignatures(demand)) return { signers: new Set<string>(), isSigned: false };
-  const counting = await signing.filterValid(
+  if (ring === undefined || !needsSignatures(requirements))
+    return { signers: new Set<string>(), isSigned: false };
+  const valid = await signing.filterValid(
     [...order.approvals, click],
     buildSignedSubject(order, policyVersion),
     ring,
   );
-  const earlier = order.approvals.filter((approval) => counting.has(approval));
-  return { signers: new Set(earlier.map((approval) => approval.userId)), isSigned: counting.has(click) };
+  const earlier = order.approvals.filter((approval) => valid.has(approval));
+  return { signers: new Set(earlier.map((approval) => approval.userId)), isSigned: valid.has(click) };
 }
 
 async function loadEmergency(
   context: OrdersContext,
-  { order, requirements: { demand } }: DecisionContext,
+  { order, evaluation: { requirements } }: DecisionContext,
   userId: string,
 ): Promise<Emergency> {
   const [isAdmin, standIns] = await Promise.all([
     context.isAdmin(userId),
-    loadStandIns(context, order, demand),
+    loadStandIns(context, order, requirements),
   ]);
-  const approvers = await notifiedPeople(context.directory, demand.requirements, standIns);
+  const approvers = await findNotifiedPeople(context.directory, requirements.list, standIns);
   return { isAdmin, approvers };
 }

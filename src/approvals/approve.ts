@@ -3,9 +3,9 @@ import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
 import type { Refusal } from '../orders/refusal.ts';
 import { type Click, loadApproval } from './approval-context.ts';
-import { evaluateRights, loadDecisionContext, refusalToDecide } from './approvers.ts';
-import { decideClick, refusalOfEmergency } from './decide-approval.ts';
-import { isWaiting, readRequirements } from './requirements.ts';
+import { checkCanDecide, evaluateRights, loadDecisionContext } from './approvers.ts';
+import { checkEmergencyApproval, decideClick } from './decide-approval.ts';
+import { isWaiting, loadEvaluation } from './requirements.ts';
 import type { LoggedSignature } from './signing/approval.ts';
 
 /** Clicks that approve: load everything, decide, save. */
@@ -57,8 +57,12 @@ const MAX_ATTEMPTS = 50;
  * Starts over if the order changed, if the impact had to be looked up, or if part of the order was stopped because an
  * earlier order already did it.
  */
-async function applyClick(context: OrdersContext, orderId: string, given: NewClick): Promise<ChangeOutcome> {
-  let click: Click = { ...given, at: context.now(), agreedExcess: undefined, impact: undefined };
+async function applyClick(
+  context: OrdersContext,
+  orderId: string,
+  newClick: NewClick,
+): Promise<ChangeOutcome> {
+  let click: Click = { ...newClick, at: context.now(), agreedExcess: undefined, impact: undefined };
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const loaded = await loadApproval(context, orderId, click);
     if (loaded === undefined) return { ok: false, refusal: { code: 'no_such_order' }, order: undefined };
@@ -79,11 +83,11 @@ async function applyClick(context: OrdersContext, orderId: string, given: NewCli
 
 async function refuse(context: OrdersContext, order: Order, refusal: Refusal): Promise<ChangeOutcome> {
   // The card may be outdated.
-  if (SHOWN_BY_CARD.has(refusal.code)) await context.store.requestNotification(order.id, context.now());
+  if (REFUSALS_ON_CARD.has(refusal.code)) await context.store.requestNotification(order.id, context.now());
   return { ok: false, refusal, order };
 }
 
-const SHOWN_BY_CARD: ReadonlySet<Refusal['code']> = new Set([
+const REFUSALS_ON_CARD: ReadonlySet<Refusal['code']> = new Set([
   'excess_unseen',
   'over_budget',
   'incident_open',
@@ -93,7 +97,7 @@ const SHOWN_BY_CARD: ReadonlySet<Refusal['code']> = new Set([
  * Records that a person was shown why their click was refused. Their next click is accepted, but not the second half of
  * a double click, made before they could read it.
  */
-export async function recordNotified(
+export async function recordRefusalShown(
   context: OrdersContext,
   orderId: string,
   userId: string,
@@ -104,25 +108,25 @@ export async function recordNotified(
 }
 
 /** Checked before the form for a comment opens. */
-export async function refusalToApprove(
+export async function checkCanApprove(
   context: OrdersContext,
   order: Order,
   userId: string,
 ): Promise<Refusal | undefined> {
   if (order.state !== 'PENDING') return { code: 'wrong_state', wanted: 'approved', state: order.state };
   const rights = evaluateRights(await loadDecisionContext(context, order, [userId]), [userId]);
-  return refusalToDecide(order, userId, 'approve', rights);
+  return checkCanDecide(order, userId, 'approve', rights);
 }
 
 /** Checked before the form for the reason opens. */
-export async function refusalToBreakGlass(
+export async function checkCanBreakGlass(
   context: OrdersContext,
   order: Order,
   userId: string,
 ): Promise<Refusal | undefined> {
   const isAdmin = await context.isAdmin(userId);
-  const { demand } = await readRequirements(context, order);
-  return refusalOfEmergency(order, userId, isAdmin, demand);
+  const { requirements } = await loadEvaluation(context, order);
+  return checkEmergencyApproval(order, userId, isAdmin, requirements);
 }
 
 /** Another admin reviewed an emergency approval. */

@@ -4,25 +4,25 @@ import { isRequester, type Order } from '../orders/order.ts';
 import type { Directory } from '../orders/ports.ts';
 import type { ApproverRight, Refusal } from '../orders/refusal.ts';
 import type { Requirement, Requirements } from '../policy/evaluate.ts';
-import { isGroup, notifiedIds, type RequirementPeople, silentIds } from '../policy/policy.ts';
+import { findNotifiedIds, findSilentIds, isGroup, type RequirementPeople } from '../policy/policy.ts';
 
-import { type People, type StandIn, validSlots } from './progress.ts';
+import { findValidSlots, type People, type StandIn } from './progress.ts';
 import {
-  type CurrentRequirements,
-  currentRequirements,
-  deciders,
-  decidersNow,
-  defaultRequirement,
-  readRequirements,
-  requestedRequirements,
-  taskSettings,
+  buildDefaultRequirement,
+  type CurrentEvaluation,
+  findCurrentDeciders,
+  findDeciders,
+  getRequestedRequirements,
+  getTaskSettings,
+  loadCurrentEvaluation,
+  loadEvaluation,
 } from './requirements.ts';
 
 /**
  * Decides who may decide about an order. Rights are read again for each decision, and only for the people concerned.
  */
 
-export interface ApprovalPolicy {
+export interface ApproverRights {
   /** People who are listed, or in a listed group, and members of the workspace. */
   readonly approvers: ReadonlySet<string>;
   /** Listed people whose membership Slack can't look up. */
@@ -31,33 +31,37 @@ export interface ApprovalPolicy {
   readonly unreadableGroups: readonly string[];
   readonly allowSelfApproval: boolean;
   /** Ids of the approvers and groups, to show in refusals; omitted when the settings name them. */
-  readonly named?: readonly string[];
+  readonly namedApprovers?: readonly string[];
 }
 
 /** @param decision an approver may deny their own order even if they may not approve it */
-export function refusalToDecide(
+export function checkCanDecide(
   order: Order,
   userId: string,
   decision: 'approve' | 'deny',
-  policy: ApprovalPolicy,
+  policy: ApproverRights,
 ): Refusal | undefined {
   // A person who retries an order is a requester, like the first requester.
   if (isRequester(order, userId) && !policy.allowSelfApproval && decision === 'approve') {
     return { code: 'own_order', isApprover: policy.approvers.has(userId) };
   }
-  return refusalOfNonApprover(policy, userId, decision);
+  return checkApprover(policy, userId, decision);
 }
 
 /** @param wanted an action reserved for approvers */
-export function refusalOfNonApprover(
-  { approvers, unconfirmed, unreadableGroups, named }: ApprovalPolicy,
+export function checkApprover(
+  { approvers, unconfirmed, unreadableGroups, namedApprovers }: ApproverRights,
   userId: string,
   wanted: ApproverRight,
 ): Refusal | undefined {
   if (approvers.has(userId)) return undefined;
   if (unconfirmed.has(userId)) return { code: 'own_membership_unknown' };
   return unreadableGroups.length === 0
-    ? { code: 'not_an_approver', wanted, ...(named === undefined ? {} : { approvers: named }) }
+    ? {
+        code: 'not_an_approver',
+        wanted,
+        ...(namedApprovers === undefined ? {} : { approvers: namedApprovers }),
+      }
     : { code: 'groups_unreadable', groupIds: unreadableGroups };
 }
 
@@ -83,28 +87,28 @@ export async function resolvePeople(directory: Directory, ids: readonly string[]
 }
 
 /** Approvers who are never notified: silent by their own id, or only in a silent group. */
-export async function silentPeople(
+export async function findSilentPeople(
   directory: Directory,
   requirements: readonly RequirementPeople[],
 ): Promise<ReadonlySet<string>> {
-  const silent = silentIds(requirements);
+  const silent = findSilentIds(requirements);
   if (silent.length === 0) return new Set();
-  const called = await resolvePeople(directory, notifiedIds(requirements));
+  const notified = await resolvePeople(directory, findNotifiedIds(requirements));
   const { people } = await resolvePeople(directory, silent);
-  return new Set(people.filter((id) => silent.includes(id) || !called.people.includes(id)));
+  return new Set(people.filter((id) => silent.includes(id) || !notified.people.includes(id)));
 }
 
 /** The people whom requirements notify, with stand-ins. */
-export async function notifiedPeople(
+export async function findNotifiedPeople(
   directory: Directory,
   requirements: readonly RequirementPeople[],
   standIns: ReadonlyMap<string, StandIn>,
 ): Promise<ListedPeople> {
-  const silent = await silentPeople(directory, requirements);
-  const also = [...standIns.values()].map(({ userId }) => userId);
+  const silent = await findSilentPeople(directory, requirements);
+  const standInIds = [...standIns.values()].map(({ userId }) => userId);
   const { people, unreadableGroups } = await resolvePeople(directory, [
-    ...notifiedIds(requirements),
-    ...also,
+    ...findNotifiedIds(requirements),
+    ...standInIds,
   ]);
   return { people: people.filter((id) => !silent.has(id)), unreadableGroups };
 }
@@ -120,7 +124,7 @@ export interface KnownPeople {
 interface PeopleSource {
   readonly directory: Directory;
   /** Active stand-ins by absent person. */
-  readonly away: People['standIns'];
+  readonly standIns: People['standIns'];
   readonly at: Date;
 }
 
@@ -129,8 +133,8 @@ interface PeopleSource {
  * aren't listed themselves are looked up.
  * @param options.allGroups looks up all groups, to find unreadable ones
  */
-export async function readPeople(
-  { directory, away, at }: PeopleSource,
+export async function loadPeople(
+  { directory, standIns, at }: PeopleSource,
   requirements: readonly Requirement[],
   userIds: readonly string[],
   { allGroups = false } = {},
@@ -155,7 +159,7 @@ export async function readPeople(
     groups.set(id, new Set(members));
     for (const member of members) listed.add(member);
   }
-  const active = [...away].filter(
+  const active = [...standIns].filter(
     ([userId, standIn]) => listed.has(userId) && standIn.until > at && userIds.includes(standIn.userId),
   );
   const involved = [
@@ -176,44 +180,44 @@ export async function readPeople(
   // If Slack can't look up the absent approver, the stand-in must try again too.
   for (const [userId, standIn] of active) if (unknown.has(userId)) unconfirmed.add(standIn.userId);
   return {
-    people: { groups, membership, standIns: away },
+    people: { groups, membership, standIns: standIns },
     unreadableGroups: read.filter(({ members }) => members === undefined).map(({ id }) => id),
     unconfirmed,
   };
 }
 
 /** Whether these people may decide about an order with these requirements. */
-export interface ApproverQuestion {
+export interface ApproverQuery {
   readonly requirements: readonly Requirement[];
   readonly requesters: ReadonlySet<string>;
   readonly userIds: readonly string[];
 }
 
 /** Which people may decide by these requirements, as approvers or as stand-ins. */
-export function buildApprovalPolicy(
-  { requirements, requesters, userIds }: ApproverQuestion,
+export function buildApproverRights(
+  { requirements, requesters, userIds }: ApproverQuery,
   { people, unreadableGroups, unconfirmed }: KnownPeople,
   settings: TeamSettings,
   now: Date,
-): ApprovalPolicy {
-  const may = (userId: string) => {
+): ApproverRights {
+  const isApprover = (userId: string) => {
     // An approver may always deny. `refusalToDecide` checks whether a requester may approve.
     const context = { requesters, approvals: [userId], people, allowSelfApproval: true, now };
-    return requirements.some((requirement) => validSlots(requirement, context).length > 0);
+    return requirements.some((requirement) => findValidSlots(requirement, context).length > 0);
   };
-  const approvers = new Set(userIds.filter(may));
+  const approvers = new Set(userIds.filter(isApprover));
   const isRuled = requirements.some(({ rule }) => rule.kind === 'rule');
   return {
     approvers,
     unconfirmed: new Set([...unconfirmed].filter((userId) => !approvers.has(userId))),
     unreadableGroups,
     allowSelfApproval: settings.allowSelfApproval,
-    ...(isRuled ? { named: [...new Set(requirements.flatMap((each) => each.approvers))] } : {}),
+    ...(isRuled ? { namedApprovers: [...new Set(requirements.flatMap((each) => each.approvers))] } : {}),
   };
 }
 
 /** All requesters of an order and of the orders it retries. */
-export function requestersOf(order: Order): ReadonlySet<string> {
+export function listRequesters(order: Order): ReadonlySet<string> {
   return new Set([order.requesterId, ...order.earlierRequesters]);
 }
 
@@ -221,7 +225,7 @@ export function requestersOf(order: Order): ReadonlySet<string> {
 export interface DecisionContext {
   readonly now: Date;
   readonly order: Order;
-  readonly requirements: CurrentRequirements;
+  readonly evaluation: CurrentEvaluation;
   readonly people: KnownPeople;
 }
 
@@ -233,29 +237,33 @@ export async function loadDecisionContext(
   also?: 'general',
 ): Promise<DecisionContext> {
   const now = context.now();
-  const [requirements, standIns] = await Promise.all([
-    readRequirements(context, order),
+  const [evaluation, standIns] = await Promise.all([
+    loadEvaluation(context, order),
     context.standIns.current(now),
   ]);
-  const deciding = decidersNow(requirements, order, also);
+  const deciding = findCurrentDeciders(evaluation, order, also);
   const areListed = deciding.every(({ approvers }) => userIds.every((userId) => approvers.includes(userId)));
   const away = areListed ? new Map() : standIns;
-  const people = await readPeople({ directory: context.directory, away, at: now }, deciding, userIds);
-  return { now, order, requirements, people };
+  const people = await loadPeople(
+    { directory: context.directory, standIns: away, at: now },
+    deciding,
+    userIds,
+  );
+  return { now, order, evaluation, people };
 }
 
 /** Which of these people may decide. */
 export function evaluateRights(
-  { now, order, requirements, people }: DecisionContext,
+  { now, order, evaluation, people }: DecisionContext,
   userIds: readonly string[],
   also?: 'general',
-): ApprovalPolicy {
+): ApproverRights {
   const question = {
-    requirements: decidersNow(requirements, order, also),
-    requesters: requestersOf(order),
+    requirements: findCurrentDeciders(evaluation, order, also),
+    requesters: listRequesters(order),
     userIds,
   };
-  return buildApprovalPolicy(question, people, requirements.settings, now);
+  return buildApproverRights(question, people, evaluation.settings, now);
 }
 
 /**
@@ -267,37 +275,37 @@ export async function findApprovers(
   order: Order,
   userIds: readonly string[],
   also?: 'general',
-): Promise<ApprovalPolicy> {
+): Promise<ApproverRights> {
   const loaded = await loadDecisionContext(context, order, userIds, also);
   return evaluateRights(loaded, userIds, also);
 }
 
 /** Current requirements of a pending order, as shown to its approvers. */
-export interface PendingDecision extends Omit<CurrentRequirements, 'settings' | 'requested'> {
+export interface PendingDecision extends Omit<CurrentEvaluation, 'settings' | 'requested'> {
   readonly standIns: ReadonlyMap<string, StandIn>;
 }
 
 /** Reads a pending order's requirements and its approvers' stand-ins. */
-export async function pendingDecision(context: OrdersContext, order: Order): Promise<PendingDecision> {
-  const current = await currentRequirements(context, order);
-  return { ...current, standIns: await loadStandIns(context, order, current.demand) };
+export async function loadPendingDecision(context: OrdersContext, order: Order): Promise<PendingDecision> {
+  const current = await loadCurrentEvaluation(context, order);
+  return { ...current, standIns: await loadStandIns(context, order, current.requirements) };
 }
 
 /** Stand-ins of an order's approvers by absent approver, except those of silent approvers. */
 export async function loadStandIns(
   { standIns, directory, now }: OrdersContext,
   order: Order,
-  { requirements }: Requirements,
+  { list }: Requirements,
 ): Promise<ReadonlyMap<string, StandIn>> {
   const away = await standIns.current(now());
   if (away.size === 0) return away;
   const { people } = await resolvePeople(
     directory,
-    requirements.flatMap(({ approvers }) => approvers),
+    list.flatMap(({ approvers }) => approvers),
   );
   const listed = new Set(people);
-  const silent = await silentPeople(directory, requirements);
-  const requesters = requestersOf(order);
+  const silent = await findSilentPeople(directory, list);
+  const requesters = listRequesters(order);
   return new Map(
     [...away].filter(
       ([userId, standIn]) =>
@@ -311,7 +319,7 @@ export async function loadStandIns(
 }
 
 /** Orders that need one person's decision. */
-export interface WaitingFor {
+export interface DecisionQueue {
   /** Named by the settings, or can approve one of the orders. */
   readonly isApprover: boolean;
   /** Orders that the person can approve. */
@@ -326,36 +334,39 @@ export interface WaitingFor {
  * @param orders pending orders, and orders with an unknown outcome
  * @param options.allGroups report every unreadable group
  */
-export async function waitingFor(
+export async function loadDecisionQueue(
   deps: OrdersContext,
   userId: string,
   orders: readonly Order[],
   options: { readonly allGroups?: boolean } = {},
-): Promise<WaitingFor> {
+): Promise<DecisionQueue> {
   const at = deps.now();
-  const [settings, away] = await Promise.all([deps.loadSettings(), deps.standIns.current(at)]);
-  const general = [defaultRequirement(settings, [])];
-  const questions = orders.map((order) => {
+  const [settings, standIns] = await Promise.all([deps.loadSettings(), deps.standIns.current(at)]);
+  const general = [buildDefaultRequirement(settings, [])];
+  const queries = orders.map((order) => {
     const also = order.state === 'UNKNOWN' ? 'general' : undefined;
-    return { order, requirements: deciders(requestedRequirements(order, settings), settings, order, also) };
+    return {
+      order,
+      requirements: findDeciders(getRequestedRequirements(order, settings), settings, order, also),
+    };
   });
-  const all = [...general, ...questions.flatMap(({ requirements }) => requirements)];
-  const known = await readPeople({ directory: deps.directory, away, at }, all, [userId], options);
-  const may = (requirements: readonly Requirement[], requesters: ReadonlySet<string>) =>
-    buildApprovalPolicy({ requirements, requesters, userIds: [userId] }, known, settings, at).approvers.has(
+  const all = [...general, ...queries.flatMap(({ requirements }) => requirements)];
+  const known = await loadPeople({ directory: deps.directory, standIns, at }, all, [userId], options);
+  const canDecide = (requirements: readonly Requirement[], requesters: ReadonlySet<string>) =>
+    buildApproverRights({ requirements, requesters, userIds: [userId] }, known, settings, at).approvers.has(
       userId,
     );
-  const found = questions
-    .filter(({ order, requirements }) => may(requirements, requestersOf(order)))
+  const found = queries
+    .filter(({ order, requirements }) => canDecide(requirements, listRequesters(order)))
     .map(({ order }) => order);
   const toDecide = found.filter(
     (order) =>
       order.state === 'PENDING' &&
-      (taskSettings(order, settings).allowSelfApproval || !isRequester(order, userId)) &&
+      (getTaskSettings(order, settings).allowSelfApproval || !isRequester(order, userId)) &&
       order.approvals.every((approval) => approval.userId !== userId),
   );
   return {
-    isApprover: found.length > 0 || may(general, new Set()),
+    isApprover: found.length > 0 || canDecide(general, new Set()),
     toDecide,
     toResolve: found.filter(({ state }) => state === 'UNKNOWN'),
     unreadableGroups: known.unreadableGroups,

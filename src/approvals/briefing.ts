@@ -15,8 +15,8 @@ import { budgetsOnSendDay, computeCost, pickBudgetedItems } from '../orders/orde
 import type { OrderLogEntry } from '../orders/order-events.ts';
 import { tryBuildStatement } from '../orders/statement.ts';
 import type { Statement } from '../orders/statement-shape.ts';
-import { notifiedIds } from '../policy/policy.ts';
-import { type PendingDecision, pendingDecision } from './approvers.ts';
+import { findNotifiedIds } from '../policy/policy.ts';
+import { loadPendingDecision, type PendingDecision } from './approvers.ts';
 
 /** Facts for approvers, read once for the card and its copies, Details, Home, and the signing page. */
 
@@ -67,7 +67,7 @@ export async function loadBriefing(
   const pricing = isWaiting || isPaused(order) ? computeCost(orders, order) : undefined;
   const [log, decision, cost, budgets, term, impact, incidents, draft, preview] = await Promise.all([
     history ?? orders.store.loadHistory(order.id, 'system'),
-    isWaiting ? pendingDecision(orders, order) : undefined,
+    isWaiting ? loadPendingDecision(orders, order) : undefined,
     isWaiting ? pricing : undefined,
     pricing && !isDemoContext(order.account.context)
       ? budgetsOnSendDay(orders, order)(pickBudgetedItems(order), pricing)
@@ -76,18 +76,21 @@ export async function loadBriefing(
     isWaiting ? names.impacts.forCard(order) : ('none' as const),
     isWaiting ? names.orderIncidents.listOpen(order) : [],
     loadDraftBriefing(orders, order),
-    isWaiting ? readPreview(orders, order) : undefined,
+    isWaiting ? loadMandatePreview(orders, order) : undefined,
   ]);
   return {
     ...draft,
     ...{ history: log, decision, cost, budgets, term, impact, incidents, preview },
-    approvers: decision === undefined ? [] : notifiedApprovers(decision),
+    approvers: decision === undefined ? [] : listNotifiedApprovers(decision),
   };
 }
 
-function notifiedApprovers({ demand, standIns }: PendingDecision): readonly string[] {
+function listNotifiedApprovers({ requirements, standIns }: PendingDecision): readonly string[] {
   return [
-    ...new Set([...notifiedIds(demand.requirements), ...[...standIns.values()].map(({ userId }) => userId)]),
+    ...new Set([
+      ...findNotifiedIds(requirements.list),
+      ...[...standIns.values()].map(({ userId }) => userId),
+    ]),
   ];
 }
 
@@ -99,8 +102,8 @@ export async function loadDraftBriefing(
   const { state, task, account } = order;
   const [item, ...others] = order.items;
   const draft = { now: now(), statement: tryBuildStatement(order, serviceEndpoints), last: undefined };
-  const isAsked = state === 'PENDING' || state === 'DRAFT';
-  const isShown = isAsked && WATCHED_TASKS.includes(task) && !isDemoContext(account.context);
+  const isUndecided = state === 'PENDING' || state === 'DRAFT';
+  const isShown = isUndecided && WATCHED_TASKS.includes(task) && !isDemoContext(account.context);
   if (!isShown || item === undefined || others.length > 0) return { ...draft, restoreCost: undefined };
   const [[last], restoreCost] = await Promise.all([
     store.list({
@@ -116,7 +119,7 @@ export async function loadDraftBriefing(
   return { ...draft, last: { order: last, cost }, restoreCost };
 }
 
-async function readPreview(orders: OrdersContext, order: Order): Promise<MandatePreview | undefined> {
+async function loadMandatePreview(orders: OrdersContext, order: Order): Promise<MandatePreview | undefined> {
   if (order.task !== 'mandate') return undefined;
   const terms = mandateTerms.safeParse(order.input).data;
   return terms && loadPreview(orders, order, terms);

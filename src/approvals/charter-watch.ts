@@ -4,8 +4,8 @@ import type { KeyStore } from './signing/ports.ts';
 
 export interface CharterWatchDeps {
   readonly signing: Pick<OrderSigning, 'loadCharterStatus'>;
-  readonly keys: Pick<KeyStore, 'noteStatus'>;
-  readonly noted: () => void;
+  readonly keys: Pick<KeyStore, 'recordStatus'>;
+  readonly onChange: () => void;
   readonly now: () => Date;
   readonly log: Log;
 }
@@ -14,17 +14,17 @@ export interface CharterWatchDeps {
  * @returns a function that checks whether a charter is valid, and notifies people when that changes. Each process
  * notifies once, also after a restart: a stored event about it could be forged
  */
-export function createCharterWatch({ signing, keys, noted, now, log }: CharterWatchDeps) {
-  let seen: string | undefined;
+export function createCharterWatch({ signing, keys, onChange, now, log }: CharterWatchDeps) {
+  let lastStatus: string | undefined;
   return async () => {
     const charter = await signing.loadCharterStatus();
     if (charter === undefined) return;
     const status = charter.kind === 'lapsed' ? charter.problem : 'counts';
-    if (status === seen) return;
-    if (await keys.noteStatus(status, now())) {
+    if (status === lastStatus) return;
+    if (await keys.recordStatus(status, now())) {
       log.warn({ status }, 'the signed policy’s validity changed');
-      noted();
+      onChange();
     }
-    seen = status;
+    lastStatus = status;
   };
 }

@@ -1,8 +1,14 @@
 import type { TeamSettings } from '../config/environment.ts';
-import { type Policy, type PolicyInForce, parseTagPattern, requirementPeople } from '../policy/policy.ts';
+import { type EffectivePolicy, mergeApprovers, type Policy, parseTagPattern } from '../policy/policy.ts';
 import { type Assertion, type CharterChallenge, hashJson } from './signing/assertion.ts';
 import type { CharterProblem } from './signing/difference.ts';
-import { buildKeyRing, type KeyLog, logAtCharter, signingKey, type Trust } from './signing/key-ring.ts';
+import {
+  buildKeyRing,
+  findSigningKey,
+  getLogAtCharter,
+  type KeyLog,
+  type Trust,
+} from './signing/key-ring.ts';
 
 /**
  * The charter is the policy and the protected settings, signed together. Without it, someone with write access to the
@@ -22,7 +28,7 @@ export interface Rules {
 }
 
 /** A policy and settings as signed. @param publisher who made the policy or settings change, if any */
-export function makeCharter({ policy: { version, rules }, settings }: Rules, publisher: string | undefined) {
+export function buildCharter({ policy: { version, rules }, settings }: Rules, publisher: string | undefined) {
   return {
     policy: { version, rules },
     settings: {
@@ -53,7 +59,7 @@ export interface Witness {
 }
 
 /** The bot signs this if the charter's signer was an admin and not its publisher. */
-export function witnessText(challenge: CharterChallenge): string {
+export function formatWitnessText(challenge: CharterChallenge): string {
   return `charter ${hashJson(challenge)}`;
 }
 
@@ -78,8 +84,8 @@ export interface SigningLog {
   readonly charters: readonly LoggedCharter[];
 }
 
-/** Compares the rows with the newest charter, and checks whether it is valid. @param signed {@link lastSigned} */
-export function charterStatus(
+/** Compares the rows with the newest charter, and checks whether it is valid. @param signed {@link findLastValidCharter} */
+export function evaluateCharter(
   { keys, charters }: SigningLog,
   rows: Rules,
   signed: LoggedCharter | undefined,
@@ -89,12 +95,12 @@ export function charterStatus(
   const last = signed?.rules ?? newest?.rules ?? rows;
   if (!keys.isWhole) return { kind: 'lapsed', problem: 'events_missing', last };
   if (signed !== newest) return { kind: 'lapsed', problem: 'not_signed', last };
-  const isSame = hashJson(makeCharter(last, undefined)) === hashJson(makeCharter(rows, undefined));
+  const isSame = hashJson(buildCharter(last, undefined)) === hashJson(buildCharter(rows, undefined));
   return isSame ? { kind: 'counts' } : { kind: 'lapsed', problem: 'rows_differ', last };
 }
 
 /** The last charter that is valid by itself. A signature stays valid when its signer leaves or retires the key. */
-export async function lastSigned(
+export async function findLastValidCharter(
   { keys, charters }: SigningLog,
   { witness, ...trust }: Omit<Trust, 'left'> & { readonly witness: Witness | undefined },
 ): Promise<LoggedCharter | undefined> {
@@ -104,12 +110,15 @@ export async function lastSigned(
     const { challenge } = charter.signature;
     if (challenge.charter !== charter.hash || challenge.by === charter.publisher) continue;
     if (challenge.previous !== hashCharter(charters[at - 1]).previous) continue;
-    if (charter.witness === undefined || witness?.verify(witnessText(challenge), charter.witness) !== true)
+    if (
+      charter.witness === undefined ||
+      witness?.verify(formatWitnessText(challenge), charter.witness) !== true
+    )
       continue;
     // A missing event doesn't change which charter was published last.
-    const log = { ...logAtCharter(keys, charter.n), isWhole: true };
+    const log = { ...getLogAtCharter(keys, charter.n), isWhole: true };
     const ring = await buildKeyRing(log, { ...trust, left: new Set() });
-    if (signingKey(ring.counting, charter.signature, challenge.by) === undefined) continue;
+    if (findSigningKey(ring.validKeys, charter.signature, challenge.by) === undefined) continue;
     if ((await trust.verifier.verify(charter.signature)) !== undefined) return charter;
   }
   return undefined;
@@ -118,47 +127,50 @@ export async function lastSigned(
 /** The policy and settings that apply. */
 export interface EffectiveRules {
   readonly settings: TeamSettings;
-  readonly policy: PolicyInForce;
+  readonly policy: EffectivePolicy;
 }
 
-export function effectiveRulesWithoutKeys(policy: Policy, settings: TeamSettings): EffectiveRules {
-  return { settings, policy: { ...policy, signsSettings: false, tags: tagsOf(policy), lapsed: undefined } };
+export function buildRulesWithoutKeys(policy: Policy, settings: TeamSettings): EffectiveRules {
+  return {
+    settings,
+    policy: { ...policy, signsSettings: false, tags: findRuleTags(policy), lapsed: undefined },
+  };
 }
 
 /** Applies while keys are used. @param start the settings of the environment */
-export function effectiveRulesWithKeys(
+export function buildRulesWithKeys(
   { policy, settings }: { readonly policy: Policy; readonly settings: TeamSettings },
   start: ProtectedSettings,
   status: CharterStatus,
 ): EffectiveRules {
-  if (status.kind === 'counts') return effectiveRulesWithoutKeys(policy, settings);
+  if (status.kind === 'counts') return buildRulesWithoutKeys(policy, settings);
   if (status.kind === 'none') {
-    const tags = tagsOf(policy);
+    const tags = findRuleTags(policy);
     return {
-      settings: { ...settings, ...effectiveRulesOf(start) },
+      settings: { ...settings, ...pickProtectedSettings(start) },
       policy: { version: 0, rules: [], signsSettings: true, tags, lapsed: undefined },
     };
   }
   const { last, problem } = status;
   const allowSelfApproval = last.settings.allowSelfApproval && start.allowSelfApproval;
   const { approvalsRequired: needed, approvalTasks: tasks } = start;
-  const people = requirementPeople(start.approvers, start.silentApprovers);
+  const people = mergeApprovers(start.approvers, start.silentApprovers);
   return {
-    settings: { ...settings, ...effectiveRulesOf(last.settings), allowSelfApproval },
+    settings: { ...settings, ...pickProtectedSettings(last.settings), allowSelfApproval },
     policy: {
       ...last.policy,
       signsSettings: false,
-      tags: [...new Set([...tagsOf(last.policy), ...tagsOf(policy)])],
+      tags: [...new Set([...findRuleTags(last.policy), ...findRuleTags(policy)])],
       lapsed: { problem, environment: { ...people, needed, tasks } },
     },
   };
 }
 
-function effectiveRulesOf(settings: ProtectedSettings): ProtectedSettings {
+function pickProtectedSettings(settings: ProtectedSettings): ProtectedSettings {
   const { approvers, silentApprovers, approvalsRequired, approvalTasks, allowSelfApproval } = settings;
   return { approvers, silentApprovers, approvalsRequired, approvalTasks, allowSelfApproval };
 }
 
-function tagsOf({ rules }: Policy): readonly string[] {
+function findRuleTags({ rules }: Policy): readonly string[] {
   return rules.flatMap(({ names }) => names.flatMap((name) => parseTagPattern(name) ?? []));
 }

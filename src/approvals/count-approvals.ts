@@ -7,15 +7,15 @@ import { summarizeMissingAccount } from '../orders/parties.ts';
 import type { Refusal } from '../orders/refusal.ts';
 import { verifyStatement } from '../orders/statement.ts';
 import { findRuleChange } from '../orders/tasks.ts';
-import { dropUnknownRules, loggedRules, needsSignatures } from '../policy/policy.ts';
+import { dropUnknownRules, findLoggedRules, needsSignatures } from '../policy/policy.ts';
 import type { ApprovalContext } from './approval-context.ts';
-import { type DecisionContext, evaluateRights, requestersOf } from './approvers.ts';
-import { approvalProgress } from './progress.ts';
+import { type DecisionContext, evaluateRights, listRequesters } from './approvers.ts';
+import { evaluateProgress } from './progress.ts';
 
 /** Counts approvals. Pure. */
 
 interface CountedClick {
-  readonly weight: EvaluatedApproval;
+  readonly approval: EvaluatedApproval;
   readonly reservation: ReturnType<typeof findExcessConsent>['reservation'];
   readonly isRepeated: boolean;
 }
@@ -29,34 +29,34 @@ export function countClick(
   approvals: readonly Approval[],
   refusal: Refusal | undefined,
 ): ChangeDecision | CountedClick {
-  const { click, now, order, requirements, budgets } = loaded;
+  const { click, now, order, evaluation, budgets } = loaded;
   const { userId, agreedExcess, signed } = click;
-  if (namesUnloggedRules(loaded)) return { refusal: { code: 'log_differs' } };
+  if (hasUnloggedRules(loaded)) return { refusal: { code: 'log_differs' } };
   const others = approvals.filter((approval) => approval.userId !== userId);
-  const given = [...others, { userId, agreedExcess, at: now, signed }];
+  const allApprovals = [...others, { userId, agreedExcess, at: now, signed }];
   const isRepeated = others.length < approvals.length;
   const { over, price } = budgets;
-  const { admins, unaware, reservation } = findExcessConsent(order, budgets, loaded.admins, given);
+  const { admins, unaware, reservation } = findExcessConsent(order, budgets, loaded.admins, allApprovals);
   if (unaware.includes(userId) && (refusal !== undefined || isRepeated))
     return { refusal: { code: 'excess_unseen', over } };
   if (refusal !== undefined && !admins.includes(userId)) return { refusal };
-  const counted = countApprovals(loaded, given, userId, addSigner(loaded));
+  const counted = countApprovals(loaded, allApprovals, userId, addSigner(loaded));
   // A click is enough where no signature is needed, and never replaces one.
   const isMissing = !('refusal' in counted || counted.validApprovers.includes(userId));
-  if (signed === undefined && needsSignatures(requirements.demand) && isMissing)
+  if (signed === undefined && needsSignatures(evaluation.requirements) && isMissing)
     return { refusal: { code: 'signature_needed' } };
-  const obstacle = findObstacle(loaded);
+  const obstacle = findSendingObstacle(loaded);
   if (obstacle !== undefined) return obstacle;
   if ('refusal' in counted) return counted;
-  const weight = { ...counted, by: userId, signed, agreedExcess, price, budget: { over, admins } };
-  return { weight, reservation, isRepeated };
+  const approval = { ...counted, by: userId, signed, agreedExcess, price, budget: { over, admins } };
+  return { approval: approval, reservation, isRepeated };
 }
 
 /** An approval would log a rule that is only in the order's row. */
-function namesUnloggedRules({ order, history, requirements }: ApprovalContext): boolean {
-  const { demand, decidedBy } = requirements;
-  const rules = demand.requirements.map(({ rule }) => rule);
-  const known = dropUnknownRules(rules, [...loggedRules(history), ...decidedBy]);
+function hasUnloggedRules({ order, history, evaluation }: ApprovalContext): boolean {
+  const { requirements, decidedBy } = evaluation;
+  const rules = requirements.list.map(({ rule }) => rule);
+  const known = dropUnknownRules(rules, [...findLoggedRules(history), ...decidedBy]);
   return order.state === 'PENDING' && known.length < rules.length;
 }
 
@@ -79,15 +79,15 @@ export function dropUnwarnedApprovals(
 
 /** Drops the person's earlier approval if its signature is no longer valid, so that they sign again. */
 export function dropStaleApproval(
-  { click, requirements, signers }: ApprovalContext,
+  { click, evaluation, signers }: ApprovalContext,
   approvals: readonly Approval[],
 ): readonly Approval[] {
   const { userId, signed } = click;
-  const former = approvals.find((approval) => approval.userId === userId);
+  const previous = approvals.find((approval) => approval.userId === userId);
   // A second click adds nothing to the first.
-  if (former === undefined || (former.signed === undefined && signed === undefined)) return approvals;
-  if (!needsSignatures(requirements.demand) || signers.has(userId)) return approvals;
-  return approvals.filter((approval) => approval !== former);
+  if (previous === undefined || (previous.signed === undefined && signed === undefined)) return approvals;
+  if (!needsSignatures(evaluation.requirements) || signers.has(userId)) return approvals;
+  return approvals.filter((approval) => approval !== previous);
 }
 
 interface CountedApprovals {
@@ -103,31 +103,34 @@ export function countApprovals(
   userId: string,
   signers: ReadonlySet<string>,
 ): CountedApprovals | { readonly refusal: Refusal } {
-  const { demand, policyVersion, isStricter } = loaded.requirements;
-  if (demand.outcome === 'refuse') return { refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
-  const givers = approvals.map((approval) => approval.userId);
-  const { unconfirmed, unreadableGroups, allowSelfApproval } = evaluateRights(loaded, givers);
-  const { isApproved, requirements } = approvalProgress(demand, {
-    requesters: requestersOf(loaded.order),
-    approvals: givers,
+  const { requirements, policyVersion, isStricter } = loaded.evaluation;
+  if (requirements.outcome === 'refuse')
+    return { refusal: { code: 'policy_refuses', rules: requirements.refusedBy } };
+  const approverIds = approvals.map((approval) => approval.userId);
+  const { unconfirmed, unreadableGroups, allowSelfApproval } = evaluateRights(loaded, approverIds);
+  const { isApproved, requirements: progress } = evaluateProgress(requirements, {
+    requesters: listRequesters(loaded.order),
+    approvals: approverIds,
     signers,
     people: loaded.people.people,
     allowSelfApproval,
     now: loaded.now,
   });
   // While Slack can't look up an earlier approver, no approval is dropped or counted.
-  const doubtful = givers.find((giver) => giver !== userId && unconfirmed.has(giver));
-  if (doubtful !== undefined && !isApproved)
-    return { refusal: { code: 'membership_unknown', userId: doubtful } };
-  const counted = requirements.flatMap((each) => each.counted.map((slot) => slot.userId));
-  const given = requirements.map(({ requirement: { rule, needed, approvers }, counted: slots }) => ({
-    ...{ rule, needed, approvers },
-    given: slots,
+  const unconfirmedId = approverIds.find((giver) => giver !== userId && unconfirmed.has(giver));
+  if (unconfirmedId !== undefined && !isApproved)
+    return { refusal: { code: 'membership_unknown', userId: unconfirmedId } };
+  const counted = progress.flatMap((each) => each.slots.map((slot) => slot.userId));
+  const byRequirement = progress.map(({ requirement: { rule, needed, approvers }, slots }) => ({
+    rule,
+    needed,
+    approvers,
+    slots,
   }));
   return {
     // An order that waits only for its budget needs no particular approver.
-    validApprovers: demand.outcome === 'free' ? givers : [...new Set(counted)],
-    progress: { isApproved, policyVersion, isStricter, requirements: given },
+    validApprovers: requirements.outcome === 'free' ? approverIds : [...new Set(counted)],
+    progress: { isApproved, policyVersion, isStricter, requirements: byRequirement },
     unreadableGroups,
   };
 }
@@ -136,7 +139,7 @@ export function countApprovals(
  * Why an order can't be sent: it differs from the request; its account, people or zone permission are gone; or an
  * earlier order already did part of it. Undefined for an order that isn't pending.
  */
-export function findObstacle(loaded: ApprovalContext): ChangeDecision | undefined {
+export function findSendingObstacle(loaded: ApprovalContext): ChangeDecision | undefined {
   const { order, history, preconditions } = loaded;
   if (preconditions === undefined) return undefined;
   const { serviceEndpoints, isLinked, members, earlier } = preconditions;

@@ -6,8 +6,13 @@ import type { Refusal } from '../orders/refusal.ts';
 import { findTask } from '../orders/tasks.ts';
 import type { Requirements } from '../policy/evaluate.ts';
 import type { ApprovalContext } from './approval-context.ts';
-import { evaluateRights, refusalOfNonApprover, refusalToDecide, requestersOf } from './approvers.ts';
-import { countClick, dropStaleApproval, dropUnwarnedApprovals, findObstacle } from './count-approvals.ts';
+import { checkApprover, checkCanDecide, evaluateRights, listRequesters } from './approvers.ts';
+import {
+  countClick,
+  dropStaleApproval,
+  dropUnwarnedApprovals,
+  findSendingObstacle,
+} from './count-approvals.ts';
 
 /** Decides about clicks to approve. Pure: time, people and lookups are parameters. */
 
@@ -32,18 +37,18 @@ export function decideApproval(loaded: ApprovalContext): ClickDecision {
   // A paused order has another button.
   if (isPaused(order)) return { refusal: { code: 'wrong_state', wanted: 'approved', state: order.state } };
   const approvals = dropStaleApproval(loaded, dropUnwarnedApprovals(loaded, order.approvals));
-  const mayNot = refusalToDecide(order, userId, 'approve', rightsAfterClick(loaded, approvals));
-  const counted = countClick(loaded, approvals, mayNot);
-  if (!('weight' in counted)) return counted;
-  const { weight, reservation } = counted;
-  if (!weight.validApprovers.includes(userId) && !weight.budget.admins.includes(userId))
+  const refusal = checkCanDecide(order, userId, 'approve', evaluateRightsAfterClick(loaded, approvals));
+  const counted = countClick(loaded, approvals, refusal);
+  if (!('approval' in counted)) return counted;
+  const { approval, reservation } = counted;
+  if (!approval.validApprovers.includes(userId) && !approval.budget.admins.includes(userId))
     return { refusal: { code: 'stand_in_not_needed' } };
-  const unseen = findUnseen(loaded);
+  const unseen = findUnseenFinding(loaded);
   if (unseen !== undefined) return unseen;
   const isRenewed = hasApproved(order.approvals, userId) && !hasApproved(approvals, userId);
   const isImpactUnknown = click.impact === 'unknown';
   return {
-    event: { type: 'approved', ...weight, isImpactUnknown, isRenewed, reason },
+    event: { type: 'approved', ...approval, isImpactUnknown, isRenewed, reason },
     extra: { reservation },
   };
 }
@@ -57,25 +62,27 @@ export function decideResumption(loaded: ApprovalContext): ClickDecision {
   const { userId } = click;
   if (!isPaused(order)) return { refusal: { code: 'not_paused' } };
   const approvals = dropStaleApproval(loaded, order.approvals);
-  const rights = rightsAfterClick(loaded, approvals);
-  const mayNot = order.requesterId === userId ? undefined : refusalOfNonApprover(rights, userId, 'resume');
-  const counted = countClick(loaded, approvals, mayNot);
-  if (!('weight' in counted)) return counted;
-  const mayApprove = refusalToDecide(order, userId, 'approve', rights) === undefined;
-  const validApprovers = counted.weight.validApprovers.filter((giver) => giver !== userId || mayApprove);
-  const weight = { ...counted.weight, validApprovers };
-  const { isApproved, requirements } = weight.progress;
-  const { over, admins } = weight.budget;
+  const rights = evaluateRightsAfterClick(loaded, approvals);
+  const refusal = order.requesterId === userId ? undefined : checkApprover(rights, userId, 'resume');
+  const counted = countClick(loaded, approvals, refusal);
+  if (!('approval' in counted)) return counted;
+  const canApprove = checkCanDecide(order, userId, 'approve', rights) === undefined;
+  const validApprovers = counted.approval.validApprovers.filter(
+    (approverId) => approverId !== userId || canApprove,
+  );
+  const approval = { ...counted.approval, validApprovers };
+  const { isApproved, requirements } = approval.progress;
+  const { over, admins } = approval.budget;
   if (isApproved && (over.length === 0 || admins.length > 0)) {
     const resumed = {
-      event: { type: 'resumed', ...weight },
+      event: { type: 'resumed', ...approval },
       extra: { reservation: counted.reservation },
     } as const;
-    return unseenIncidents(loaded) ?? resumed;
+    return findUnseenIncidents(loaded) ?? resumed;
   }
   const isMissing = validApprovers.includes(userId) && !counted.isRepeated;
   if (isMissing || admins.includes(userId))
-    return { event: { type: 'approved', ...weight, isRenewed: approvals !== order.approvals } };
+    return { event: { type: 'approved', ...approval, isRenewed: approvals !== order.approvals } };
   return {
     refusal: isApproved ? { code: 'over_budget', over } : { code: 'approvals_missing', requirements },
   };
@@ -83,22 +90,22 @@ export function decideResumption(loaded: ApprovalContext): ClickDecision {
 
 /** An admin approves alone. All other checks of an approval apply. */
 export function decideEmergencyApproval(loaded: ApprovalContext): ClickDecision {
-  const { click, order, requirements, budgets, emergency } = loaded;
+  const { click, order, evaluation, budgets, emergency } = loaded;
   const { userId, agreedExcess, reason } = click;
-  const mayNot = refusalOfEmergency(order, userId, emergency?.isAdmin === true, requirements.demand);
-  if (mayNot !== undefined) return { refusal: mayNot };
+  const refusal = checkEmergencyApproval(order, userId, emergency?.isAdmin === true, evaluation.requirements);
+  if (refusal !== undefined) return { refusal: refusal };
   if (reason === undefined || reason.trim() === '') return { refusal: { code: 'reason_missing' } };
   const { over, price } = budgets;
   const { unaware, reservation } = findExcessConsent(order, budgets, loaded.admins, [
     { userId, agreedExcess },
   ]);
   if (unaware.length > 0) return { refusal: { code: 'excess_unseen', over } };
-  const unseen = findObstacle(loaded) ?? findUnseen(loaded);
+  const unseen = findSendingObstacle(loaded) ?? findUnseenFinding(loaded);
   if (unseen !== undefined) return unseen;
-  const requesters = requestersOf(order);
+  const requesters = listRequesters(order);
   const { people = [], unreadableGroups = [] } = emergency?.approvers ?? {};
   const approvers = people.filter((id) => id !== userId && !requesters.has(id));
-  const { policyVersion } = requirements;
+  const { policyVersion } = evaluation;
   const isImpactUnknown = click.impact === 'unknown';
   return {
     event: {
@@ -110,7 +117,7 @@ export function decideEmergencyApproval(loaded: ApprovalContext): ClickDecision 
   };
 }
 
-export function refusalOfEmergency(
+export function checkEmergencyApproval(
   order: Order,
   userId: string,
   isAdmin: boolean,
@@ -124,7 +131,7 @@ export function refusalOfEmergency(
   return breakGlass ? undefined : { code: 'break_glass_not_allowed' };
 }
 
-function rightsAfterClick(loaded: ApprovalContext, approvals: Order['approvals']) {
+function evaluateRightsAfterClick(loaded: ApprovalContext, approvals: Order['approvals']) {
   const others = approvals.map(({ userId }) => userId).filter((userId) => userId !== loaded.click.userId);
   return evaluateRights(loaded, [...others, loaded.click.userId]);
 }
@@ -134,17 +141,17 @@ function hasApproved(approvals: Order['approvals'], userId: string): boolean {
 }
 
 /** Findings and open incidents that a person must see before their click is accepted. */
-function findUnseen(loaded: ApprovalContext): ClickDecision | undefined {
+function findUnseenFinding(loaded: ApprovalContext): ClickDecision | undefined {
   const { click, order } = loaded;
   if (order.state === 'PENDING' && findTask(order.task).risk !== 'none') {
     if (click.impact === undefined) return { needs: 'impact' };
     if (click.impact === 'changed') return { refusal: { code: 'impact_changed' } };
   }
-  return unseenIncidents(loaded);
+  return findUnseenIncidents(loaded);
 }
 
 /** Each open incident is shown once to each person whose click would be accepted. */
-function unseenIncidents({ click, incidents }: ApprovalContext): ChangeDecision | undefined {
+function findUnseenIncidents({ click, incidents }: ApprovalContext): ChangeDecision | undefined {
   const knowsSince = incidents?.informedSince.get(click.userId);
   if (incidents === undefined || (knowsSince !== undefined && knowsSince <= click.at)) return undefined;
   return { refusal: { code: 'incident_open', shown: incidents.shown } };

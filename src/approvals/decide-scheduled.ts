@@ -8,14 +8,14 @@ import type { ImpactCheck, KnownIncidents } from '../orders/ports.ts';
 import type { ReopenReason } from '../orders/summary.ts';
 import type { DecisionContext } from './approvers.ts';
 import { countApprovals, dropUnwarnedApprovals } from './count-approvals.ts';
-import { minimumApprovals } from './requirements.ts';
+import { computeMinimumApprovals } from './requirements.ts';
 
 /** Decides whether a scheduled order is sent at its time. Pure. */
 
 /** If it is later than this, it needs approval again. */
-const LATE_MS = HOUR_MS;
+const MAX_DELAY_MS = HOUR_MS;
 /** Delay while Slack can't look up approvers. */
-const UNCLEAR_MS = 20_000;
+const RECHECK_DELAY_MS = 20_000;
 
 /** Current facts for approvers. */
 export interface RecheckContext extends DecisionContext {
@@ -40,36 +40,36 @@ export type RecheckDecision =
     };
 
 export function decideRecheck(loaded: RecheckContext): RecheckDecision {
-  const { now, budgets, requirements, firstExpiry } = loaded;
-  const { demand, settings, policyVersion, decidedBy } = requirements;
-  if (demand.outcome === 'refuse') {
-    const summary = { code: 'policy_refuses' as const, rules: [...demand.refusedBy] };
+  const { now, budgets, evaluation, firstExpiry } = loaded;
+  const { requirements, settings, policyVersion, decidedBy } = evaluation;
+  if (requirements.outcome === 'refuse') {
+    const summary = { code: 'policy_refuses' as const, rules: [...requirements.refusedBy] };
     return { kind: 'changed', event: { type: 'stopped', summary } };
   }
-  const isApproved = hasApprovals(loaded);
-  const reasons = [...changesSinceApproval(loaded), ...(isApproved === false ? [reasonOf(loaded)] : [])];
+  const isApproved = checkApprovals(loaded);
+  const reasons = [...findChanges(loaded), ...(isApproved === false ? [findApprovalReason(loaded)] : [])];
   if (reasons.length === 0)
     return isApproved === 'unclear'
-      ? { kind: 'unclear', until: new Date(now.getTime() + UNCLEAR_MS) }
+      ? { kind: 'unclear', until: new Date(now.getTime() + RECHECK_DELAY_MS) }
       : { kind: 'unchanged' };
-  const approvalsRequired = budgets.over.length > 0 ? 0 : minimumApprovals(demand, settings);
+  const approvalsRequired = budgets.over.length > 0 ? 0 : computeMinimumApprovals(requirements, settings);
   return {
     kind: 'changed',
     event: {
       type: 'reopened',
       reasons,
       price: budgets.price,
-      decision: { policyVersion, demand, decidedBy, approvalsRequired },
-      ...computeDeadlines(demand, now, firstExpiry),
+      decision: { policyVersion, requirements, decidedBy, approvalsRequired },
+      ...computeDeadlines(requirements, now, firstExpiry),
     },
   };
 }
 
-function changesSinceApproval(loaded: RecheckContext): ReopenReason[] {
+function findChanges(loaded: RecheckContext): ReopenReason[] {
   const { order, now, history, budgets, impact, incidents, warnedAt, admins } = loaded;
   const { approvals } = order;
   const lateMs = now.getTime() - (getChosenTime(order) ?? now).getTime();
-  const late: ReopenReason[] = lateMs > LATE_MS ? ['late'] : [];
+  const late: ReopenReason[] = lateMs > MAX_DELAY_MS ? ['late'] : [];
   const { over, price } = budgets;
   const isAgreed =
     over.length === 0 || findExcessConsent(order, budgets, admins, approvals).admins.length > 0;
@@ -94,18 +94,18 @@ function changesSinceApproval(loaded: RecheckContext): ReopenReason[] {
  * Whether its approvals are still sufficient. An emergency approval is, unless the rules or the admin's rights have
  * changed.
  */
-function hasApprovals(loaded: RecheckContext): boolean | 'unclear' {
-  const { order, requirements, signers, admins, people } = loaded;
+function checkApprovals(loaded: RecheckContext): boolean | 'unclear' {
+  const { order, evaluation, signers, admins, people } = loaded;
   const { emergencyApprovedBy, approvals } = order;
-  const { demand, isStricter } = requirements;
+  const { requirements, isStricter } = evaluation;
   if (emergencyApprovedBy !== undefined)
-    return demand.breakGlass && !isStricter && admins.has(emergencyApprovedBy);
+    return requirements.breakGlass && !isStricter && admins.has(emergencyApprovedBy);
   const counted = countApprovals(loaded, approvals, '', signers);
   if ('refusal' in counted) return 'unclear';
   if (counted.progress.isApproved) return true;
   return people.unreadableGroups.length > 0 ? 'unclear' : false;
 }
 
-function reasonOf({ requirements, order }: RecheckContext): ReopenReason {
-  return requirements.isStricter || order.approvals.length === 0 ? 'requirements' : 'approvals';
+function findApprovalReason({ evaluation, order }: RecheckContext): ReopenReason {
+  return evaluation.isStricter || order.approvals.length === 0 ? 'requirements' : 'approvals';
 }

@@ -2,7 +2,7 @@ import { type ChangeDecision, type ChangeOutcome, changeOrder } from '../orders/
 import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
 import type { Refusal } from '../orders/refusal.ts';
-import { type DecisionContext, evaluateRights, loadDecisionContext, refusalToDecide } from './approvers.ts';
+import { checkCanDecide, type DecisionContext, evaluateRights, loadDecisionContext } from './approvers.ts';
 import { countApprovals } from './count-approvals.ts';
 
 export function denyOrder(
@@ -23,7 +23,7 @@ export function decideDenial(
   reason: string | undefined,
 ): ChangeDecision {
   const { order, now } = loaded;
-  const refusal = refusalToDecide(order, userId, 'deny', evaluateRights(loaded, [userId]));
+  const refusal = checkCanDecide(order, userId, 'deny', evaluateRights(loaded, [userId]));
   if (refusal !== undefined) return { refusal };
   const own = { userId, at: now, agreedExcess: [] };
   const counted = countApprovals(loaded, [own], userId, new Set());
@@ -32,11 +32,11 @@ export function decideDenial(
 }
 
 /** Checked before the form for the reason opens. */
-export async function refusalToDeny(
+export async function checkCanDeny(
   context: OrdersContext,
   order: Order,
   userId: string,
 ): Promise<Refusal | undefined> {
   const rights = evaluateRights(await loadDecisionContext(context, order, [userId]), [userId]);
-  return refusalToDecide(order, userId, 'deny', rights);
+  return checkCanDecide(order, userId, 'deny', rights);
 }

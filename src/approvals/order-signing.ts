@@ -13,24 +13,24 @@ import type {
   SignedBy,
   SigningRows,
 } from '../orders/ports.ts';
-import { needsSignatures, versionToSign } from '../policy/policy.ts';
-import { readPeople, requestersOf } from './approvers.ts';
+import { getSignedVersion, needsSignatures } from '../policy/policy.ts';
+import { listRequesters, loadPeople } from './approvers.ts';
 import {
-  charterStatus,
-  effectiveRulesWithKeys,
-  effectiveRulesWithoutKeys,
+  buildCharter,
+  buildRulesWithKeys,
+  buildRulesWithoutKeys,
+  evaluateCharter,
+  findLastValidCharter,
   type LoggedCharter,
-  lastSigned,
-  makeCharter,
   type ProtectedSettings,
   type SigningLog,
 } from './charter.ts';
-import { approvalProgress } from './progress.ts';
-import { currentRequirements, type RequirementSources } from './requirements.ts';
-import { type BoundTo, findDifference, type SignedSubject } from './signing/approval.ts';
+import { evaluateProgress } from './progress.ts';
+import { loadCurrentEvaluation, type RequirementSources } from './requirements.ts';
+import { type BoundTo, findSignatureDifference, type SignedSubject } from './signing/approval.ts';
 import { hashJson, type Verifier } from './signing/assertion.ts';
 import type { SignatureDifference } from './signing/difference.ts';
-import { activeKeys, buildKeyRing, type KeyLog, type KeyRing } from './signing/key-ring.ts';
+import { buildKeyRing, type KeyLog, type KeyRing, listActiveKeys } from './signing/key-ring.ts';
 
 /**
  * Counts an order's signed approvals, and decides whether they allow sending. Rows aren't trusted: everything is
@@ -41,29 +41,30 @@ export interface OrderSigningDeps {
   readonly trust: KeyTrust | undefined;
   readonly readRows: () => Promise<SigningRows>;
   readonly directory: Directory;
-  readonly settingsOf: (saved: Readonly<Record<string, unknown>>) => TeamSettings;
-  readonly start: ProtectedSettings;
+  readonly applySaved: (saved: Readonly<Record<string, unknown>>) => TeamSettings;
+  readonly environmentSettings: ProtectedSettings;
   readonly ruleFacts: RequirementSources['ruleFacts'];
   readonly now: () => Date;
 }
 
 /** An approval is bound to these besides the statement. For a paused order: the state after it is resumed. */
-function approvalBinding(order: Order): BoundTo {
-  const { id, requesterId, earlierRequesters, account, retryOf, demand, bulk, items, approvalRound } = order;
+function buildApprovalBinding(order: Order): BoundTo {
+  const { id, requesterId, earlierRequesters, account, retryOf, requirements, bulk, items, approvalRound } =
+    order;
   const waves = bulk !== undefined && isPaused(order) ? resumeBulk(items, bulk) : bulk;
   return {
     order: id,
     requesters: [requesterId, ...earlierRequesters],
     account: account.id,
     retryOf: retryOf ?? null,
-    demand: hashJson(demand),
+    requirements: hashJson(requirements),
     from: waves?.unreviewedFrom ?? 1,
     round: approvalRound,
   };
 }
 
 export function buildSignedSubject(order: Order, policyVersion: number): SignedSubject {
-  return { statement: order.statementHash, policy: policyVersion, bound: approvalBinding(order) };
+  return { statement: order.statementHash, policy: policyVersion, bound: buildApprovalBinding(order) };
 }
 
 /** As long as the database doesn't change, the log is the same object, so results are cached by it. */
@@ -76,10 +77,12 @@ export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
   const context: SigningContext = { ...deps, rings: new WeakMap(), signed: new WeakMap() };
   const { trust } = deps;
   const filterValid: OrderSigning['filterValid'] = async (approvals, subject, ring) =>
-    trust === undefined ? new Set() : (await verifyAll(approvals, subject, ring, trust.verifier)).counting;
+    trust === undefined
+      ? new Set()
+      : (await verifySignedApprovals(approvals, subject, ring, trust.verifier)).valid;
   const findSigners: OrderSigning['findSigners'] = async (approvals, subject) => {
     if (trust === undefined || approvals.every(({ signed }) => signed === undefined)) return new Set();
-    return findSignersIn(await filterValid(approvals, subject, (await readKeys(context)).ring));
+    return listSigners(await filterValid(approvals, subject, (await readKeys(context)).ring));
   };
   return {
     trust,
@@ -108,56 +111,56 @@ function loadRing(
   left: ReadonlySet<string>,
 ): Promise<KeyRing> {
   const known = rings.get(log) ?? new Map<string, Promise<KeyRing>>();
-  const who = [...left].sort().join();
+  const leftKey = [...left].sort().join();
   const ring =
-    known.get(who) ??
+    known.get(leftKey) ??
     (trust === undefined
       ? Promise.resolve({
-          counting: new Map(),
-          keys: log.added.map((key) => ({ ...key, counts: 'not_vouched' as const })),
+          validKeys: new Map(),
+          keys: log.added.map((key) => ({ ...key, validity: 'not_vouched' as const })),
         })
       : buildKeyRing(log, { ...trust, left }));
-  rings.set(log, known.set(who, ring));
+  rings.set(log, known.set(leftKey, ring));
   return ring;
 }
 
 async function readKeys(context: SigningContext) {
   const { log } = await context.readRows();
-  const { left, unknown } = await loadOwners(context.directory, log.keys);
+  const { left, unknown } = await loadKeyOwners(context.directory, log.keys);
   return { ...log, log: log.keys, left, unknown, ring: await loadRing(context, log.keys, left) };
 }
 
 /** The current settings and policy. */
 async function readEffectiveRules(context: SigningContext) {
   const rows = await context.readRows();
-  if (context.trust !== undefined) return effectiveRulesBy(context, context.trust, rows);
-  const deciding = effectiveRulesWithoutKeys(rows.policy, context.settingsOf(rows.saved));
+  if (context.trust !== undefined) return computeEffectiveRules(context, context.trust, rows);
+  const deciding = buildRulesWithoutKeys(rows.policy, context.applySaved(rows.saved));
   return { mark: '', status: undefined, ...deciding };
 }
 
 /** `mark` changes with the current settings and policy. */
-async function effectiveRulesBy(
-  { signed, settingsOf, start }: SigningContext,
+async function computeEffectiveRules(
+  { signed, applySaved, environmentSettings }: SigningContext,
   use: KeyTrust,
   { log, policy, saved }: SigningRows,
 ) {
-  const settings = settingsOf(saved);
-  const last = signed.get(log) ?? lastSigned(log, use);
+  const settings = applySaved(saved);
+  const last = signed.get(log) ?? findLastValidCharter(log, use);
   signed.set(log, last);
-  const status = charterStatus(log, { policy, settings }, await last);
-  const mark = hashJson({ status, rows: makeCharter({ policy, settings }, undefined) });
-  return { mark, status, ...effectiveRulesWithKeys({ policy, settings }, start, status) };
+  const status = evaluateCharter(log, { policy, settings }, await last);
+  const mark = hashJson({ status, rows: buildCharter({ policy, settings }, undefined) });
+  return { mark, status, ...buildRulesWithKeys({ policy, settings }, environmentSettings, status) };
 }
 
 /** Read before an order's rows are locked for sending. */
 interface SigningFacts {
   readonly order: Order;
   readonly use: KeyTrust;
-  readonly deciding: Awaited<ReturnType<typeof readEffectiveRules>>;
-  readonly demand: Awaited<ReturnType<typeof currentRequirements>>['demand'];
-  readonly requirements: SigningFacts['demand']['requirements'];
-  readonly people: Awaited<ReturnType<typeof readPeople>>['people'];
-  /** Key owners who have left. */
+  readonly rules: Awaited<ReturnType<typeof readEffectiveRules>>;
+  readonly requirements: Awaited<ReturnType<typeof loadCurrentEvaluation>>['requirements'];
+  readonly signedRequirements: SigningFacts['requirements']['list'];
+  readonly people: Awaited<ReturnType<typeof loadPeople>>['people'];
+  /** Key owners leftKey have left. */
   readonly left: ReadonlySet<string>;
   readonly at: Date;
 }
@@ -166,7 +169,7 @@ interface SigningFacts {
 async function loadGuard(context: SigningContext, order: Order): Promise<SendingGuard | undefined> {
   const { trust, directory } = context;
   if (trust === undefined) {
-    if (!needsSignatures(order.demand)) return 'no_signatures';
+    if (!needsSignatures(order.requirements)) return 'no_signatures';
     return { verify: async () => ({ kind: 'not_signed', differs: ['no_keys'] }) };
   }
   const [deciding, { left, unknown }] = await Promise.all([readEffectiveRules(context), readKeys(context)]);
@@ -174,39 +177,48 @@ async function loadGuard(context: SigningContext, order: Order): Promise<Sending
     loadSettings: async () => deciding.settings,
     policy: { current: async () => deciding.policy },
   };
-  const { demand } = await currentRequirements({ ...context, ...fixed }, order);
-  const requirements = demand.requirements.filter(({ signed }) => signed);
-  const givers = order.approvals.map(({ userId }) => userId);
+  const { requirements } = await loadCurrentEvaluation({ ...context, ...fixed }, order);
+  const signedRequirements = requirements.list.filter(({ signed }) => signed);
+  const approverIds = order.approvals.map(({ userId }) => userId);
   const at = context.now();
-  const known = await readPeople({ directory, away: new Map(), at }, requirements, givers);
+  const known = await loadPeople({ directory, standIns: new Map(), at }, signedRequirements, approverIds);
   const isKnown = known.unconfirmed.size === 0 && known.unreadableGroups.length === 0;
-  if (unknown.size > 0 || (!isKnown && requirements.length > 0)) return undefined;
-  const facts = { order, use: trust, deciding, demand, requirements, people: known.people, left, at };
+  if (unknown.size > 0 || (!isKnown && signedRequirements.length > 0)) return undefined;
+  const facts = {
+    order,
+    use: trust,
+    rules: deciding,
+    requirements,
+    signedRequirements,
+    people: known.people,
+    left,
+    at,
+  };
   return { verify: (rows) => verifySignatures(context, facts, rows) };
 }
 
 /** Compares an order's locked rows with what was read before, and verifies their signatures. */
 async function verifySignatures(
   context: SigningContext,
-  { order, use, deciding, demand, requirements, people, left, at }: SigningFacts,
+  { order, use, rules, requirements, signedRequirements: list, people, left, at }: SigningFacts,
   rows: SendingRows,
 ): Promise<SendingObstacle | undefined> {
   if (!isSameRequest(rows.order, order)) return { kind: 'not_signed', differs: ['statement'] };
-  if ((await effectiveRulesBy(context, use, rows)).mark !== deciding.mark) return { kind: 'changed' };
+  if ((await computeEffectiveRules(context, use, rows)).mark !== rules.mark) return { kind: 'changed' };
   const ring = await loadRing(context, rows.log.keys, left);
-  if (demand.outcome === 'refuse') return { kind: 'not_signed', differs: ['refused'] };
-  if (requirements.length === 0) return undefined;
+  if (requirements.outcome === 'refuse') return { kind: 'not_signed', differs: ['refused'] };
+  if (list.length === 0) return undefined;
   const { approvals } = rows.order;
-  const subject = buildSignedSubject(rows.order, versionToSign(deciding.policy));
-  const { counting, differs } = await verifyAll(approvals, subject, ring, use.verifier);
-  const { isApproved } = approvalProgress(
-    { ...demand, requirements },
+  const subject = buildSignedSubject(rows.order, getSignedVersion(rules.policy));
+  const { valid, differs } = await verifySignedApprovals(approvals, subject, ring, use.verifier);
+  const { isApproved } = evaluateProgress(
+    { ...requirements, list },
     {
-      requesters: requestersOf(rows.order),
+      requesters: listRequesters(rows.order),
       approvals: approvals.map(({ userId }) => userId),
-      signers: findSignersIn(counting),
+      signers: listSigners(valid),
       people,
-      allowSelfApproval: deciding.settings.allowSelfApproval,
+      allowSelfApproval: rules.settings.allowSelfApproval,
       now: at,
     },
   );
@@ -215,33 +227,33 @@ async function verifySignatures(
 }
 
 /** Membership of key owners, from Slack. */
-async function loadOwners(directory: Directory, log: KeyLog) {
-  const owners = removeDuplicates(activeKeys(log).map(({ owner }) => owner));
+async function loadKeyOwners(directory: Directory, log: KeyLog) {
+  const owners = removeDuplicates(listActiveKeys(log).map(({ owner }) => owner));
   const known = await Promise.all(
     owners.map(async (id) => [id, await directory.findMembership(id)] as const),
   );
-  const those = (what: string): ReadonlySet<string> =>
+  const filterByMembership = (what: string): ReadonlySet<string> =>
     new Set(known.flatMap(([id, membership]) => (membership === what ? [id] : [])));
-  return { left: those('left'), unknown: those('unknown') };
+  return { left: filterByMembership('left'), unknown: filterByMembership('unknown') };
 }
 
 /** Approvals with valid signatures, and how the others differ. */
-async function verifyAll<Each extends SignedBy>(
+async function verifySignedApprovals<Each extends SignedBy>(
   approvals: readonly Each[],
   subject: SignedSubject,
   ring: KeyRing,
   verifier: Verifier,
-): Promise<{ readonly counting: ReadonlySet<Each>; readonly differs: readonly SignatureDifference[] }> {
-  const counting = new Set<Each>();
+): Promise<{ readonly valid: ReadonlySet<Each>; readonly differs: readonly SignatureDifference[] }> {
+  const valid = new Set<Each>();
   const differs = new Set<SignatureDifference>();
   for (const approval of approvals) {
-    const difference = await findDifference(approval, subject, ring, verifier);
-    if (difference === undefined) counting.add(approval);
+    const difference = await findSignatureDifference(approval, subject, ring, verifier);
+    if (difference === undefined) valid.add(approval);
     else differs.add(difference);
   }
-  return { counting, differs: [...differs] };
+  return { valid, differs: [...differs] };
 }
 
-function findSignersIn(approvals: Iterable<SignedBy>): ReadonlySet<string> {
+function listSigners(approvals: Iterable<SignedBy>): ReadonlySet<string> {
   return new Set([...approvals].map(({ userId }) => userId));
 }

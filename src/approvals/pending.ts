@@ -3,8 +3,8 @@ import type { OrdersContext } from '../orders/context.ts';
 import { computeDeadlines } from '../orders/deadlines.ts';
 import { getChosenTime, isRequester, type Order } from '../orders/order.ts';
 import type { Refusal } from '../orders/refusal.ts';
-import { findApprovers, refusalOfNonApprover } from './approvers.ts';
-import { currentRequirements } from './requirements.ts';
+import { checkApprover, findApprovers } from './approvers.ts';
+import { loadCurrentEvaluation } from './requirements.ts';
 
 /** Changes of a pending order other than its approval. */
 
@@ -30,7 +30,7 @@ export function remindApprovers(context: OrdersContext, orderId: string): Promis
 export function escalateOrder(context: OrdersContext, orderId: string): Promise<ChangeOutcome> {
   return changeOrder(context, orderId, async (order) => {
     if (order.isPrivate) return { event: { type: 'escalated', to: [], toAdmins: true } };
-    const { escalateTo: to, escalateToAdmins } = (await currentRequirements(context, order)).demand;
+    const { escalateTo: to, escalateToAdmins } = (await loadCurrentEvaluation(context, order)).requirements;
     return { event: { type: 'escalated', to, toAdmins: escalateToAdmins || to.length === 0 } };
   });
 }
@@ -43,22 +43,22 @@ export function askRequester(
   question: string,
 ): Promise<ChangeOutcome> {
   return changeOrder(context, orderId, async (order) => {
-    const refusal = await refusalToAsk(context, order, userId);
+    const refusal = await checkCanAsk(context, order, userId);
     if (refusal !== undefined) return { refusal };
     const firstExpiry = await context.findFirstExpiry(order.items.map(({ name }) => name));
-    const { demand } = await currentRequirements(context, order);
-    const moments = computeDeadlines(demand, context.now(), firstExpiry, getChosenTime(order));
-    return { event: { type: 'asked', by: userId, question, ...moments } };
+    const { requirements } = await loadCurrentEvaluation(context, order);
+    const deadlines = computeDeadlines(requirements, context.now(), firstExpiry, getChosenTime(order));
+    return { event: { type: 'asked', by: userId, question, ...deadlines } };
   });
 }
 
 /** Checked before the form for the question opens. */
-export async function refusalToAsk(
+export async function checkCanAsk(
   context: OrdersContext,
   order: Order,
   userId: string,
 ): Promise<Refusal | undefined> {
   if (order.state !== 'PENDING') return { code: 'wrong_state', wanted: 'asked', state: order.state };
   if (isRequester(order, userId)) return { code: 'own_question' };
-  return refusalOfNonApprover(await findApprovers(context, order, [userId]), userId, 'ask');
+  return checkApprover(await findApprovers(context, order, [userId]), userId, 'ask');
 }

@@ -25,7 +25,7 @@ export interface People {
   readonly standIns: ReadonlyMap<string, StandIn>;
 }
 
-export interface GivenApprovals {
+export interface ProgressContext {
   /** All requesters of the order and of the orders it retries. */
   readonly requesters: ReadonlySet<string>;
   /** Approvers' user ids, in any order. */
@@ -47,7 +47,7 @@ export interface Slot {
 export interface RequirementProgress {
   readonly requirement: Requirement;
   /** The valid approvals, possibly more than needed. */
-  readonly counted: readonly Slot[];
+  readonly slots: readonly Slot[];
 }
 
 export interface Progress {
@@ -57,10 +57,10 @@ export interface Progress {
 }
 
 /** Whether an order meets its requirements, and which approvals are valid. */
-export function approvalProgress(demand: Requirements, context: GivenApprovals): Progress {
-  const requirements = demand.requirements.map((requirement) => ({
+export function evaluateProgress(requirements: Requirements, context: ProgressContext): Progress {
+  const byRequirement = requirements.list.map((requirement) => ({
     requirement,
-    counted: validSlots(requirement, {
+    slots: findValidSlots(requirement, {
       ...context,
       approvals: requirement.signed
         ? context.approvals.filter((userId) => context.signers.has(userId))
@@ -69,36 +69,36 @@ export function approvalProgress(demand: Requirements, context: GivenApprovals):
   }));
   return {
     isApproved:
-      demand.outcome === 'free' ||
-      (demand.outcome === 'approve' &&
-        requirements.length > 0 &&
-        requirements.every(({ requirement: { needed }, counted }) => counted.length >= needed)),
-    requirements,
+      requirements.outcome === 'free' ||
+      (requirements.outcome === 'approve' &&
+        byRequirement.length > 0 &&
+        byRequirement.every(({ requirement: { needed }, slots }) => slots.length >= needed)),
+    requirements: byRequirement,
   };
 }
 
 /** Valid approvals for a requirement, signed or not. A click logs the stand-ins; it doesn't replace a signature. */
-export function validSlots(requirement: Requirement, context: Omit<GivenApprovals, 'signers'>): Slot[] {
+export function findValidSlots(requirement: Requirement, context: Omit<ProgressContext, 'signers'>): Slot[] {
   const { people, approvals, requesters, allowSelfApproval } = context;
   // A group whose members Slack can't look up is treated as empty.
   const listed = requirement.approvers.flatMap((id) =>
     isGroup(id) ? [...(people.groups.get(id) ?? [])] : [id],
   );
   const approvers = new Set(listed.filter((userId) => isMember(people, userId)));
-  const given = [...new Set(approvals)];
-  const own = given.filter(
+  const approverIds = [...new Set(approvals)];
+  const own = approverIds.filter(
     (userId) => approvers.has(userId) && (allowSelfApproval || !requesters.has(userId)),
   );
-  const taken = new Set(own);
-  const counted: Slot[] = own.map((userId) => ({ userId, standsInFor: undefined }));
-  if (requirement.signed) return counted;
-  for (const userId of given) {
-    const away = findFreeSlot(approvers, taken, userId, context);
+  const filled = new Set(own);
+  const slots: Slot[] = own.map((userId) => ({ userId, standsInFor: undefined }));
+  if (requirement.signed) return slots;
+  for (const userId of approverIds) {
+    const away = findFreeSlot(approvers, filled, userId, context);
     if (away === undefined) continue;
-    taken.add(away);
-    counted.push({ userId, standsInFor: away });
+    filled.add(away);
+    slots.push({ userId, standsInFor: away });
   }
-  return counted;
+  return slots;
 }
 
 function isMember({ membership }: People, userId: string): boolean {
@@ -108,19 +108,19 @@ function isMember({ membership }: People, userId: string): boolean {
 /** An absent approver whose slot a stand-in can fill. */
 function findFreeSlot(
   approvers: ReadonlySet<string>,
-  taken: ReadonlySet<string>,
+  filled: ReadonlySet<string>,
   userId: string,
-  context: Omit<GivenApprovals, 'signers'>,
+  context: Omit<ProgressContext, 'signers'>,
 ): string | undefined {
   // An approver never acts as a stand-in.
   if (approvers.has(userId) || !isMember(context.people, userId)) return undefined;
-  return [...approvers].find((away) => !taken.has(away) && standsIn(userId, away, context));
+  return [...approvers].find((away) => !filled.has(away) && isStandInFor(userId, away, context));
 }
 
-function standsIn(
+function isStandInFor(
   userId: string,
   away: string,
-  { people, requesters, now }: Omit<GivenApprovals, 'signers'>,
+  { people, requesters, now }: Omit<ProgressContext, 'signers'>,
 ): boolean {
   const standIn = people.standIns.get(away);
   if (standIn?.userId !== userId || standIn.until <= now) return false;

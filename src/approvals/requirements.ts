@@ -5,27 +5,27 @@ import { type Order, type OrderTaskName, waitsForScheduledTime } from '../orders
 import type { Directory, RuleFacts } from '../orders/ports.ts';
 import { findTask } from '../orders/tasks.ts';
 import {
-  type Evaluation,
-  evaluate,
+  evaluatePolicy,
+  formatRequirementKey,
   matchesTask,
   mergeRequirements,
   mergeStricter,
+  type PolicyEvaluation,
   type PolicyFacts,
   type PolicySettings,
   type Requirement,
   type Requirements,
-  requirementKey,
-  settingsApproval,
+  toSettingsRequirement,
 } from '../policy/evaluate.ts';
 import {
+  type EffectivePolicy,
+  getSignedVersion,
+  mergeApprovers,
   needsSignatures,
-  type PolicyInForce,
   type RuleReference,
-  requirementPeople,
-  versionToSign,
 } from '../policy/policy.ts';
 import type { EffectivePolicySource } from '../policy/ports.ts';
-import { type FactOrder, gatherFacts } from '../policy/rule-facts.ts';
+import { type FactOrder, loadRuleFacts } from '../policy/rule-facts.ts';
 
 /** An order's requirements by the policy and the settings, at the request and at each decision. */
 
@@ -36,7 +36,7 @@ export interface RequirementSources {
   readonly ruleFacts: RuleFacts;
 }
 
-export function policySettings(settings: TeamSettings, { signsSettings }: PolicyInForce): PolicySettings {
+export function toPolicySettings(settings: TeamSettings, { signsSettings }: EffectivePolicy): PolicySettings {
   return {
     signed: signsSettings,
     approvalTasks: settings.approvalTasks,
@@ -51,7 +51,7 @@ export function policySettings(settings: TeamSettings, { signsSettings }: Policy
 }
 
 /** An order as input of the policy. */
-export interface DecidedOrder {
+export interface EvaluationInput {
   readonly task: Order['task'];
   readonly names: readonly string[];
   readonly requesterId: string;
@@ -62,7 +62,7 @@ export interface DecidedOrder {
   readonly isHeld?: boolean;
 }
 
-export function decidedOrder({ task, items, requesterId, input, account }: Order): DecidedOrder {
+export function toEvaluationInput({ task, items, requesterId, input, account }: Order): EvaluationInput {
   const names = items.map(({ name }) => name);
   return { task, names, requesterId, input, usesTeamAccount: account.isTeamAccount ?? false };
 }
@@ -70,37 +70,45 @@ export function decidedOrder({ task, items, requesterId, input, account }: Order
 export interface EvaluatedOrder {
   readonly settings: TeamSettings;
   readonly policyVersion: number;
-  readonly demand: Requirements;
+  readonly requirements: Requirements;
   readonly decidedBy: readonly RuleReference[];
 }
 
 /** Evaluates an order's current requirements. Only the groups of rules' requesters are looked up in Slack. */
-export async function evaluateOrder(deps: RequirementSources, order: DecidedOrder): Promise<EvaluatedOrder> {
-  const [questions, saved, policy] = await Promise.all([
-    policyQueries(deps, order),
+export async function evaluateOrder(
+  deps: RequirementSources,
+  order: EvaluationInput,
+): Promise<EvaluatedOrder> {
+  const [queries, saved, policy] = await Promise.all([
+    buildPolicyQueries(deps, order),
     deps.loadSettings(),
     deps.policy.current(),
   ]);
-  const settings = taskSettings(order, saved);
+  const settings = getTaskSettings(order, saved);
   const evaluations = await Promise.all(
-    questions.map(async (requested) =>
-      evaluateUnder(policy, settings, requested, await gatherFacts(deps, policy.rules, requested)),
+    queries.map(async (requested) =>
+      evaluateWithEnvironment(
+        policy,
+        settings,
+        requested,
+        await loadRuleFacts(deps, policy.rules, requested),
+      ),
     ),
   );
-  const byRules = evaluations.map(({ demand }) => demand).reduce(mergeStricter);
+  const byRules = evaluations.map(({ requirements }) => requirements).reduce(mergeStricter);
   const needsOtherApprover = order.task === 'mandate' || order.isHeld === true;
-  const demand = needsOtherApprover ? decidedByAnother(byRules, settings, policy, order) : byRules;
+  const requirements = needsOtherApprover ? requireOtherApprover(byRules, settings, policy, order) : byRules;
   const names = evaluations.flatMap((evaluation) => evaluation.names);
   return {
     settings,
-    policyVersion: versionToSign(policy),
-    demand: { ...demand, requirements: mergeRequirements(demand.requirements) },
+    policyVersion: getSignedVersion(policy),
+    requirements: { ...requirements, list: mergeRequirements(requirements.list) },
     decidedBy: removeDuplicates(names.flatMap(({ decidedBy }) => decidedBy.map(({ rule }) => rule))),
   };
 }
 
 /** Mandates can't be approved by their requester, whatever the settings allow. */
-export function taskSettings(
+export function getTaskSettings(
   { task }: { readonly task: Order['task'] },
   settings: TeamSettings,
 ): TeamSettings {
@@ -108,9 +116,9 @@ export function taskSettings(
 }
 
 /** A mandate is evaluated as the renewal of each of its names, and as a mandate. */
-async function policyQueries(
+async function buildPolicyQueries(
   { ruleFacts }: RequirementSources,
-  order: DecidedOrder,
+  order: EvaluationInput,
 ): Promise<readonly FactOrder<OrderTaskName>[]> {
   if (order.task !== 'mandate') return [toFactOrder(order)];
   const names = await ruleFacts.findMatchingNames(order.names);
@@ -122,19 +130,19 @@ async function policyQueries(
  * The same requirements, plus at least one approval by the settings' approvers. A mandate is never an emergency, and
  * its names are its patterns.
  */
-function decidedByAnother(
-  demand: Requirements,
+function requireOtherApprover(
+  requirements: Requirements,
   settings: TeamSettings,
-  { signsSettings }: PolicyInForce,
-  { task, names }: DecidedOrder,
+  { signsSettings }: EffectivePolicy,
+  { task, names }: EvaluationInput,
 ): Requirements {
-  if (demand.outcome === 'refuse') return demand;
+  if (requirements.outcome === 'refuse') return requirements;
   const isMandate = task === 'mandate';
   const needed =
-    demand.outcome === 'approve'
-      ? demand
-      : addRequirement(settings, demand, {
-          ...defaultRequirement(settings, names),
+    requirements.outcome === 'approve'
+      ? requirements
+      : addRequirement(settings, requirements, {
+          ...buildDefaultRequirement(settings, names),
           rule: { kind: 'mandate' },
           signed: signsSettings,
         });
@@ -142,35 +150,35 @@ function decidedByAnother(
     ? {
         ...needed,
         breakGlass: false,
-        requirements: needed.requirements.map((requirement) => ({ ...requirement, names })),
+        list: needed.list.map((requirement) => ({ ...requirement, names })),
       }
     : needed;
 }
 
 /** An order's requirements under a policy, and under the environment's settings while no charter is valid. */
-export function evaluateUnder(
-  policy: PolicyInForce,
+export function evaluateWithEnvironment(
+  policy: EffectivePolicy,
   settings: TeamSettings,
   order: FactOrder<OrderTaskName>,
   facts: PolicyFacts,
-): Evaluation {
-  const evaluation = evaluate(policy, policySettings(settings, policy), order, facts);
-  return { ...evaluation, demand: withEnvironment(evaluation.demand, order, settings, policy) };
+): PolicyEvaluation {
+  const evaluation = evaluatePolicy(policy, toPolicySettings(settings, policy), order, facts);
+  return { ...evaluation, requirements: addEnvironment(evaluation.requirements, order, settings, policy) };
 }
 
 /** While no charter is valid, the environment's settings also apply, and at least one approval must be signed. */
-function withEnvironment(
-  demand: Requirements,
+function addEnvironment(
+  requirements: Requirements,
   { task, names }: FactOrder<OrderTaskName>,
   settings: TeamSettings,
-  { lapsed }: PolicyInForce,
+  { lapsed }: EffectivePolicy,
 ): Requirements {
-  if (lapsed === undefined) return demand;
+  if (lapsed === undefined) return requirements;
   const { tasks, needed, ...requested } = lapsed.environment;
   const isListed = tasks.includes(task);
-  if (!isListed && needsSignatures(demand)) return demand;
-  return mergeStricter(demand, {
-    ...addRequirement(settings, demand, {
+  if (!isListed && needsSignatures(requirements)) return requirements;
+  return mergeStricter(requirements, {
+    ...addRequirement(settings, requirements, {
       rule: { kind: 'environment' },
       ...{ names, ...requested, signed: true },
       needed: isListed ? needed : 1,
@@ -184,8 +192,8 @@ function withEnvironment(
  * Requirements for a protected change while no charter is valid: as for a task that needs approval by the environment's
  * settings.
  */
-export function environmentRequirement(
-  { lapsed }: PolicyInForce,
+export function buildEnvironmentRequirement(
+  { lapsed }: EffectivePolicy,
   names: readonly string[],
 ): Requirement | undefined {
   if (lapsed === undefined) return undefined;
@@ -196,28 +204,28 @@ export function environmentRequirement(
 
 function addRequirement(
   { approvalEscalateTo: escalateTo }: TeamSettings,
-  demand: Requirements,
+  requirements: Requirements,
   requirement: Requirement,
 ): Requirements {
   return {
-    ...demand,
+    ...requirements,
     outcome: 'approve',
-    requirements: [requirement],
+    list: [requirement],
     escalateTo,
     escalateToAdmins: escalateTo.length === 0,
   };
 }
 
 /** Names of an order that the policy refuses now, each with the rules. */
-export async function refusedNames(
+export async function findRefusedNames(
   deps: RequirementSources,
-  order: DecidedOrder,
+  order: EvaluationInput,
 ): Promise<ReadonlyMap<string, readonly RuleReference[]>> {
   const [settings, policy] = await Promise.all([deps.loadSettings(), deps.policy.current()]);
   const requested = toFactOrder(order);
-  const facts = await gatherFacts(deps, policy.rules, requested);
-  const { demand, names } = evaluateUnder(policy, settings, requested, facts);
-  const refusing = new Set(demand.refusedBy.map((rule) => JSON.stringify(rule)));
+  const facts = await loadRuleFacts(deps, policy.rules, requested);
+  const { requirements, names } = evaluateWithEnvironment(policy, settings, requested, facts);
+  const refusing = new Set(requirements.refusedBy.map((rule) => JSON.stringify(rule)));
   return new Map(
     names.flatMap(({ name, decidedBy }) => {
       const rules = decidedBy.map(({ rule }) => rule).filter((rule) => refusing.has(JSON.stringify(rule)));
@@ -230,17 +238,17 @@ export async function refusedNames(
  * The rules that refuse a task for one name, before the rest of its form is filled in. Other fields can't change this,
  * because a longer period only raises the price. If no rule refuses the task, only the policy is read.
  */
-export async function rulesRefusing(
+export async function findRefusingRules(
   deps: RequirementSources,
-  order: DecidedOrder & { readonly names: readonly [string] },
+  order: EvaluationInput & { readonly names: readonly [string] },
 ): Promise<readonly RuleReference[]> {
   const { facts } = toFactOrder(order);
   const { rules } = await deps.policy.current();
   const mayRefuse = rules.some((rule) => rule.decision === 'refuse' && matchesTask(rule, order.task, facts));
-  return mayRefuse ? (await evaluateOrder(deps, order)).demand.refusedBy : [];
+  return mayRefuse ? (await evaluateOrder(deps, order)).requirements.refusedBy : [];
 }
 
-export function toFactOrder(order: DecidedOrder): FactOrder<OrderTaskName> {
+export function toFactOrder(order: EvaluationInput): FactOrder<OrderTaskName> {
   const { task, names, requesterId, input, usesTeamAccount } = order;
   const { effect, risk, nameKind, findCharge } = findTask(task);
   return {
@@ -254,25 +262,29 @@ export function toFactOrder(order: DecidedOrder): FactOrder<OrderTaskName> {
   };
 }
 
-export function defaultRequirement(settings: TeamSettings, names: readonly string[]): Requirement {
-  return { rule: { kind: 'approval_tasks' }, names, ...settingsApproval({ ...settings, signed: false }) };
+export function buildDefaultRequirement(settings: TeamSettings, names: readonly string[]): Requirement {
+  return {
+    rule: { kind: 'approval_tasks' },
+    names,
+    ...toSettingsRequirement({ ...settings, signed: false }),
+  };
 }
 
 /** An order's requirements at the request. The settings' requirements name the current approvers. */
-export function requestedRequirements({ demand }: Order, settings: TeamSettings): Requirements {
-  const requested = requirementPeople(settings.approvers, settings.silentApprovers);
-  const requirements = demand.requirements.map((requirement) =>
+export function getRequestedRequirements({ requirements }: Order, settings: TeamSettings): Requirements {
+  const requested = mergeApprovers(settings.approvers, settings.silentApprovers);
+  const list = requirements.list.map((requirement) =>
     requirement.rule.kind === 'rule' || requirement.rule.kind === 'environment'
       ? requirement
       : { ...requirement, ...requested },
   );
-  return { ...demand, requirements: mergeRequirements(requirements) };
+  return { ...requirements, list: mergeRequirements(list) };
 }
 
-export interface CurrentRequirements {
+export interface CurrentEvaluation {
   readonly settings: TeamSettings;
   /** The requirements at the request, combined with the current ones. */
-  readonly demand: Requirements;
+  readonly requirements: Requirements;
   readonly requested: Requirements;
   readonly policyVersion: number;
   readonly decidedBy: readonly RuleReference[];
@@ -281,28 +293,28 @@ export interface CurrentRequirements {
 }
 
 /** The stricter of a pending order's requirements at the request and now. */
-export async function currentRequirements(
+export async function loadCurrentEvaluation(
   deps: RequirementSources,
   order: Order,
-): Promise<CurrentRequirements> {
-  const now = await evaluateOrder(deps, decidedOrder(order));
+): Promise<CurrentEvaluation> {
+  const now = await evaluateOrder(deps, toEvaluationInput(order));
   const { settings, policyVersion, decidedBy } = now;
-  const requested = requestedRequirements(order, settings);
-  const demand = mergeStricter(requested, now.demand);
-  const before = new Set(requested.requirements.map(requirementKey));
+  const requested = getRequestedRequirements(order, settings);
+  const requirements = mergeStricter(requested, now.requirements);
+  const before = new Set(requested.list.map(formatRequirementKey));
   const isStricter =
-    demand.outcome !== requested.outcome ||
-    demand.requirements.some((requirement) => !before.has(requirementKey(requirement)));
-  return { settings, demand, requested, policyVersion, decidedBy, isStricter };
+    requirements.outcome !== requested.outcome ||
+    requirements.list.some((requirement) => !before.has(formatRequirementKey(requirement)));
+  return { settings, requirements, requested, policyVersion, decidedBy, isStricter };
 }
 
 /** Reads an order's requirements. Only pending orders are evaluated again. */
-export async function readRequirements(deps: RequirementSources, order: Order): Promise<CurrentRequirements> {
-  if (isWaiting(order) || waitsForScheduledTime(order)) return currentRequirements(deps, order);
-  const settings = taskSettings(order, await deps.loadSettings());
-  const requested = requestedRequirements(order, settings);
+export async function loadEvaluation(deps: RequirementSources, order: Order): Promise<CurrentEvaluation> {
+  if (isWaiting(order) || waitsForScheduledTime(order)) return loadCurrentEvaluation(deps, order);
+  const settings = getTaskSettings(order, await deps.loadSettings());
+  const requested = getRequestedRequirements(order, settings);
   const { policyVersion } = order;
-  return { settings, demand: requested, requested, policyVersion, decidedBy: [], isStricter: false };
+  return { settings, requirements: requested, requested, policyVersion, decidedBy: [], isStricter: false };
 }
 
 /** Whether an order waits for people to approve or resume it. */
@@ -311,28 +323,28 @@ export function isWaiting(order: Order): boolean {
 }
 
 /** The requirements whose approvers decide. If no approval was needed, the settings' approvers decide. */
-export function deciders(
-  { requirements }: Requirements,
+export function findDeciders(
+  { list }: Requirements,
   settings: TeamSettings,
   order: Order,
   also?: 'general',
 ): readonly Requirement[] {
-  if (requirements.length > 0 && also === undefined) return requirements;
+  if (list.length > 0 && also === undefined) return list;
   const names = order.items.map(({ name }) => name);
-  return [...requirements, defaultRequirement(settings, names)];
+  return [...list, buildDefaultRequirement(settings, names)];
 }
 
 /** If a rule refuses the order now, people who could approve it at the request may deny it. */
-export function decidersNow(
-  { demand, requested, settings }: CurrentRequirements,
+export function findCurrentDeciders(
+  { requirements, requested, settings }: CurrentEvaluation,
   order: Order,
   also?: 'general',
 ): readonly Requirement[] {
-  return deciders(demand.requirements.length > 0 ? demand : requested, settings, order, also);
+  return findDeciders(requirements.list.length > 0 ? requirements : requested, settings, order, also);
 }
 
-export function minimumApprovals(demand: Requirements, settings: TeamSettings): number {
-  return demand.outcome === 'approve'
-    ? Math.max(1, ...demand.requirements.map(({ needed }) => needed))
+export function computeMinimumApprovals(requirements: Requirements, settings: TeamSettings): number {
+  return requirements.outcome === 'approve'
+    ? Math.max(1, ...requirements.list.map(({ needed }) => needed))
     : settings.approvalsRequired;
 }

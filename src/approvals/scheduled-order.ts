@@ -21,10 +21,10 @@ export async function recheckScheduledOrder(context: OrdersContext, order: Order
     context.findFirstExpiry(items.map(({ name }) => name)),
     Promise.all(userIds.map((userId) => context.isAdmin(userId))),
   ]);
-  const { demand, policyVersion } = decision.requirements;
+  const { requirements, policyVersion } = decision.evaluation;
   const [warnedAt, signers] = await Promise.all([
     isWarned ? context.findLastImpactWarning(order) : undefined,
-    needsSignatures(demand) ? context.signing.loadSigners(order, policyVersion) : new Set<string>(),
+    needsSignatures(requirements) ? context.signing.loadSigners(order, policyVersion) : new Set<string>(),
   ]);
   const admins = new Set(userIds.filter((_, index) => areAdmins[index]));
   return decideRecheck({

@@ -6,7 +6,7 @@ import { FINGERPRINT } from '../approvals/signing/public-key.ts';
 import { readLedgerKey } from '../ledger/key.ts';
 import { parseDuration } from '../lib/duration.ts';
 import { editDistance } from '../lib/edit-distance.ts';
-import { currencyDecimals } from '../money/amount.ts';
+import { getCurrencyDecimals } from '../money/amount.ts';
 import { DEFAULT_APPROVAL_TASKS, ORDER_TASK_NAMES } from '../orders/order.ts';
 import { parseDnsServers } from '../registry/dns/servers.ts';
 import { parseWhoisServers } from '../registry/whois/servers.ts';
@@ -349,7 +349,7 @@ const environment = z.object({
   CURRENCY: z
     .string()
     .toUpperCase()
-    .refine((code) => currencyDecimals(code) !== undefined, 'must be a currency code (ISO 4217)')
+    .refine((code) => getCurrencyDecimals(code) !== undefined, 'must be a currency code (ISO 4217)')
     .default('EUR'),
   RDAP_BOOTSTRAP_URL: httpUrl.default(IANA_BOOTSTRAP),
   WHOIS: z.enum(['auto', 'off'], 'must be auto or off').default('auto'),

@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import type { LedgerDifference } from './difference.ts';
 import type { LedgerKey } from './key.ts';
 import type { ForgottenEvents, SealedBlock, SealedEvent, SealHash, SigningBlocks } from './ports.ts';
-import { eventLeaf, hashSeal, isSigned, type Seal } from './seal.ts';
-import { toHex, treeHead } from './tree.ts';
+import { hashEventLine, hashSeal, isSigned, type Seal } from './seal.ts';
+import { computeTreeHead, toHex } from './tree.ts';
 
 /**
  * Compares the ledger with the event rows and the anchors. Detects changes made in the database without the bot. It
@@ -16,61 +16,68 @@ export interface LedgerSnapshot {
   /** Anchors in the database, oldest first. */
   readonly anchors: readonly SealHash[];
   /** The newest anchor kept outside of the database. */
-  readonly remembered: SealHash | undefined;
+  readonly savedAnchor: SealHash | undefined;
   /** Events that are neither sealed nor waiting to be sealed. */
   readonly strayEvents: number;
   readonly forgotten: ForgottenEvents;
 }
 
 /** Events between yields to the event loop. */
-const TURN = 500;
+const YIELD_EVENTS = 500;
 
 export async function checkLedger(snapshot: LedgerSnapshot): Promise<readonly LedgerDifference[]> {
   const found = new Map<LedgerDifference['code'], LedgerDifference>();
-  const note = (code: LedgerDifference['code'], first?: number) => {
+  const report = (code: LedgerDifference['code'], first?: number) => {
     const known = found.get(code) ?? { code, count: 0, ...(first === undefined ? {} : { first }) };
     found.set(code, { ...known, count: known.count + 1 });
   };
   const hashes = new Map<number, string>();
-  const wanted = new Set(
-    [...snapshot.anchors, ...(snapshot.remembered === undefined ? [] : [snapshot.remembered])].map(
+  const anchoredNumbers = new Set(
+    [...snapshot.anchors, ...(snapshot.savedAnchor === undefined ? [] : [snapshot.savedAnchor])].map(
       ({ n }) => n,
     ),
   );
   let last: Seal | undefined;
   let unyielded = 0;
   for await (const { seal, events } of snapshot.blocks) {
-    if (seal.n !== (last?.n ?? 0) + 1) note('seal_gone', (last?.n ?? 0) + 1);
-    else if (seal.prev !== hashSeal(last) || seal.from !== (last?.to ?? 0) + 1) note('seal_changed', seal.n);
-    checkBlock({ seal, events }, snapshot, note);
-    if (wanted.has(seal.n)) hashes.set(seal.n, hashSeal(seal));
+    if (seal.n !== (last?.n ?? 0) + 1) report('seal_gone', (last?.n ?? 0) + 1);
+    else if (seal.prev !== hashSeal(last) || seal.from !== (last?.to ?? 0) + 1)
+      report('seal_changed', seal.n);
+    checkBlock({ seal, events }, snapshot, report);
+    if (anchoredNumbers.has(seal.n)) hashes.set(seal.n, hashSeal(seal));
     last = seal;
     unyielded += events.length;
-    if (unyielded >= TURN) {
+    if (unyielded >= YIELD_EVENTS) {
       unyielded = 0;
       await setImmediate();
     }
   }
   for (const { n, hash } of snapshot.anchors) {
-    if (!hashes.has(n)) note('seal_gone', n);
-    else if (hashes.get(n) !== hash) note('anchor_differs', n);
+    if (!hashes.has(n)) report('seal_gone', n);
+    else if (hashes.get(n) !== hash) report('anchor_differs', n);
   }
-  const { remembered } = snapshot;
-  const put = remembered && historyDifference(remembered, last?.n ?? 0, hashes.get(remembered.n));
-  if (put !== undefined) found.set(put.code, put);
+  const { savedAnchor } = snapshot;
+  const savedDifference =
+    savedAnchor && findHistoryDifference(savedAnchor, last?.n ?? 0, hashes.get(savedAnchor.n));
+  if (savedDifference !== undefined) found.set(savedDifference.code, savedDifference);
   if (snapshot.strayEvents > 0)
     found.set('event_unsealed', { code: 'event_unsealed', count: snapshot.strayEvents });
   return [...found.values()];
 }
 
-type Note = (code: LedgerDifference['code'], first: number) => void;
-type Measures = Pick<LedgerSnapshot, 'key' | 'forgotten'>;
+type ReportDifference = (code: LedgerDifference['code'], first: number) => void;
+type BlockCheckContext = Pick<LedgerSnapshot, 'key' | 'forgotten'>;
 
-function checkBlock({ seal, events }: SealedBlock, { key, forgotten }: Measures, note: Note): void {
-  if (!isSigned(seal, key)) note('seal_changed', seal.n);
+function checkBlock(
+  { seal, events }: SealedBlock,
+  { key, forgotten }: BlockCheckContext,
+  report: ReportDifference,
+): void {
+  if (!isSigned(seal, key)) report('seal_changed', seal.n);
   const isWhole = events.length === seal.to - seal.from + 1;
-  if (!isWhole || toHex(treeHead(events.map(({ leaf }) => leaf))) !== seal.root) note('seal_changed', seal.n);
-  for (const event of events) checkEvent(event, forgotten, note);
+  if (!isWhole || toHex(computeTreeHead(events.map(({ leaf }) => leaf))) !== seal.root)
+    report('seal_changed', seal.n);
+  for (const event of events) checkEvent(event, forgotten, report);
 }
 
 /**
@@ -79,7 +86,7 @@ function checkBlock({ seal, events }: SealedBlock, { key, forgotten }: Measures,
  */
 export async function areSigningEventsSealed(
   { numbers, entries, isAnyGone, blocks }: SigningBlocks,
-  measures: Measures,
+  measures: BlockCheckContext,
 ): Promise<boolean> {
   const sealed = numbers.filter((number) => number !== null);
   let fits = !isAnyGone && numbers.slice(0, sealed.length).every((number) => number !== null);
@@ -98,12 +105,16 @@ export async function areSigningEventsSealed(
   return fits && missing.size === 0 && (last?.to ?? 0) >= entries;
 }
 
-function checkEvent({ seq, leaf, line }: SealedEvent, forgotten: ForgottenEvents, note: Note): void {
-  if (line === undefined) note('event_gone', seq);
+function checkEvent(
+  { seq, leaf, line }: SealedEvent,
+  forgotten: ForgottenEvents,
+  report: ReportDifference,
+): void {
+  if (line === undefined) report('event_gone', seq);
   else if (!('forgotten' in line)) {
-    if (toHex(eventLeaf(line)) !== toHex(leaf)) note('event_changed', seq);
+    if (toHex(hashEventLine(line)) !== toHex(leaf)) report('event_changed', seq);
   } else if (!forgotten.leaves.has(toHex(leaf)) && !isInRanges(forgotten.seqs, seq))
-    note('event_hidden', seq);
+    report('event_hidden', seq);
 }
 
 /** @param ranges sorted by their lower bound */
@@ -123,11 +134,11 @@ function isInRanges(ranges: ForgottenEvents['seqs'], seq: number): boolean {
  * @param hash hash of the ledger's seal with the anchor's number
  * @returns undefined when it matches
  */
-export function historyDifference(
-  left: SealHash,
+export function findHistoryDifference(
+  saved: SealHash,
   newest: number,
   hash: string | undefined,
 ): LedgerDifference | undefined {
-  if (newest < left.n) return { code: 'put_back', count: 1, first: left.n };
-  return hash === left.hash ? undefined : { code: 'other_history', count: 1, first: left.n };
+  if (newest < saved.n) return { code: 'put_back', count: 1, first: saved.n };
+  return hash === saved.hash ? undefined : { code: 'other_history', count: 1, first: saved.n };
 }

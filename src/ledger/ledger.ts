@@ -2,18 +2,18 @@ import type { Vault } from '../accounts/vault.ts';
 import { HOUR_MS } from '../lib/duration.ts';
 import type { Log } from '../lib/log.ts';
 import type { Statement } from '../orders/statement-shape.ts';
-import type { AnchorMemory } from './anchor-file.ts';
-import { areSigningEventsSealed, checkLedger, historyDifference } from './check.ts';
+import type { AnchorFile } from './anchor-file.ts';
+import { areSigningEventsSealed, checkLedger, findHistoryDifference } from './check.ts';
 import { createLedgerKey, type LedgerKey, readLedgerKey } from './key.ts';
 import type { Anchor, LedgerKeyStore, LedgerStore, UnsealedEvent } from './ports.ts';
-import { type FileLine, headerLine, type ProvedOrder, receiptLines } from './receipt.ts';
-import { eventLeaf, eventLine, hashSeal, isSigned, makeNextSeal, type Seal } from './seal.ts';
+import { buildHeaderLine, buildReceiptLines, type FileLine, type ProvedOrder } from './receipt.ts';
+import { buildNextSeal, hashEventLine, hashSeal, isSigned, type Seal, toEventLine } from './seal.ts';
 
 export interface LedgerContext {
   readonly store: LedgerStore;
   /** Undefined when it can't be decrypted: nothing is sealed then. */
   readonly key: LedgerKey | undefined;
-  readonly memory: AnchorMemory;
+  readonly anchorFile: AnchorFile;
   readonly now: () => Date;
   readonly log: Log;
 }
@@ -38,25 +38,25 @@ class OtherLedgerKeyError extends Error {
   override readonly name = 'OtherLedgerKeyError';
 }
 
-export function createLedger({ store, key, memory, now, log }: LedgerContext) {
+export function createLedger({ store, key, anchorFile, now, log }: LedgerContext) {
   let isRefused = false;
   let isForkChecked = false;
   let checkedAt: Date | undefined;
 
-  function make(signer: LedgerKey, last: Seal | undefined, events: readonly UnsealedEvent[]) {
+  function buildSeal(signer: LedgerKey, last: Seal | undefined, events: readonly UnsealedEvent[]) {
     if (last !== undefined && !isSigned(last, signer)) throw new OtherLedgerKeyError();
     const from = (last?.to ?? 0) + 1;
     const leaves = events.map((event, index) =>
-      'leaf' in event ? event.leaf : eventLeaf(eventLine(from + index, event)),
+      'leaf' in event ? event.leaf : hashEventLine(toEventLine(from + index, event)),
     );
-    return { seal: makeNextSeal(last, leaves, signer, now()), leaves };
+    return { seal: buildNextSeal(last, leaves, signer, now()), leaves };
   }
 
   async function sealAll(signer: LedgerKey): Promise<void> {
     try {
-      const makeNext = (last: Seal | undefined, events: readonly UnsealedEvent[]) =>
-        make(signer, last, events);
-      while ((await store.seal(MAX_SEAL_EVENTS, makeNext)) === MAX_SEAL_EVENTS);
+      const buildNext = (last: Seal | undefined, events: readonly UnsealedEvent[]) =>
+        buildSeal(signer, last, events);
+      while ((await store.seal(MAX_SEAL_EVENTS, buildNext)) === MAX_SEAL_EVENTS);
       isRefused = false;
     } catch (error) {
       if (!isOtherKey(error)) throw error;
@@ -71,10 +71,10 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
    * people are notified.
    */
   async function checkForFork(): Promise<void> {
-    const left = await memory.recall();
-    if (left !== undefined) {
-      const [newest, [seal]] = await Promise.all([store.newestSeal(), store.seals(left.n, left.n)]);
-      const difference = historyDifference(left, newest?.n ?? 0, seal && hashSeal(seal));
+    const saved = await anchorFile.load();
+    if (saved !== undefined) {
+      const [newest, [seal]] = await Promise.all([store.findNewestSeal(), store.listSeals(saved.n, saved.n)]);
+      const difference = findHistoryDifference(saved, newest?.n ?? 0, seal && hashSeal(seal));
       if (difference !== undefined) await store.recordDifferences([difference], now());
     }
     isForkChecked = true;
@@ -82,16 +82,16 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
 
   async function check(): Promise<void> {
     if (key === undefined) return;
-    const newest = await store.newestSeal();
+    const newest = await store.findNewestSeal();
     const differences =
       newest === undefined || isSigned(newest, key)
         ? await checkLedger({
-            anchors: await store.anchors(),
+            anchors: await store.listAnchors(),
             blocks: store.read(),
             key,
-            remembered: await memory.recall(),
-            strayEvents: await store.strayEvents(),
-            forgotten: await store.forgottenEvents(),
+            savedAnchor: await anchorFile.load(),
+            strayEvents: await store.countStrayEvents(),
+            forgotten: await store.loadForgottenEvents(),
           })
         : [{ code: 'other_key', count: 1, first: newest.n } as const];
     if (differences.length === 0) return;
@@ -102,10 +102,10 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
   async function anchor(): Promise<void> {
     // The remembered anchor must be checked before it is replaced.
     if (checkedAt === undefined) return;
-    const seal = await store.newestSeal();
+    const seal = await store.findNewestSeal();
     const at = now();
     if (seal !== undefined && (await store.anchor(seal, at)))
-      await memory.remember({ n: seal.n, hash: hashSeal(seal), at: at.toISOString() });
+      await anchorFile.save({ n: seal.n, hash: hashSeal(seal), at: at.toISOString() });
   }
 
   return {
@@ -120,7 +120,7 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
     },
 
     async alertIfStalled(): Promise<void> {
-      if ((await store.waitingSeconds()) > OVERDUE_SECONDS) await store.recordStalled(now());
+      if ((await store.loadWaitingSeconds()) > OVERDUE_SECONDS) await store.recordStalled(now());
     },
 
     /** Runs at start, then hourly. Reports differences between the ledger, the events and the anchors. */
@@ -134,15 +134,15 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
     /** Whether the events about keys and charters match their seals. False without a key. */
     async areSigningEventsSealed(): Promise<boolean> {
       if (key === undefined) return false;
-      const [blocks, forgotten] = await Promise.all([store.signingBlocks(), store.forgottenEvents()]);
+      const [blocks, forgotten] = await Promise.all([store.loadSigningBlocks(), store.loadForgottenEvents()]);
       return areSigningEventsSealed(blocks, { key, forgotten });
     },
 
     async state(): Promise<LedgerState> {
       const [newest, waitingSeconds, anchor] = await Promise.all([
-        store.newestSeal(),
-        store.waitingSeconds(),
-        store.newestAnchor(),
+        store.findNewestSeal(),
+        store.loadWaitingSeconds(),
+        store.findNewestAnchor(),
       ]);
       return {
         fingerprint: key?.fingerprint,
@@ -154,20 +154,20 @@ export function createLedger({ store, key, memory, now, log }: LedgerContext) {
 
     /** @param sealed limits the seals by time. @returns undefined without a key */
     file: (sealed?: { readonly from: Date; readonly to: Date }): AsyncIterable<FileLine> | undefined =>
-      key && fileLines(store, key, sealed),
+      key && generateFileLines(store, key, sealed),
 
     /** @param statement rebuilt from the order's current rows. @returns undefined without a key */
     receipt: async (order: ProvedOrder, statement: Statement | undefined) =>
-      key && receiptLines(store, key, order, statement),
+      key && buildReceiptLines(store, key, order, statement),
   };
 }
 
-async function* fileLines(
+async function* generateFileLines(
   store: LedgerStore,
   key: LedgerKey,
   sealed: { readonly from: Date; readonly to: Date } | undefined,
 ): AsyncGenerator<FileLine> {
-  yield headerLine(key);
+  yield buildHeaderLine(key);
   for await (const { seal, events } of store.read(sealed)) {
     for (const { line } of events) if (line !== undefined) yield line;
     yield seal;

@@ -63,27 +63,27 @@ export interface LedgerStore {
     limit: number,
     make: (last: Seal | undefined, events: readonly UnsealedEvent[]) => NewSeal,
   ): Promise<number>;
-  newestSeal(): Promise<Seal | undefined>;
+  findNewestSeal(): Promise<Seal | undefined>;
   /** Age of the oldest unsealed event, by the database's clock. */
-  waitingSeconds(): Promise<number>;
+  loadWaitingSeconds(): Promise<number>;
   /** Seals with their events, in order. @param sealed limits the seals by time */
   read(sealed?: { readonly from: Date; readonly to: Date }): AsyncIterable<SealedBlock>;
-  signingBlocks(): Promise<SigningBlocks>;
-  ofOrder(orderId: string): Promise<readonly SealedEvent[]>;
+  loadSigningBlocks(): Promise<SigningBlocks>;
+  listOrderEvents(orderId: string): Promise<readonly SealedEvent[]>;
   /** Sealed events that revoked these keys, in ledger order. @param keys fingerprints */
-  revocationsOf(keys: readonly string[]): Promise<readonly SealedEvent[]>;
-  seals(from: number, to: number): Promise<readonly Seal[]>;
-  sealOf(seq: number): Promise<Seal | undefined>;
-  leavesOf(seal: Seal): Promise<readonly Hash[]>;
+  listRevocations(keys: readonly string[]): Promise<readonly SealedEvent[]>;
+  listSeals(from: number, to: number): Promise<readonly Seal[]>;
+  findSeal(seq: number): Promise<Seal | undefined>;
+  loadLeaves(seal: Seal): Promise<readonly Hash[]>;
   /** The number of events that bypassed the trigger: neither sealed nor waiting to be sealed. */
-  strayEvents(): Promise<number>;
-  forgottenEvents(): Promise<ForgottenEvents>;
+  countStrayEvents(): Promise<number>;
+  loadForgottenEvents(): Promise<ForgottenEvents>;
   /** Saves the seal's hash and queues the notification, once an hour. @returns whether it was anchored now */
   anchor(seal: Seal, at: Date): Promise<boolean>;
   /** Oldest first. */
-  anchors(): Promise<readonly Anchor[]>;
-  newestAnchor(): Promise<Anchor | undefined>;
-  anchorsBetween(from: Date, to: Date): Promise<readonly Anchor[]>;
+  listAnchors(): Promise<readonly Anchor[]>;
+  findNewestAnchor(): Promise<Anchor | undefined>;
+  listAnchorsBetween(from: Date, to: Date): Promise<readonly Anchor[]>;
   /** The first anchor for this seal or a later one. */
   findAnchor(n: number): Promise<Anchor | undefined>;
   /** Logs differences and notifies people, unless nothing has changed since the last time. */

@@ -4,7 +4,7 @@ import type { Statement } from '../orders/statement-shape.ts';
 import type { LedgerKey } from './key.ts';
 import type { Anchor, LedgerStore, SealedEvent } from './ports.ts';
 import type { EventLine, ForgottenLine, Seal } from './seal.ts';
-import { auditPath, type Hash, toHex } from './tree.ts';
+import { computeAuditPath, type Hash, toHex } from './tree.ts';
 
 /** The audit path of an event to its seal's root. */
 interface PathLine {
@@ -41,7 +41,7 @@ export type FileLine =
   | AnchorLine;
 
 /** The first line of a file. @param order the order of a receipt */
-export function headerLine({ fingerprint, publicKey }: LedgerKey, order?: string): FileLine {
+export function buildHeaderLine({ fingerprint, publicKey }: LedgerKey, order?: string): FileLine {
   const common = { version: 1, key: fingerprint, public: publicKey } as const;
   return order === undefined ? { type: 'ledger', ...common } : { type: 'receipt', ...common, order };
 }
@@ -66,40 +66,40 @@ const signedData = z.object({
  * @param statement rebuilt from the order's current rows. It may differ if the requester was deleted or the service's
  * address has changed
  */
-export async function receiptLines(
+export async function buildReceiptLines(
   store: LedgerStore,
   key: LedgerKey,
   { id, statementHash: hash }: ProvedOrder,
   statement: Statement | undefined,
 ): Promise<FileLine[]> {
-  const isThat = statement !== undefined && hashStatement(statement) === hash;
-  const ofOrder = (await store.ofOrder(id)).filter(isThere);
-  const keys = ofOrder.flatMap(({ line }) => findKeys(line));
-  const revocations = keys.length === 0 ? [] : (await store.revocationsOf(keys)).filter(isThere);
-  const events = [...ofOrder, ...revocations].sort((a, b) => a.seq - b.seq);
+  const isUnchanged = statement !== undefined && hashStatement(statement) === hash;
+  const orderEvents = (await store.listOrderEvents(id)).filter(hasLine);
+  const keys = orderEvents.flatMap(({ line }) => findKeys(line));
+  const revocations = keys.length === 0 ? [] : (await store.listRevocations(keys)).filter(hasLine);
+  const events = [...orderEvents, ...revocations].sort((a, b) => a.seq - b.seq);
   const seals = new Map<number, Seal>();
   const anchors = new Map<number, Anchor>();
   const paths: PathLine[] = [];
-  let covering: { readonly seal: Seal; readonly leaves: readonly Hash[] } | undefined;
+  let current: { readonly seal: Seal; readonly leaves: readonly Hash[] } | undefined;
   for (const { seq } of events) {
-    if (covering === undefined || seq > covering.seal.to) {
-      const seal = await store.sealOf(seq);
+    if (current === undefined || seq > current.seal.to) {
+      const seal = await store.findSeal(seq);
       if (seal === undefined) throw new Error(`event ${seq} of the ledger has no seal`);
-      covering = { seal, leaves: await store.leavesOf(seal) };
+      current = { seal, leaves: await store.loadLeaves(seal) };
       await addSeals(store, seal, seals, anchors);
     }
-    const { seal, leaves } = covering;
+    const { seal, leaves } = current;
     const index = seq - seal.from;
-    const path = auditPath(index, leaves).map(toHex);
+    const path = computeAuditPath(index, leaves).map(toHex);
     paths.push({ type: 'path', seq, seal: seal.n, index, size: leaves.length, path });
   }
   return [
-    headerLine(key, id),
-    isThat ? { type: 'statement', statement } : { type: 'statement', hash },
+    buildHeaderLine(key, id),
+    isUnchanged ? { type: 'statement', statement } : { type: 'statement', hash },
     ...events.map(({ line }) => line),
     ...paths,
     ...[...seals.values()].sort((a, b) => a.n - b.n),
-    ...[...anchors.values()].map(anchorLine),
+    ...[...anchors.values()].map(toAnchorLine),
   ];
 }
 
@@ -118,13 +118,13 @@ async function addSeals(
   const anchor = await store.findAnchor(seal.n);
   if (anchor === undefined || anchor.n - seal.n > MAX_SEALS_TO_ANCHOR || anchors.has(anchor.n)) return;
   anchors.set(anchor.n, anchor);
-  for (const each of await store.seals(seal.n, anchor.n)) seals.set(each.n, each);
+  for (const each of await store.listSeals(seal.n, anchor.n)) seals.set(each.n, each);
 }
 
-function isThere(event: SealedEvent): event is SealedEvent & { readonly line: EventLine | ForgottenLine } {
+function hasLine(event: SealedEvent): event is SealedEvent & { readonly line: EventLine | ForgottenLine } {
   return event.line !== undefined;
 }
 
-function anchorLine({ n, hash, at }: Anchor): AnchorLine {
+function toAnchorLine({ n, hash, at }: Anchor): AnchorLine {
   return { type: 'anchor', n, hash, at: at.toISOString() };
 }

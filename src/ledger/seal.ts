@@ -1,6 +1,6 @@
 import { canonicalJson } from '../lib/canonical-json.ts';
 import type { LedgerKey } from './key.ts';
-import { type Hash, leafHash, sha256, toHex, treeHead } from './tree.ts';
+import { computeTreeHead, type Hash, hashLeaf, sha256, toHex } from './tree.ts';
 
 /** Sealed events and their seals: the lines of a ledger file. Pure. */
 
@@ -45,16 +45,16 @@ export interface Seal {
   readonly signature: string;
 }
 
-export function eventLine(seq: number, { at, kind, subject, actor, data }: LoggedEvent): EventLine {
+export function toEventLine(seq: number, { at, kind, subject, actor, data }: LoggedEvent): EventLine {
   return { type: 'event', seq, at: at.toISOString(), kind, subject, actor, data };
 }
 
-export function forgottenLine(seq: number, { at, by }: Forgotten, leaf: Hash): ForgottenLine {
+export function toForgottenLine(seq: number, { at, by }: Forgotten, leaf: Hash): ForgottenLine {
   return { type: 'event', seq, forgotten: { at: at.toISOString(), by }, leaf: toHex(leaf) };
 }
 
-export function eventLeaf(line: EventLine): Hash {
-  return leafHash(canonicalJson(line));
+export function hashEventLine(line: EventLine): Hash {
+  return hashLeaf(canonicalJson(line));
 }
 
 /** SHA-256 (hex) of a seal's canonical form. */
@@ -62,7 +62,7 @@ export function hashSeal(seal: Seal | undefined): string {
   return toHex(seal === undefined ? sha256() : sha256(canonicalJson(seal)));
 }
 
-export function makeNextSeal(
+export function buildNextSeal(
   last: Seal | undefined,
   leaves: readonly Hash[],
   key: LedgerKey,
@@ -74,7 +74,7 @@ export function makeNextSeal(
     n: (last?.n ?? 0) + 1,
     from,
     to: from + leaves.length - 1,
-    root: toHex(treeHead(leaves)),
+    root: toHex(computeTreeHead(leaves)),
     prev: hashSeal(last),
     at: at.toISOString(),
   };

@@ -17,12 +17,12 @@ export function toHex(hash: Hash): string {
   return Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength).toString('hex');
 }
 
-export function leafHash(entry: string): Hash {
+export function hashLeaf(entry: string): Hash {
   return sha256(LEAF, entry);
 }
 
 /** From the leaves to the root. A node without a sibling moves up unchanged. */
-function treeLevels(leaves: readonly Hash[]): readonly (readonly Hash[])[] {
+function computeTreeLevels(leaves: readonly Hash[]): readonly (readonly Hash[])[] {
   const levels: (readonly Hash[])[] = [leaves];
   for (let level = leaves; level.length > 1; ) {
     const above: Hash[] = [];
@@ -37,11 +37,11 @@ function treeLevels(leaves: readonly Hash[]): readonly (readonly Hash[])[] {
   return levels;
 }
 
-export function treeHead(leaves: readonly Hash[]): Hash {
-  return treeLevels(leaves).at(-1)?.[0] ?? sha256();
+export function computeTreeHead(leaves: readonly Hash[]): Hash {
+  return computeTreeLevels(leaves).at(-1)?.[0] ?? sha256();
 }
 
 /** The sibling hashes from a leaf to the root, lowest first. */
-export function auditPath(index: number, leaves: readonly Hash[]): Hash[] {
-  return treeLevels(leaves).flatMap((level, height) => level[(index >> height) ^ 1] ?? []);
+export function computeAuditPath(index: number, leaves: readonly Hash[]): Hash[] {
+  return computeTreeLevels(leaves).flatMap((level, height) => level[(index >> height) ^ 1] ?? []);
 }

@@ -1,9 +1,9 @@
 import { DAY_MS, HOUR_MS } from '../lib/duration.ts';
 import type { Amount } from '../money/amount.ts';
-import { type BudgetSpan, periodOf } from '../money/budget.ts';
+import { type BudgetSpan, getPeriod } from '../money/budget.ts';
 import { utcDay } from '../zones/calendar-day.ts';
-import type { HeldCode } from './codes.ts';
-import { covers, isActive, type Mandate } from './mandate.ts';
+import type { HoldReason } from './codes.ts';
+import { coversName, isActive, type Mandate } from './mandate.ts';
 import type { MandateTerms } from './terms.ts';
 
 /**
@@ -14,14 +14,14 @@ import type { MandateTerms } from './terms.ts';
 /** Mandate renewals sent per day (UTC). */
 export const MAX_SENT_A_DAY = 200;
 /** Time between the announcement and the request, in which people can stop it. */
-export const ANNOUNCED_MS = DAY_MS;
+export const ANNOUNCEMENT_MS = DAY_MS;
 /** A day's requests are spread over this time. */
 const SPREAD_MS = 8 * HOUR_MS;
 /** Expiry dates of a name that are closer than this are the same one, corrected. */
 export const SAME_EXPIRY_MS = 180 * DAY_MS;
 
 /** Reasons that need no action, so no regular order is made. */
-const NEEDS_NO_ACTION: ReadonlySet<HeldCode> = new Set<HeldCode>([
+const NEEDS_NO_ACTION: ReadonlySet<HoldReason> = new Set<HoldReason>([
   'renewed_meanwhile',
   'let_go',
   'mandate_ended',
@@ -31,7 +31,7 @@ const NEEDS_NO_ACTION: ReadonlySet<HeldCode> = new Set<HeldCode>([
  * Whether a name that its mandate doesn't renew gets a regular order. Not if the policy refuses it: nobody could
  * request it.
  */
-export function needsOrder(code: HeldCode): boolean {
+export function needsOrder(code: HoldReason): boolean {
   return code !== 'policy_refuses' && code !== 'earlier_unknown' && !NEEDS_NO_ACTION.has(code);
 }
 
@@ -43,26 +43,26 @@ export interface UsedAmounts {
 }
 
 /** The used part of a mandate's total in a period. */
-function usedInPeriod(span: BudgetSpan, day: string, byDay: UsedAmounts['byDay']): bigint {
-  const period = periodOf(span, day);
-  return byDay.reduce((sum, each) => (periodOf(span, each.day) === period ? sum + each.minor : sum), 0n);
+function sumUsedInPeriod(span: BudgetSpan, day: string, byDay: UsedAmounts['byDay']): bigint {
+  const period = getPeriod(span, day);
+  return byDay.reduce((sum, each) => (getPeriod(span, each.day) === period ? sum + each.minor : sum), 0n);
 }
 
 /** Why an amount exceeds a mandate's limits on a day; undefined if it fits. Limits are inclusive. */
-export function exceededLimit(
+export function findExceededLimit(
   { max_price, max_total, span }: MandateTerms,
   amount: Amount | undefined,
   day: string,
-  taken: UsedAmounts,
-): Extract<HeldCode, 'price_unknown' | 'price_above' | 'total_spent' | 'day_full'> | undefined {
+  used: UsedAmounts,
+): Extract<HoldReason, 'price_unknown' | 'price_above' | 'total_spent' | 'day_full'> | undefined {
   if (amount === undefined || amount.currency !== max_price.currency) return 'price_unknown';
   if (amount.minor > max_price.minor) return 'price_above';
-  if (usedInPeriod(span, day, taken.byDay) + BigInt(amount.minor) > BigInt(max_total.minor))
+  if (sumUsedInPeriod(span, day, used.byDay) + BigInt(amount.minor) > BigInt(max_total.minor))
     return 'total_spent';
-  return taken.countOn(day) >= MAX_SENT_A_DAY ? 'day_full' : undefined;
+  return used.countOn(day) >= MAX_SENT_A_DAY ? 'day_full' : undefined;
 }
 
-export interface NameEnd {
+export interface NameExpiry {
   readonly name: string;
   readonly expiresAt: Date;
   /** The latest time for a renewal that keeps the name. */
@@ -70,17 +70,17 @@ export interface NameEnd {
 }
 
 /** Whether a mandate's notice period for a name has begun. */
-export function isRenewalDue({ terms }: Mandate, { expiresAt }: NameEnd, now: Date): boolean {
+export function isRenewalDue({ terms }: Mandate, { expiresAt }: NameExpiry, now: Date): boolean {
   return expiresAt.getTime() - now.getTime() <= terms.notice * DAY_MS;
 }
 
-export function isInTime(
+export function actsInTime(
   { terms, endsAt }: Mandate,
-  { name, expiresAt }: Omit<NameEnd, 'renewableUntil'>,
+  { name, expiresAt }: Omit<NameExpiry, 'renewableUntil'>,
   now: Date,
 ): boolean {
   const actsAt = Math.max(now.getTime(), expiresAt.getTime() - terms.notice * DAY_MS);
-  return actsAt + ANNOUNCED_MS + spreadDelay(name) < endsAt.getTime();
+  return actsAt + ANNOUNCEMENT_MS + computeSpreadDelayMs(name) < endsAt.getTime();
 }
 
 /** The time of sending, and the amount. */
@@ -96,18 +96,18 @@ export interface SendPlan {
  */
 export function planSending(
   mandate: Mandate,
-  end: NameEnd,
+  end: NameExpiry,
   amount: Amount | undefined,
-  taken: UsedAmounts,
+  used: UsedAmounts,
   now: Date,
-): SendPlan | HeldCode {
-  let sendAfter = earliestSending(end.name, now);
+): SendPlan | HoldReason {
+  let sendAfter = computeEarliestSending(end.name, now);
   if (sendAfter >= end.renewableUntil) return 'too_late';
   for (;;) {
     const day = utcDay(sendAfter);
-    const over = exceededLimit(mandate.terms, amount, day, taken);
-    if (over !== undefined && over !== 'day_full') return over;
-    if (over === undefined && amount !== undefined)
+    const limit = findExceededLimit(mandate.terms, amount, day, used);
+    if (limit !== undefined && limit !== 'day_full') return limit;
+    if (limit === undefined && amount !== undefined)
       return sendAfter < mandate.endsAt ? { sendAfter, day, amount } : 'mandate_ended';
     sendAfter = new Date(sendAfter.getTime() + DAY_MS);
     // The last day is reserved for people.
@@ -116,20 +116,20 @@ export function planSending(
 }
 
 /** After a day's notice, spread over some hours. */
-export function earliestSending(name: string, now: Date): Date {
-  return new Date(now.getTime() + ANNOUNCED_MS + spreadDelay(name));
+export function computeEarliestSending(name: string, now: Date): Date {
+  return new Date(now.getTime() + ANNOUNCEMENT_MS + computeSpreadDelayMs(name));
 }
 
 /** Constant for a name, different between names. */
-function spreadDelay(name: string): number {
+function computeSpreadDelayMs(name: string): number {
   let hash = 2_166_136_261;
   for (const character of name) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 16_777_619);
   return (hash >>> 0) % SPREAD_MS;
 }
 
 /** Facts about a name that decide whether its mandate renews it. */
-export interface ActingFacts {
-  readonly end: NameEnd;
+export interface RenewalFacts {
+  readonly end: NameExpiry;
   /** The registry shows the date, and there is no reason to doubt it. */
   readonly isDateCertain: boolean;
   readonly hasOwnerLeft: boolean;
@@ -145,7 +145,7 @@ export interface ActingFacts {
 }
 
 /** Why a mandate doesn't renew a name, by the name's own facts; undefined if it does. */
-function findHeldReason(facts: ActingFacts): HeldCode | undefined {
+function findHoldReason(facts: RenewalFacts): HoldReason | undefined {
   if (facts.hasUnknownRenewal) return 'earlier_unknown';
   if (facts.policy === 'refuses') return 'policy_refuses';
   if (!facts.isAccountLinked) return 'account_gone';
@@ -156,27 +156,27 @@ function findHeldReason(facts: ActingFacts): HeldCode | undefined {
   return facts.policy === 'asks_more' ? 'policy_asks_more' : undefined;
 }
 
-export function decideActing(
+export function decideRenewal(
   mandate: Mandate,
-  facts: ActingFacts,
-  taken: UsedAmounts,
+  facts: RenewalFacts,
+  used: UsedAmounts,
   now: Date,
-): SendPlan | HeldCode {
-  const held = findHeldReason(facts);
+): SendPlan | HoldReason {
+  const held = findHoldReason(facts);
   if (held !== undefined) return held;
-  return planSending(mandate, facts.end, facts.amount, taken, now);
+  return planSending(mandate, facts.end, facts.amount, used, now);
 }
 
 /** Read in the transaction that marks a mandate's order as sent. */
-export interface SendingFacts {
+export interface FinalCheckFacts {
   readonly mandate: Mandate | undefined;
   /** The mandate's rows still match the approved statement. */
   readonly isUnchanged: boolean;
   readonly name: string;
   /** The name's current tags. */
-  readonly touched: readonly string[];
+  readonly affectedTags: readonly string[];
   /** The expiry at the request, and the current one; undefined when no longer watched. */
-  readonly actedFor: Date;
+  readonly plannedExpiry: Date;
   readonly expiresAt: Date | undefined;
   /** Two people decided to let the name lapse. */
   readonly isLapsing: boolean;
@@ -184,19 +184,19 @@ export interface SendingFacts {
   readonly announcedAt: Date | undefined;
   readonly amount: Amount | undefined;
   /** Without this order. */
-  readonly taken: UsedAmounts;
+  readonly used: UsedAmounts;
 }
 
 /** Why a mandate's order must not be marked as sent now; undefined if it may. */
-export function refusalToSend(facts: SendingFacts, now: Date): HeldCode | undefined {
+export function findSendingRefusal(facts: FinalCheckFacts, now: Date): HoldReason | undefined {
   const { mandate, expiresAt, announcedAt } = facts;
   if (mandate === undefined || !facts.isUnchanged || !isActive(mandate, now)) return 'mandate_ended';
-  if (expiresAt === undefined || !covers(mandate, facts.name, facts.touched)) return 'moved_out';
-  if (!isSameExpiry(facts.actedFor, expiresAt)) return 'renewed_meanwhile';
+  if (expiresAt === undefined || !coversName(mandate, facts.name, facts.affectedTags)) return 'moved_out';
+  if (!isSameExpiry(facts.plannedExpiry, expiresAt)) return 'renewed_meanwhile';
   if (facts.isLapsing) return 'let_go';
-  if (announcedAt === undefined || now.getTime() - announcedAt.getTime() < ANNOUNCED_MS)
+  if (announcedAt === undefined || now.getTime() - announcedAt.getTime() < ANNOUNCEMENT_MS)
     return 'not_announced';
-  return exceededLimit(mandate.terms, facts.amount, utcDay(now), facts.taken);
+  return findExceededLimit(mandate.terms, facts.amount, utcDay(now), facts.used);
 }
 
 export function isSameExpiry(a: Date, b: Date): boolean {
@@ -208,10 +208,10 @@ export type Clearance =
   | { readonly kind: 'clear' }
   /** It is too early. */
   | { readonly kind: 'later'; readonly until: Date }
-  | { readonly kind: 'held'; readonly code: HeldCode };
+  | { readonly kind: 'held'; readonly code: HoldReason };
 
 /** Facts about a mandate's due order: those an approval checks, and those checked when it is marked as sent. */
-export interface DueFacts extends ActingFacts, SendingFacts {
+export interface DueFacts extends RenewalFacts, FinalCheckFacts {
   readonly fitsBudgets: boolean;
   /** When the order was made, and when the registry was last asked about its name. */
   readonly madeAt: Date;
@@ -222,32 +222,35 @@ export interface DueFacts extends ActingFacts, SendingFacts {
 const MAX_LOOKUP_AGE_MS = DAY_MS;
 
 /** Interval between checks of an order that waits for its announcement or the registry. */
-const WAIT_MS = HOUR_MS / 4;
+const RECHECK_INTERVAL_MS = HOUR_MS / 4;
 
 /**
  * Decides about a due order. It waits for its announcement, and for a registry lookup that is recent and later than the
  * order: a restored database may lack a renewal that the registry shows.
  */
 export function decideClearance(facts: DueFacts, now: Date): Clearance {
-  const held = (code: HeldCode): Clearance => ({ kind: 'held', code });
-  const refusal = refusalToSend(facts, now);
+  const held = (code: HoldReason): Clearance => ({ kind: 'held', code });
+  const refusal = findSendingRefusal(facts, now);
   if (refusal === 'not_announced') {
     const { announcedAt } = facts;
     // If it is announced now, it can be sent in a day. If that is too late, people have the remaining time, and the
     // expiry alerts notify them.
-    const until = new Date((announcedAt ?? now).getTime() + ANNOUNCED_MS);
+    const until = new Date((announcedAt ?? now).getTime() + ANNOUNCEMENT_MS);
     if (isTooLate(facts.end, until)) return held(refusal);
-    return { kind: 'later', until: announcedAt === undefined ? new Date(now.getTime() + WAIT_MS) : until };
+    return {
+      kind: 'later',
+      until: announcedAt === undefined ? new Date(now.getTime() + RECHECK_INTERVAL_MS) : until,
+    };
   }
   if (refusal === 'day_full') {
-    const until = new Date(Date.parse(utcDay(now)) + DAY_MS + spreadDelay(facts.name));
+    const until = new Date(Date.parse(utcDay(now)) + DAY_MS + computeSpreadDelayMs(facts.name));
     return isTooLate(facts.end, until) ? held(refusal) : { kind: 'later', until };
   }
-  const code = refusal ?? findHeldReason(facts) ?? (facts.fitsBudgets ? undefined : 'budget_empty');
+  const code = refusal ?? findHoldReason(facts) ?? (facts.fitsBudgets ? undefined : 'budget_empty');
   if (code !== undefined) return held(code);
-  const seenSince = Math.max(facts.madeAt.getTime(), now.getTime() - MAX_LOOKUP_AGE_MS);
-  if (facts.lastLookupAt === undefined || facts.lastLookupAt.getTime() < seenSince) {
-    const until = new Date(now.getTime() + WAIT_MS);
+  const requiredSince = Math.max(facts.madeAt.getTime(), now.getTime() - MAX_LOOKUP_AGE_MS);
+  if (facts.lastLookupAt === undefined || facts.lastLookupAt.getTime() < requiredSince) {
+    const until = new Date(now.getTime() + RECHECK_INTERVAL_MS);
     // Leaves people a day to check the registry themselves.
     const last = new Date(until.getTime() + DAY_MS);
     return isTooLate(facts.end, last) ? held('date_in_doubt') : { kind: 'later', until };
@@ -255,6 +258,6 @@ export function decideClearance(facts: DueFacts, now: Date): Clearance {
   return facts.end.renewableUntil <= now ? held('too_late') : { kind: 'clear' };
 }
 
-function isTooLate({ renewableUntil }: NameEnd, at: Date): boolean {
+function isTooLate({ renewableUntil }: NameExpiry, at: Date): boolean {
   return at >= renewableUntil;
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** Why a mandate doesn't renew a name. */
-const HELD_CODES = [
+const HOLD_REASONS = [
   'price_unknown',
   'price_above',
   'total_spent',
@@ -27,9 +27,9 @@ const HELD_CODES = [
   'mandate_ended',
 ] as const;
 
-export const heldCode = z.enum(HELD_CODES);
+export const holdReason = z.enum(HOLD_REASONS);
 
-export type HeldCode = z.output<typeof heldCode>;
+export type HoldReason = z.output<typeof holdReason>;
 
 /** Why a mandate ended early or on its last day. */
 const MANDATE_ENDS = [
@@ -52,6 +52,6 @@ export const storedMandateEnd = z.object({
 
 export type MandateEnd = Readonly<z.output<typeof storedMandateEnd>>;
 
-export interface Mandated {
+export interface MandateReference {
   readonly id: string;
 }

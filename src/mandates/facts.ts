@@ -1,6 +1,6 @@
 import { isTeamAccount } from '../accounts/account.ts';
-import { readPeople, requestersOf } from '../approvals/approvers.ts';
-import { approvalProgress, type StandIn } from '../approvals/progress.ts';
+import { listRequesters, loadPeople } from '../approvals/approvers.ts';
+import { evaluateProgress, type StandIn } from '../approvals/progress.ts';
 import { type EvaluatedOrder, evaluateOrder } from '../approvals/requirements.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import type { Reservation } from '../money/budget.ts';
@@ -9,13 +9,13 @@ import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
 import { needsSignatures } from '../policy/policy.ts';
 import { zoneFor } from '../zones/rules.ts';
-import { type ActingFacts, earliestSending, type NameEnd } from './acting.ts';
+import { computeEarliestSending, type NameExpiry, type RenewalFacts } from './acting.ts';
 import type { MandateName } from './ports.ts';
 
 /** Loads the facts that a mandate's renewal depends on: all that an approval checks, read each time. */
 
 /** A name's expiry, with the latest time for a renewal that keeps it. */
-export function nameEnd({ name, expiresAt }: MandateName): NameEnd {
+export function toNameExpiry({ name, expiresAt }: MandateName): NameExpiry {
   const graceDays = zoneFor(name).lifecycle?.autoRenewGraceDays ?? 0;
   return { name, expiresAt, renewableUntil: new Date(expiresAt.getTime() + graceDays * DAY_MS) };
 }
@@ -28,12 +28,12 @@ export function buildRenewal({ requesterId, account }: Order, name: string) {
 }
 
 /** Current facts about a name, with the policy's requirements and the price. */
-export interface KnownName {
-  readonly facts: ActingFacts;
+export interface LoadedName {
+  readonly facts: RenewalFacts;
   readonly evaluated: EvaluatedOrder;
   readonly cost: OrderCost | undefined;
   /** Its renewal is already requested. */
-  readonly needsOrder: boolean;
+  readonly hasOpenOrder: boolean;
 }
 
 /**
@@ -46,14 +46,14 @@ export async function loadName(
   mandate: Order,
   name: MandateName,
   without?: string,
-): Promise<KnownName | undefined> {
+): Promise<LoadedName | undefined> {
   const renewal = buildRenewal(mandate, name.name);
-  const sendAfter = without === undefined ? earliestSending(name.name, deps.now()) : undefined;
+  const sendAfter = without === undefined ? computeEarliestSending(name.name, deps.now()) : undefined;
   const [evaluated, cost, account, latest, incident, owner, open] = await Promise.all([
     evaluateOrder(deps, renewal),
     deps.priceOrder({ ...renewal, sendAfter }),
     deps.findAccount(mandate.account.id),
-    deps.mandates.latestAccount(name.name),
+    deps.mandates.findLatestAccount(name.name),
     deps.hasOpenIncident(name.name),
     name.owner === undefined ? 'member' : deps.directory.findMembership(name.owner),
     deps.store.findOpenOrders('renew', [name.name]),
@@ -66,9 +66,9 @@ export async function loadName(
   return {
     evaluated,
     cost,
-    needsOrder: other !== undefined && other.state !== 'UNKNOWN',
+    hasOpenOrder: other !== undefined && other.state !== 'UNKNOWN',
     facts: {
-      end: nameEnd(name),
+      end: toNameExpiry(name),
       isDateCertain: name.isDateCertain && name.deletedAt === undefined,
       hasOwnerLeft: owner === 'left',
       hasOpenIncident: incident,
@@ -88,18 +88,20 @@ export async function loadName(
 async function checkPolicy(
   deps: OrdersContext,
   mandate: Order,
-  { demand, policyVersion }: EvaluatedOrder,
-): Promise<ActingFacts['policy'] | 'unknown'> {
-  if (demand.outcome === 'refuse') return 'refuses';
-  if (demand.outcome === 'free') return 'satisfied';
+  { requirements, policyVersion }: EvaluatedOrder,
+): Promise<RenewalFacts['policy'] | 'unknown'> {
+  if (requirements.outcome === 'refuse') return 'refuses';
+  if (requirements.outcome === 'free') return 'satisfied';
   const at = deps.now();
-  const givers = mandate.approvals.map(({ userId }) => userId);
-  const away = await loadApprovalStandIns(deps, mandate);
-  const known = await readPeople({ ...deps, away, at }, demand.requirements, givers);
-  const { isApproved } = approvalProgress(demand, {
-    requesters: requestersOf(mandate),
-    approvals: givers,
-    signers: needsSignatures(demand) ? await deps.signing.loadSigners(mandate, policyVersion) : new Set(),
+  const approverIds = mandate.approvals.map(({ userId }) => userId);
+  const standIns = await loadApprovalStandIns(deps, mandate);
+  const known = await loadPeople({ ...deps, standIns, at }, requirements.list, approverIds);
+  const { isApproved } = evaluateProgress(requirements, {
+    requesters: listRequesters(mandate),
+    approvals: approverIds,
+    signers: needsSignatures(requirements)
+      ? await deps.signing.loadSigners(mandate, policyVersion)
+      : new Set(),
     people: known.people,
     allowSelfApproval: false,
     now: at,
@@ -119,7 +121,7 @@ async function loadApprovalStandIns(
   const until = new Date(deps.now().getTime() + DAY_MS);
   return new Map(
     approved
-      .flatMap(({ given }) => given)
+      .flatMap(({ slots }) => slots)
       .flatMap(({ userId, standsInFor }) =>
         standsInFor === undefined ? [] : [[standsInFor, { userId, until }] as const],
       ),
@@ -133,10 +135,10 @@ async function loadApprovalStandIns(
 export async function loadReservation(
   deps: OrdersContext,
   name: string,
-  { cost }: KnownName,
+  { cost }: LoadedName,
   day: string,
   orderId?: string,
 ): Promise<Reservation | undefined> {
-  const comparison = await deps.budgetsOn(day)({ items: [{ n: 1, name }], resumed: orderId }, cost);
+  const comparison = await deps.budgetsOn(day)({ items: [{ n: 1, name }], resumedOrderId: orderId }, cost);
   return comparison === undefined || comparison.over.length > 0 ? undefined : comparison.reservation;
 }

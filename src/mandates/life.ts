@@ -1,4 +1,4 @@
-import { findApprovers, refusalOfNonApprover } from '../approvals/approvers.ts';
+import { checkApprover, findApprovers } from '../approvals/approvers.ts';
 import { settleEach, throwIfAny } from '../lib/collections.ts';
 import { WEEK_MS } from '../lib/duration.ts';
 import { type ChangeDecision, type ChangeOutcome, changeOrder } from '../orders/change-order.ts';
@@ -17,7 +17,7 @@ import type { OrderStore, SystemViewer } from '../orders/ports.ts';
 import type { PlainSummary, StatementPart } from '../orders/summary.ts';
 import type { MandateEnd } from './codes.ts';
 import { type ActiveMandate, isActive, readMandate } from './mandate.ts';
-import { endOfMandate, mandateTerms } from './terms.ts';
+import { computeMandateEnd, mandateTerms } from './terms.ts';
 
 /** Starts and ends mandates. Their orders are in `run.ts`. */
 
@@ -61,7 +61,7 @@ function decideActivation(context: ActivationContext): ChangeDecision {
   if (!context.isLinked) return stop(summarizeMissingAccount(order));
   if (members.kind === 'left') return stop(members.summary);
   if (members.kind === 'unknown') return { refusal: { code: 'membership_unknown', userId: members.userId } };
-  const expiresAt = endOfMandate(mandateTerms.parse(order.input));
+  const expiresAt = computeMandateEnd(mandateTerms.parse(order.input));
   if (expiresAt <= now) return stop({ code: 'mandate_held', because: 'mandate_ended' });
   return {
     event: { type: 'in_force', expiresAt, remindAt: new Date(expiresAt.getTime() - ENDING_SOON_MS) },
@@ -72,7 +72,8 @@ function decideActivation(context: ActivationContext): ChangeDecision {
 export async function advanceMandate(deps: OrdersContext, order: Order): Promise<void> {
   const now = deps.now();
   if (order.mandateEnd !== undefined) return;
-  if (order.expiresAt !== undefined && order.expiresAt <= now) await end(deps, order.id, { because: 'over' });
+  if (order.expiresAt !== undefined && order.expiresAt <= now)
+    await endWithReason(deps, order.id, { because: 'over' });
   else if (order.remindAt !== undefined && order.remindAt <= now)
     await changeOrder(deps, order.id, () => ({ event: { type: 'mandate_ending' } }));
 }
@@ -86,18 +87,18 @@ export async function endMandate(
   const order = await deps.store.load(orderId, 'system');
   if (order !== undefined && order.requesterId !== userId) {
     const policy = await findApprovers(deps, order, [userId], 'general');
-    const refusal = refusalOfNonApprover(policy, userId, 'end_mandate');
+    const refusal = checkApprover(policy, userId, 'end_mandate');
     if (refusal !== undefined) return { ok: false, refusal, order };
   }
-  return end(deps, orderId, { because: 'person', by: userId });
+  return endWithReason(deps, orderId, { because: 'person', by: userId });
 }
 
 /** Ends a mandate when one of its people has left. @returns whether it is still active */
 export async function endIfPersonLeft(deps: OrdersContext, order: Order): Promise<boolean> {
   const { people } = await findParties(deps.findAccount, order);
-  const [asker, owner] = people;
+  const [requester, owner] = people;
   const parties: (Party & { readonly because: MandateEnd['because'] })[] = [
-    ...(asker === undefined ? [] : [{ ...asker, because: 'requester_left' as const }]),
+    ...(requester === undefined ? [] : [{ ...requester, because: 'requester_left' as const }]),
     ...(owner === undefined ? [] : [{ ...owner, because: 'owner_left' as const }]),
     ...order.approvals.map(({ userId }) => ({
       userId,
@@ -107,14 +108,14 @@ export async function endIfPersonLeft(deps: OrdersContext, order: Order): Promis
   ];
   for (const { userId, because } of parties) {
     if ((await deps.directory.findMembership(userId)) !== 'left') continue;
-    await end(deps, order.id, { because, by: userId });
+    await endWithReason(deps, order.id, { because, by: userId });
     return false;
   }
   return true;
 }
 
 /** Ends all active mandates: their spending is no longer certain. */
-export async function endAfterRestore(deps: OrdersContext): Promise<void> {
+export async function endMandatesAfterRestore(deps: OrdersContext): Promise<void> {
   for (const { id, mandateEnd } of await loadStartedMandates(deps.store, 'system'))
     if (mandateEnd === undefined)
       await changeOrder(deps, id, () => ({ event: { type: 'mandate_ended', because: 'database_restored' } }));
@@ -125,7 +126,7 @@ export async function endIfContradicted(deps: OrdersContext, order: Order): Prom
   const history = await deps.store.loadHistory(order.id, 'system');
   if (findLogDifference(order, history, deps.store.isWitnessed) === undefined) return false;
   await changeOrder(deps, order.id, (current) => decideContradiction(deps, current));
-  await stopUnsent(deps, order.id);
+  await stopUnsentOrders(deps, order.id);
   return true;
 }
 
@@ -149,23 +150,23 @@ export async function loadActiveMandates(
   });
 }
 
-async function end(
+async function endWithReason(
   deps: OrdersContext,
   orderId: string,
-  how: Omit<MandateEnd, 'at'>,
+  reason: Omit<MandateEnd, 'at'>,
 ): Promise<ChangeOutcome> {
   const outcome = await changeOrder(deps, orderId, (order) =>
     order.mandateEnd === undefined && order.task === 'mandate' && order.state === 'SUCCEEDED'
-      ? { event: { type: 'mandate_ended', ...how } }
+      ? { event: { type: 'mandate_ended', ...reason } }
       : { refusal: { code: 'not_in_force' } },
   );
-  if (outcome.ok) await stopUnsent(deps, orderId);
+  if (outcome.ok) await stopUnsentOrders(deps, orderId);
   return outcome;
 }
 
 /** Stops an ended mandate's unsent orders, to notify people immediately. They couldn't be marked as sent anyway. */
-export async function stopUnsent(deps: OrdersContext, mandateId: string): Promise<void> {
-  const stopped = await settleEach(await deps.mandates.unsentOf(mandateId), (orderId) =>
+export async function stopUnsentOrders(deps: OrdersContext, mandateId: string): Promise<void> {
+  const stopped = await settleEach(await deps.mandates.listUnsentIds(mandateId), (orderId) =>
     changeOrder(deps, orderId, () => ({
       event: { type: 'stopped', summary: { code: 'mandate_held', because: 'mandate_ended' } },
     })),

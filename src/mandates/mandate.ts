@@ -1,8 +1,8 @@
 import type { Order } from '../orders/order.ts';
-import { matchesPatterns, type NamePatterns, sortPatterns } from '../policy/name-patterns.ts';
-import { subjectOf } from '../policy/subject.ts';
+import { matchesPatterns, type NamePatterns, splitPatterns } from '../policy/name-patterns.ts';
+import { toSubject } from '../policy/subject.ts';
 import type { MandateEnd } from './codes.ts';
-import { endOfMandate, type MandateTerms, mandateTerms } from './terms.ts';
+import { computeMandateEnd, type MandateTerms, mandateTerms } from './terms.ts';
 
 /**
  * A mandate is an order that sends nothing itself and is `SUCCEEDED` while active. Its approvals apply to its renewals;
@@ -35,8 +35,8 @@ export function readMandate(order: Order): Mandate | undefined {
     id: order.id,
     since: order.closedAt,
     terms,
-    patterns: sortPatterns(terms.mandate_names),
-    endsAt: endOfMandate(terms),
+    patterns: splitPatterns(terms.mandate_names),
+    endsAt: computeMandateEnd(terms),
     end: order.mandateEnd,
   };
 }
@@ -46,22 +46,22 @@ export function isActive({ end, endsAt }: Mandate, at: Date): boolean {
   return end === undefined && at < endsAt;
 }
 
-export function covers({ patterns }: Mandate, name: string, touched: readonly string[]): boolean {
-  return matchesPatterns(patterns, subjectOf(name, 'host'), touched) === 'yes';
+export function coversName({ patterns }: Mandate, name: string, affectedTags: readonly string[]): boolean {
+  return matchesPatterns(patterns, toSubject(name, 'host'), affectedTags) === 'yes';
 }
 
 /** If several mandates cover a name, the oldest applies, whatever the others allow. */
-function byAge(a: Mandate, b: Mandate): number {
+function compareAge(a: Mandate, b: Mandate): number {
   return a.since.getTime() - b.since.getTime() || (a.id < b.id ? -1 : 1);
 }
 
 export function findApplicableMandate(
   mandates: readonly Mandate[],
   name: string,
-  touched: readonly string[],
+  affectedTags: readonly string[],
   at: Date,
 ): Mandate | undefined {
   return mandates
-    .filter((mandate) => isActive(mandate, at) && covers(mandate, name, touched))
-    .toSorted(byAge)[0];
+    .filter((mandate) => isActive(mandate, at) && coversName(mandate, name, affectedTags))
+    .toSorted(compareAge)[0];
 }

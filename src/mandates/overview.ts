@@ -1,5 +1,5 @@
 import { DAY_MS } from '../lib/duration.ts';
-import { type BudgetSpan, periodOf } from '../money/budget.ts';
+import { type BudgetSpan, getPeriod } from '../money/budget.ts';
 import type { OrderCost } from '../money/prices.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
@@ -7,8 +7,8 @@ import type { OrderLogEntry } from '../orders/order-events.ts';
 import type { SystemViewer } from '../orders/ports.ts';
 import { canSee, filterVisibleIds, type PersonViewer } from '../orders/visibility.ts';
 import { utcDay } from '../zones/calendar-day.ts';
-import { decideActing, exceededLimit, isInTime, type SendPlan, type UsedAmounts } from './acting.ts';
-import type { HeldCode } from './codes.ts';
+import { actsInTime, decideRenewal, findExceededLimit, type SendPlan, type UsedAmounts } from './acting.ts';
+import type { HoldReason } from './codes.ts';
 import { loadName, loadReservation } from './facts.ts';
 import { loadActiveMandates } from './life.ts';
 import { type ActiveMandate, findApplicableMandate, type Mandate } from './mandate.ts';
@@ -26,17 +26,17 @@ export interface MandateStatus extends ActiveMandate {
   readonly booked: bigint;
   readonly reserved: bigint;
   /** Names it will renew within 30 days, soonest first. */
-  readonly coming: readonly MandateName[];
+  readonly upcoming: readonly MandateName[];
   /** Its acts in the last 30 days, latest first. */
   readonly acts: readonly MandateAct[];
 }
 
 const SHOWN_DAYS = 30;
 /** Names read for the upcoming renewals. */
-const MAX_COMING = 1_000;
+const MAX_UPCOMING = 1_000;
 
 /** The active mandates that a person may see, oldest first, and how many others there are. */
-export async function mandateStatuses(
+export async function loadMandateStatuses(
   deps: OrdersContext,
   viewer: PersonViewer,
 ): Promise<{ readonly shown: readonly MandateStatus[]; readonly hidden: number }> {
@@ -44,30 +44,30 @@ export async function mandateStatuses(
   const all = await loadActiveMandates(deps, 'system');
   const ids = all.map(({ order }) => order.id);
   const visible = await filterVisibleIds(deps, viewer, ids);
-  const given = all.filter(({ order }) => visible.has(order.id));
-  const hidden = all.length - given.length;
-  if (given.length === 0) return { shown: [], hidden };
-  const coming = await upcomingNames(
+  const visibleMandates = all.filter(({ order }) => visible.has(order.id));
+  const hidden = all.length - visibleMandates.length;
+  if (visibleMandates.length === 0) return { shown: [], hidden };
+  const coming = await findUpcomingNames(
     deps,
     all.map(({ mandate }) => mandate),
   );
   const shown = await Promise.all(
-    given.map(async ({ order, mandate }): Promise<MandateStatus> => {
-      const { from, until, period } = periodBounds(mandate.terms.span, utcDay(now));
+    visibleMandates.map(async ({ order, mandate }): Promise<MandateStatus> => {
+      const { from, until, period } = getPeriodBounds(mandate.terms.span, utcDay(now));
       const [spent, acts, history] = await Promise.all([
-        deps.mandates.spentBy(mandate.id, from, until),
-        deps.mandates.actsBy(mandate.id, new Date(now.getTime() - SHOWN_DAYS * DAY_MS)),
+        deps.mandates.loadSpending(mandate.id, from, until),
+        deps.mandates.listActs(mandate.id, new Date(now.getTime() - SHOWN_DAYS * DAY_MS)),
         deps.store.loadHistory(order.id, 'system'),
       ]);
-      return { order, mandate, history, period, ...spent, acts, coming: coming.get(mandate.id) ?? [] };
+      return { order, mandate, history, period, ...spent, acts, upcoming: coming.get(mandate.id) ?? [] };
     }),
   );
   return { shown, hidden };
 }
 
 /** The first day of a month or year, and the first day after it. */
-function periodBounds(span: BudgetSpan, day: string) {
-  const period = periodOf(span, day);
+function getPeriodBounds(span: BudgetSpan, day: string) {
+  const period = getPeriod(span, day);
   const from = span === 'month' ? `${period}-01` : `${period}-01-01`;
   const next = new Date(from);
   if (span === 'month') next.setUTCMonth(next.getUTCMonth() + 1);
@@ -76,19 +76,19 @@ function periodBounds(span: BudgetSpan, day: string) {
 }
 
 /** The names that each mandate will renew within 30 days. */
-async function upcomingNames(
+async function findUpcomingNames(
   deps: OrdersContext,
   mandates: readonly Mandate[],
 ): Promise<ReadonlyMap<string, readonly MandateName[]>> {
   const now = deps.now();
   const notice = Math.max(...mandates.map(({ terms }) => terms.notice));
   const until = new Date(now.getTime() + (SHOWN_DAYS + notice) * DAY_MS);
-  const names = await deps.mandates.due(now, until, undefined, MAX_COMING);
-  const touched = await deps.loadAffectedTags(names.map(({ name }) => name));
+  const names = await deps.mandates.listDue(now, until, undefined, MAX_UPCOMING);
+  const affectedTags = await deps.loadAffectedTags(names.map(({ name }) => name));
   const found = new Map<string, MandateName[]>();
   for (const name of names) {
-    const acting = mandates.filter((mandate) => isInTime(mandate, name, now));
-    const mandate = findApplicableMandate(acting, name.name, touched.get(name.name) ?? [], now);
+    const acting = mandates.filter((mandate) => actsInTime(mandate, name, now));
+    const mandate = findApplicableMandate(acting, name.name, affectedTags.get(name.name) ?? [], now);
     const actsAt = name.expiresAt.getTime() - (mandate?.terms.notice ?? 0) * DAY_MS;
     if (mandate === undefined || actsAt > now.getTime() + SHOWN_DAYS * DAY_MS) continue;
     found.set(mandate.id, [...(found.get(mandate.id) ?? []), name]);
@@ -97,11 +97,14 @@ async function upcomingNames(
 }
 
 /** Without a domain service, no mandate renews. */
-async function actingMandates(deps: OrdersContext, viewer: SystemViewer): Promise<readonly ActiveMandate[]> {
+async function loadActingMandates(
+  deps: OrdersContext,
+  viewer: SystemViewer,
+): Promise<readonly ActiveMandate[]> {
   return deps.serviceEndpoints.jsonUrl === undefined ? [] : loadActiveMandates(deps, viewer);
 }
 
-interface EndingName {
+interface ExpiringName {
   readonly name: string;
   readonly expiresAt?: Date | undefined;
 }
@@ -109,20 +112,20 @@ interface EndingName {
 /** The active mandates that cover some names and don't end before they would renew them. */
 async function findCoveringMandates(
   deps: OrdersContext,
-  names: readonly EndingName[],
+  names: readonly ExpiringName[],
   viewer: SystemViewer,
 ): Promise<ReadonlyMap<string, ActiveMandate>> {
   const now = deps.now();
-  const given = await actingMandates(deps, viewer);
-  if (given.length === 0) return new Map();
-  const touched = await deps.loadAffectedTags(names.map(({ name }) => name));
+  const mandates = await loadActingMandates(deps, viewer);
+  if (mandates.length === 0) return new Map();
+  const affectedTags = await deps.loadAffectedTags(names.map(({ name }) => name));
   return new Map(
     names.flatMap(({ name, expiresAt }) => {
-      const acting = given
+      const acting = mandates
         .map(({ mandate }) => mandate)
-        .filter((mandate) => expiresAt === undefined || isInTime(mandate, { name, expiresAt }, now));
-      const chosen = findApplicableMandate(acting, name, touched.get(name) ?? [], now);
-      const found = given.find(({ mandate }) => mandate === chosen);
+        .filter((mandate) => expiresAt === undefined || actsInTime(mandate, { name, expiresAt }, now));
+      const chosen = findApplicableMandate(acting, name, affectedTags.get(name) ?? [], now);
+      const found = mandates.find(({ mandate }) => mandate === chosen);
       return found === undefined ? [] : [[name, found] as const];
     }),
   );
@@ -135,7 +138,7 @@ export interface MandatePreview {
   readonly lastYear: OrderCost | undefined;
   readonly nextYear: OrderCost | undefined;
   /** Names it wouldn't renew now, each with the reason. */
-  readonly held: readonly { readonly name: string; readonly because: HeldCode }[];
+  readonly held: readonly { readonly name: string; readonly because: HoldReason }[];
   /** Names for which an older mandate applies. */
   readonly others: readonly string[];
 }
@@ -159,7 +162,7 @@ export async function loadPreview(
     ),
   ]);
   const known = new Map(watched.map((name) => [name.name, name]));
-  const nothing = { byDay: [], countOn: () => 0 };
+  const unused = { byDay: [], countOn: () => 0 };
   return {
     names,
     lastYear,
@@ -167,7 +170,7 @@ export async function loadPreview(
     held: names.flatMap((name, index) => {
       const amount = nextYear.names[index]?.quote?.amount;
       const because =
-        exceededLimit(terms, amount, utcDay(now), nothing) ??
+        findExceededLimit(terms, amount, utcDay(now), unused) ??
         (known.get(name)?.isDateCertain === true ? undefined : 'date_in_doubt');
       return because === undefined ? [] : [{ name, because }];
     }),
@@ -181,19 +184,19 @@ export async function findMandatesInTime(
 ): Promise<(end: { readonly name: string; readonly expiresAt: Date }) => boolean> {
   const now = deps.now();
   const covering = await Promise.all(
-    (await actingMandates(deps, 'system')).map(async ({ mandate }) => {
+    (await loadActingMandates(deps, 'system')).map(async ({ mandate }) => {
       const names = new Set(await deps.mandates.findMatchingNames(mandate.terms.mandate_names));
       return { mandate, names };
     }),
   );
-  return (end) => covering.some(({ mandate, names }) => names.has(end.name) && isInTime(mandate, end, now));
+  return (end) => covering.some(({ mandate, names }) => names.has(end.name) && actsInTime(mandate, end, now));
 }
 
 export interface CoveringMandate {
   /** Undefined when the viewer may not see it. */
-  readonly given: ActiveMandate | undefined;
+  readonly mandate: ActiveMandate | undefined;
   /** It ends before it would renew the name. */
-  readonly isOverBefore: boolean;
+  readonly endsBeforeRenewal: boolean;
 }
 
 /** The mandate that covers a name (if several, the one that applies); undefined when none does. */
@@ -207,7 +210,7 @@ export async function findMandate(
   const covering = acting ?? (await findCoveringMandates(deps, [{ name }], 'system')).get(name);
   if (covering === undefined) return undefined;
   const isVisible = await canSee(deps, covering.order, viewer);
-  return { given: isVisible ? covering : undefined, isOverBefore: acting === undefined };
+  return { mandate: isVisible ? covering : undefined, endsBeforeRenewal: acting === undefined };
 }
 
 /** Active mandates that a person requested or approved. */
@@ -215,7 +218,7 @@ export async function findMandatesByPerson(
   deps: OrdersContext,
   userId: string,
 ): Promise<readonly ActiveMandate[]> {
-  return (await actingMandates(deps, 'system')).filter(
+  return (await loadActingMandates(deps, 'system')).filter(
     ({ order }) =>
       order.requesterId === userId || order.approvals.some((approval) => approval.userId === userId),
   );
@@ -231,7 +234,7 @@ export interface Outlook {
 
 export async function loadOutlook(
   deps: OrdersContext,
-  watched: readonly (EndingName & { readonly owner?: string | undefined })[],
+  watched: readonly (ExpiringName & { readonly owner?: string | undefined })[],
   viewer: SystemViewer,
 ): Promise<Outlook> {
   const names = watched.map(({ name }) => name);
@@ -240,8 +243,8 @@ export async function loadOutlook(
     findCoveringMandates(deps, watched, viewer),
   ]);
   const planned = new Map([
-    ...(await pendingRenewals(deps, open, viewer)),
-    ...(await renewalsAhead(deps, covering)),
+    ...(await loadPendingRenewals(deps, open, viewer)),
+    ...(await planRenewals(deps, covering)),
   ]);
   const renewals = new Map<string, Date>();
   for (const { name, expiresAt } of await deps.mandates.findMany([...planned.keys()])) {
@@ -255,14 +258,14 @@ export async function loadOutlook(
 }
 
 /** When mandates' existing orders are sent. @param open the open order of each name */
-async function pendingRenewals(
+async function loadPendingRenewals(
   { store, now }: OrdersContext,
   open: ReadonlyMap<string, string>,
   viewer: SystemViewer,
 ): Promise<readonly (readonly [string, Date])[]> {
   const orders = await Promise.all([...new Set(open.values())].map((id) => store.load(id, viewer)));
   return orders.flatMap((order) => {
-    if (order?.mandated === undefined || !(order.state === 'APPROVED' || order.state === 'EXECUTING'))
+    if (order?.mandate === undefined || !(order.state === 'APPROVED' || order.state === 'EXECUTING'))
       return [];
     const at = new Date(Math.max((order.sendAfter ?? now()).getTime(), now().getTime()));
     return order.items.map(({ name }) => [name, at] as const);
@@ -270,24 +273,24 @@ async function pendingRenewals(
 }
 
 /** When mandates will renew other names, by the same rules. */
-async function renewalsAhead(
+async function planRenewals(
   deps: OrdersContext,
   covering: ReadonlyMap<string, ActiveMandate>,
 ): Promise<readonly (readonly [string, Date])[]> {
   const now = deps.now().getTime();
-  const taken = new Map<string, UsedAmounts>();
+  const usedByMandate = new Map<string, UsedAmounts>();
   const found: [string, Date][] = [];
-  for (const name of await deps.mandates.aheadAmong([...covering.keys()])) {
+  for (const name of await deps.mandates.filterUpcoming([...covering.keys()])) {
     const given = covering.get(name.name);
     const known = given && (await loadName(deps, given.order, name));
-    if (given === undefined || known === undefined || known.needsOrder) continue;
+    if (given === undefined || known === undefined || known.hasOpenOrder) continue;
     const { mandate } = given;
-    const before = taken.get(mandate.id) ?? (await deps.mandates.usedBy(mandate.id));
+    const before = usedByMandate.get(mandate.id) ?? (await deps.mandates.loadUsedAmounts(mandate.id));
     const actsAt = Math.max(name.expiresAt.getTime() - mandate.terms.notice * DAY_MS, now);
-    const plan = decideActing(mandate, known.facts, before, new Date(actsAt));
+    const plan = decideRenewal(mandate, known.facts, before, new Date(actsAt));
     if (typeof plan === 'string') continue;
     if ((await loadReservation(deps, name.name, known, plan.day)) === undefined) continue;
-    taken.set(mandate.id, addPlan(before, plan));
+    usedByMandate.set(mandate.id, addPlan(before, plan));
     found.push([name.name, plan.sendAfter]);
   }
   return found;

@@ -1,7 +1,7 @@
 import type { Amount } from '../money/amount.ts';
 import type { OrderCreation } from '../orders/ports.ts';
 import type { UsedAmounts } from './acting.ts';
-import type { HeldCode } from './codes.ts';
+import type { HoldReason } from './codes.ts';
 
 export interface MandateName {
   readonly name: string;
@@ -26,7 +26,7 @@ export interface MandateAct {
   /** The price; undefined when unknown. */
   readonly amount: Amount | undefined;
   /** Why it doesn't renew the name; undefined if it does. */
-  readonly held: HeldCode | undefined;
+  readonly held: HoldReason | undefined;
   /** Its order, or for a held name the regular order; undefined if there is none. */
   readonly orderId: string | undefined;
   /** When the automatic order was announced. */
@@ -48,56 +48,56 @@ export interface MandateStore {
    * Names that expire between two dates, don't lapse, and have no act for this expiry, soonest first.
    * @param after the last name of the previous page
    */
-  due(
+  listDue(
     from: Date,
     until: Date,
     after: Pick<MandateName, 'expiresAt' | 'name'> | undefined,
     limit: number,
   ): Promise<readonly MandateName[]>;
   /** Those of some names that don't lapse and have no act for their expiry, soonest first. */
-  aheadAmong(names: readonly string[]): Promise<readonly MandateName[]>;
+  filterUpcoming(names: readonly string[]): Promise<readonly MandateName[]>;
   find(name: string): Promise<MandateName | undefined>;
   /** Those of some names that are watched and have an expiry date. */
   findMany(names: readonly string[]): Promise<readonly MandateName[]>;
   /** Watched names that match some patterns and don't lapse, sorted. */
   findMatchingNames(patterns: readonly string[]): Promise<readonly string[]>;
   /** Amounts used by a mandate's orders. @param without an order to omit */
-  usedBy(mandateId: string, without?: string): Promise<UsedAmounts>;
-  latestAccount(name: string): Promise<string | undefined>;
+  loadUsedAmounts(mandateId: string, without?: string): Promise<UsedAmounts>;
+  findLatestAccount(name: string): Promise<string | undefined>;
   /**
    * Saves a mandate's order, reserves its amount in the budgets and the limits, and queues the notification. Everything
    * is checked in the same transaction.
    */
   saveOrder(act: NewAct, creation: OrderCreation): Promise<ActOutcome>;
   /** Saves that a mandate doesn't renew a name, and queues the notification. */
-  keepHeld(act: NewAct, held: HeldCode): Promise<ActOutcome>;
+  saveHeld(act: NewAct, held: HoldReason): Promise<ActOutcome>;
   /** Holds a mandate's order: the name gets a regular order instead. @returns false when already held */
-  hold(orderId: string, held: HeldCode, at: Date): Promise<boolean>;
+  hold(orderId: string, held: HoldReason, at: Date): Promise<boolean>;
   /** Held names whose regular order is due, longest due first. */
-  dueForRegularOrder(now: Date, limit: number): Promise<readonly MandateAct[]>;
+  listDueForRegularOrder(now: Date, limit: number): Promise<readonly MandateAct[]>;
   /** Retries a regular order that failed, with a delay that doubles each time. */
   delayRegularOrder(actId: string, at: Date): Promise<void>;
   /** Number of names waiting for a retry. */
   countDelayedOrders(): Promise<number>;
   /** Records a name's regular order; undefined: none is possible. */
   recordRegularOrder(actId: string, orderId: string | undefined, at: Date): Promise<void>;
-  actsBy(mandateId: string, since: Date): Promise<readonly MandateAct[]>;
+  listActs(mandateId: string, since: Date): Promise<readonly MandateAct[]>;
   /** A mandate's spending from one day until before another, plus pending and unknown amounts, in minor units. */
-  spentBy(
+  loadSpending(
     mandateId: string,
     from: string,
     until: string,
   ): Promise<{ readonly booked: bigint; readonly reserved: bigint }>;
   findByOrder(orderId: string): Promise<MandateAct | undefined>;
   /** Acts of a day's message, posted or not. */
-  actsOf(day: string): Promise<readonly MandateAct[]>;
+  listActsOfDay(day: string): Promise<readonly MandateAct[]>;
   /** Records that some acts were announced, with their message. */
-  announced(
+  recordAnnounced(
     actIds: readonly string[],
     at: Date,
     message: { readonly channelId: string; readonly ts: string },
   ): Promise<void>;
   /** Queues an update of the message that announces an order. */
-  orderChanged(orderId: string, at: Date): Promise<void>;
-  unsentOf(mandateId: string): Promise<readonly string[]>;
+  requestUpdate(orderId: string, at: Date): Promise<void>;
+  listUnsentIds(mandateId: string): Promise<readonly string[]>;
 }

@@ -15,7 +15,7 @@ export interface MandateRequest
   readonly account: Account | undefined;
 }
 
-export type MandateRequested =
+export type MandateRequestOutcome =
   | RequestOutcome
   | { readonly kind: 'wrong_terms'; readonly issues: readonly MandateIssue[] };
 
@@ -23,16 +23,21 @@ export type MandateRequested =
 export async function requestMandate(
   deps: OrdersContext,
   { typed, account, ...request }: MandateRequest,
-): Promise<MandateRequested> {
+): Promise<MandateRequestOutcome> {
   const read = readTerms(typed, deps.ruleFacts.currency, utcDay(deps.now()));
-  const issues: MandateIssue[] = read.ok ? await unfitting(deps, read.terms.mandate_names) : [...read.issues];
+  const issues: MandateIssue[] = read.ok
+    ? await findUnmatchedPatterns(deps, read.terms.mandate_names)
+    : [...read.issues];
   if (account === undefined) issues.push({ field: 'account', code: 'no_account' });
   else if (isDemoContext(account.context)) issues.push({ field: 'account', code: 'demo_account' });
   if (!read.ok || issues.length > 0) return { kind: 'wrong_terms', issues };
   return requestOrder(deps, { ...request, task: 'mandate', input: read.terms, secret: undefined, account });
 }
 
-async function unfitting({ ruleFacts }: OrdersContext, patterns: readonly string[]): Promise<MandateIssue[]> {
+async function findUnmatchedPatterns(
+  { ruleFacts }: OrdersContext,
+  patterns: readonly string[],
+): Promise<MandateIssue[]> {
   const found = await Promise.all(patterns.map((pattern) => ruleFacts.findMatchingNames([pattern])));
   return patterns.flatMap((given, index) =>
     found[index]?.length === 0 ? [{ field: 'mandate_names', code: 'fits_nothing', given }] : [],

@@ -7,10 +7,10 @@ import type { Order } from '../orders/order.ts';
 import { checkRequest, newOrderId } from '../orders/request-context.ts';
 import { requestOrder } from '../orders/request-order.ts';
 import { NO_SECRETS } from '../orders/salted-secret.ts';
-import { decideActing, isRenewalDue, type SendPlan } from './acting.ts';
-import type { HeldCode } from './codes.ts';
-import { buildRenewal, type KnownName, loadName, loadReservation, nameEnd } from './facts.ts';
-import { endIfContradicted, endIfPersonLeft, loadStartedMandates, stopUnsent } from './life.ts';
+import { decideRenewal, isRenewalDue, type SendPlan } from './acting.ts';
+import type { HoldReason } from './codes.ts';
+import { buildRenewal, type LoadedName, loadName, loadReservation, toNameExpiry } from './facts.ts';
+import { endIfContradicted, endIfPersonLeft, loadStartedMandates, stopUnsentOrders } from './life.ts';
 import { type ActiveMandate, findApplicableMandate, isActive, readMandate } from './mandate.ts';
 import type { MandateAct, MandateName } from './ports.ts';
 import { MAX_NOTICE_DAYS } from './terms.ts';
@@ -21,9 +21,9 @@ import { MAX_NOTICE_DAYS } from './terms.ts';
  */
 
 /** Names read per query. */
-const PAGE = 200;
+const PAGE_SIZE = 200;
 /** After its expiry, a name may still be renewable for this long. */
-const LONGEST_GRACE_DAYS = 45;
+const MAX_GRACE_DAYS = 45;
 /** Held names processed per run. */
 const MAX_HELD_NAMES = 500;
 
@@ -32,16 +32,16 @@ const MAX_HELD_NAMES = 500;
  * @throws {AggregateError} after everything was tried
  */
 export async function runMandates(deps: OrdersContext): Promise<void> {
-  const tended = await settleEach(await loadStartedMandates(deps.store, 'system'), (order) =>
+  const maintained = await settleEach(await loadStartedMandates(deps.store, 'system'), (order) =>
     maintainMandate(deps, order),
   );
-  if (deps.serviceEndpoints.jsonUrl === undefined) return throwIfAny(tended.errors);
-  const acted = await renewDueNames(deps, dropMissing(tended.results));
-  throwIfAny([...tended.errors, ...acted.errors, ...(await requestForHeldNames(deps))]);
+  if (deps.serviceEndpoints.jsonUrl === undefined) return throwIfAny(maintained.errors);
+  const renewed = await renewDueNames(deps, dropMissing(maintained.results));
+  throwIfAny([...maintained.errors, ...renewed.errors, ...(await requestForHeldNames(deps))]);
 }
 
 async function requestForHeldNames(deps: OrdersContext): Promise<readonly unknown[]> {
-  const due = await deps.mandates.dueForRegularOrder(deps.now(), MAX_HELD_NAMES);
+  const due = await deps.mandates.listDueForRegularOrder(deps.now(), MAX_HELD_NAMES);
   const { errors } = await settleEach(due, async (act) => {
     try {
       await requestRegularOrder(deps, act);
@@ -62,33 +62,33 @@ async function maintainMandate(deps: OrdersContext, order: Order): Promise<Activ
   if (mandate === undefined || (await endIfContradicted(deps, order))) return undefined;
   if (isActive(mandate, deps.now()))
     return (await endIfPersonLeft(deps, order)) ? { order, mandate } : undefined;
-  await stopUnsent(deps, mandate.id);
+  await stopUnsentOrders(deps, mandate.id);
   return undefined;
 }
 
-async function renewDueNames(deps: OrdersContext, given: readonly ActiveMandate[]) {
+async function renewDueNames(deps: OrdersContext, activeMandates: readonly ActiveMandate[]) {
   const errors: unknown[] = [];
-  if (given.length === 0) return { errors };
-  const mandates = given.map(({ mandate }) => mandate);
+  if (activeMandates.length === 0) return { errors };
+  const mandates = activeMandates.map(({ mandate }) => mandate);
   const now = deps.now();
-  const from = new Date(now.getTime() - LONGEST_GRACE_DAYS * DAY_MS);
+  const from = new Date(now.getTime() - MAX_GRACE_DAYS * DAY_MS);
   const until = new Date(now.getTime() + MAX_NOTICE_DAYS * DAY_MS);
   let after: MandateName | undefined;
   for (;;) {
-    const page: readonly MandateName[] = await deps.mandates.due(from, until, after, PAGE);
-    const touched = await deps.loadAffectedTags(page.map(({ name }) => name));
+    const page: readonly MandateName[] = await deps.mandates.listDue(from, until, after, PAGE_SIZE);
+    const affectedTags = await deps.loadAffectedTags(page.map(({ name }) => name));
     for (const name of page) {
-      const mandate = findApplicableMandate(mandates, name.name, touched.get(name.name) ?? [], now);
-      const chosen = given.find((each) => each.mandate === mandate);
-      const isDue = chosen !== undefined && isRenewalDue(chosen.mandate, nameEnd(name), now);
-      if (!isDue || nameEnd(name).renewableUntil <= now) continue;
+      const mandate = findApplicableMandate(mandates, name.name, affectedTags.get(name.name) ?? [], now);
+      const chosen = activeMandates.find((each) => each.mandate === mandate);
+      const isDue = chosen !== undefined && isRenewalDue(chosen.mandate, toNameExpiry(name), now);
+      if (!isDue || toNameExpiry(name).renewableUntil <= now) continue;
       await renewName(deps, chosen, name).catch((err: unknown) => {
         errors.push(err);
         deps.log.error({ err, mandateId: chosen.mandate.id, name: name.name }, 'acting for a name');
       });
     }
     after = page.at(-1);
-    if (page.length < PAGE || after === undefined) return { errors };
+    if (page.length < PAGE_SIZE || after === undefined) return { errors };
   }
 }
 
@@ -99,10 +99,10 @@ async function renewName(
 ): Promise<void> {
   const known = await loadName(deps, order, name);
   // Nothing to decide while another order is open or Slack can't look up people.
-  if (known === undefined || known.needsOrder) return;
+  if (known === undefined || known.hasOpenOrder) return;
   const now = deps.now();
-  const taken = await deps.mandates.usedBy(mandate.id);
-  const plan = decideActing(mandate, known.facts, taken, now);
+  const used = await deps.mandates.loadUsedAmounts(mandate.id);
+  const plan = decideRenewal(mandate, known.facts, used, now);
   // It ends too soon to send anything: another mandate may follow.
   if (plan === 'mandate_ended') return;
   const act = {
@@ -113,24 +113,27 @@ async function renewName(
     amount: known.facts.amount,
   };
   const held = typeof plan === 'string' ? plan : await createRenewalOrder(deps, { order, name, known, plan });
-  if (held !== undefined) await deps.mandates.keepHeld(act, held);
+  if (held !== undefined) await deps.mandates.saveHeld(act, held);
 }
 
-interface PlannedAct {
+interface PlannedRenewal {
   readonly order: Order;
   readonly name: MandateName;
-  readonly known: KnownName;
+  readonly known: LoadedName;
   readonly plan: SendPlan;
 }
 
-async function createRenewalOrder(deps: OrdersContext, planned: PlannedAct): Promise<HeldCode | undefined> {
+async function createRenewalOrder(
+  deps: OrdersContext,
+  planned: PlannedRenewal,
+): Promise<HoldReason | undefined> {
   const { order: mandate, name, known, plan } = planned;
   const reservation = await loadReservation(deps, name.name, known, plan.day);
   if (reservation === undefined) return 'budget_empty';
   const account = await deps.findAccount(mandate.account.id);
   if (account === undefined) return 'account_gone';
   const request = {
-    ...(await renewalRequest(deps, mandate, name.name)),
+    ...(await buildRenewalRequest(deps, mandate, name.name)),
     account,
     mandated: { id: mandate.id },
     sendAfter: plan.sendAfter,
@@ -150,7 +153,7 @@ async function createRenewalOrder(deps: OrdersContext, planned: PlannedAct): Pro
       secrets: NO_SECRETS,
       serviceEndpoints: deps.serviceEndpoints,
     },
-    { state: 'APPROVED', deadlines: { expiresAt: nameEnd(name).renewableUntil } },
+    { state: 'APPROVED', deadlines: { expiresAt: toNameExpiry(name).renewableUntil } },
   );
   if ('issue' in created) return 'account_gone';
   const act = { name: name.name, expiresAt: name.expiresAt, mandateId: mandate.id, at, amount: plan.amount };
@@ -163,7 +166,7 @@ async function createRenewalOrder(deps: OrdersContext, planned: PlannedAct): Pro
  * A name's renewal for the mandate's requester. Notifications go to the reminders channel, or where the mandate was
  * requested.
  */
-async function renewalRequest({ loadSettings }: OrdersContext, mandate: Order, name: string) {
+async function buildRenewalRequest({ loadSettings }: OrdersContext, mandate: Order, name: string) {
   const { task, input, requesterId } = buildRenewal(mandate, name);
   const channelId = (await loadSettings()).reminderChannel ?? mandate.channelId;
   return { task, input, requesterId, channelId, secret: undefined, reason: undefined, threadTs: undefined };
@@ -176,13 +179,13 @@ async function requestRegularOrder(deps: OrdersContext, act: MandateAct): Promis
   const account =
     (await deps.findAccount(mandate.account.id)) ?? (await deps.findDefaultAccount(mandate.requesterId));
   const outcome = await requestOrder(deps, {
-    ...(await renewalRequest(deps, mandate, act.name)),
+    ...(await buildRenewalRequest(deps, mandate, act.name)),
     account,
     isHeld: true,
     deliveryId: `mandate-held:${act.id}`,
   });
   const hasOrder = outcome.kind === 'accepted' || outcome.kind === 'open_already';
   // The held order will be stopped soon.
-  if (outcome.kind === 'open_already' && outcome.order.mandated !== undefined) return;
+  if (outcome.kind === 'open_already' && outcome.order.mandate !== undefined) return;
   await deps.mandates.recordRegularOrder(act.id, hasOrder ? outcome.order.id : undefined, deps.now());
 }

@@ -2,12 +2,12 @@ import { canonicalJson } from '../lib/canonical-json.ts';
 import { MINUTE_MS } from '../lib/duration.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
-import type { MandatedSending, SendingRead } from '../orders/ports.ts';
+import type { FinalCheckRows, MandatedSending } from '../orders/ports.ts';
 import { verifyStatement } from '../orders/statement.ts';
 import { needsSignatures } from '../policy/policy.ts';
 import { utcDay } from '../zones/calendar-day.ts';
-import { type Clearance, type DueFacts, decideClearance, refusalToSend } from './acting.ts';
-import type { HeldCode } from './codes.ts';
+import { type Clearance, type DueFacts, decideClearance, findSendingRefusal } from './acting.ts';
+import type { HoldReason } from './codes.ts';
 import { buildRenewal, loadName, loadReservation } from './facts.ts';
 import { readMandate } from './mandate.ts';
 
@@ -17,52 +17,54 @@ import { readMandate } from './mandate.ts';
  */
 
 /** Whether an order may be sent now, with the checks for marking it as sent. */
-export type Cleared =
+export type SendingClearance =
   | (Extract<Clearance, { kind: 'clear' }> & { readonly sending: MandatedSending })
   | Exclude<Clearance, { kind: 'clear' }>;
 
-export async function checkClearance(deps: OrdersContext, order: Order): Promise<Cleared> {
+export async function checkClearance(deps: OrdersContext, order: Order): Promise<SendingClearance> {
   const now = deps.now();
-  const loaded = await loadDue(deps, order, now);
+  const loaded = await loadDueFacts(deps, order, now);
   if (!('facts' in loaded)) return loaded;
   const { facts, reservation, signedBy } = loaded;
   const clearance = decideClearance(facts, now);
   if (clearance.kind !== 'clear') return clearance;
   if (reservation === undefined) return { kind: 'held', code: 'budget_empty' };
-  return { kind: 'clear', sending: { reservation, signedBy, check: refusalAtMark(deps, reservation.day) } };
+  return {
+    kind: 'clear',
+    sending: { reservation, signedBy, check: createFinalCheck(deps, reservation.day) },
+  };
 }
 
 /** All facts about a due order; or its outcome if they can't be known. */
-async function loadDue(deps: OrdersContext, order: Order, now: Date) {
-  const held = (code: HeldCode) => ({ kind: 'held', code }) as const;
+async function loadDueFacts(deps: OrdersContext, order: Order, now: Date) {
+  const held = (code: HoldReason) => ({ kind: 'held', code }) as const;
   const [item] = order.items;
-  const [act, kept] = await Promise.all([
+  const [act, mandateOrder] = await Promise.all([
     deps.mandates.findByOrder(order.id),
-    order.mandated === undefined ? undefined : deps.store.load(order.mandated.id, 'system'),
+    order.mandate === undefined ? undefined : deps.store.load(order.mandate.id, 'system'),
   ]);
-  if (item === undefined || act === undefined || kept === undefined) return held('mandate_ended');
+  if (item === undefined || act === undefined || mandateOrder === undefined) return held('mandate_ended');
   const name = await deps.mandates.find(item.name);
-  if (name === undefined || !isMandateRenewal(kept, order, item.name)) return held('moved_out');
-  const known = await loadName(deps, kept, name, order.id);
+  if (name === undefined || !isMandateRenewal(mandateOrder, order, item.name)) return held('moved_out');
+  const known = await loadName(deps, mandateOrder, name, order.id);
   if (known === undefined)
-    return { kind: 'later', until: new Date(now.getTime() + UNKNOWN_WAIT_MS) } as const;
+    return { kind: 'later', until: new Date(now.getTime() + MEMBERSHIP_RETRY_MS) } as const;
   const reservation = await loadReservation(deps, item.name, known, utcDay(now), order.id);
   const facts: DueFacts = {
     ...known.facts,
-    mandate: readMandate(kept),
-    isUnchanged: verifyStatement(kept, deps.serviceEndpoints) !== undefined,
+    mandate: readMandate(mandateOrder),
+    isUnchanged: verifyStatement(mandateOrder, deps.serviceEndpoints) !== undefined,
     name: item.name,
-    touched: (await deps.loadAffectedTags([item.name])).get(item.name) ?? [],
-    actedFor: act.expiresAt,
+    affectedTags: (await deps.loadAffectedTags([item.name])).get(item.name) ?? [],
+    plannedExpiry: act.expiresAt,
     expiresAt: name.expiresAt,
     isLapsing: name.isLapsing,
     announcedAt: act.announcedAt,
-    taken: await deps.mandates.usedBy(kept.id, order.id),
+    used: await deps.mandates.loadUsedAmounts(mandateOrder.id, order.id),
     fitsBudgets: reservation !== undefined,
     madeAt: act.at,
     lastLookupAt: name.lastLookupAt,
   };
-  return { facts, reservation, signedBy: needsSignatures(known.evaluated.demand) ? kept : undefined };
 }
 
 /**
@@ -81,16 +83,17 @@ function isMandateRenewal(mandate: Order, order: Order, name: string): boolean {
 }
 
 /** Delay while Slack can't look up people. */
-const UNKNOWN_WAIT_MS = 5 * MINUTE_MS;
+const MEMBERSHIP_RETRY_MS = 5 * MINUTE_MS;
 
 /** @param day whose total was checked and is reserved: past midnight it is checked again */
-function refusalAtMark({ serviceEndpoints, now }: OrdersContext, day: string): MandatedSending['check'] {
-  return (kept: Order | undefined, read: SendingRead) => {
+function createFinalCheck({ serviceEndpoints, now }: OrdersContext, day: string): MandatedSending['check'] {
+  return (kept: Order | undefined, read: FinalCheckRows) => {
     const mandate = kept && readMandate(kept);
     const isUnchanged = kept !== undefined && verifyStatement(kept, serviceEndpoints) !== undefined;
     const at = now();
     return (
-      refusalToSend({ ...read, mandate, isUnchanged }, at) ?? (utcDay(at) === day ? undefined : 'day_full')
+      findSendingRefusal({ ...read, mandate, isUnchanged }, at) ??
+      (utcDay(at) === day ? undefined : 'day_full')
     );
   };
 }

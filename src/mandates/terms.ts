@@ -15,16 +15,16 @@ export const MIN_NOTICE_DAYS = 3;
 export const MAX_NOTICE_DAYS = 30;
 export const DEFAULT_NOTICE_DAYS = 14;
 
-const ceiling = z.object({ currency: z.string(), minor: z.int().min(1) });
+const limit = z.object({ currency: z.string(), minor: z.int().min(1) });
 
 /** The input of a mandate's order, keyed by its form's fields. */
 export const mandateTerms = z.object({
   /** As in a rule: `*.rest`, `tag:brand`, names. */
   mandate_names: z.array(z.string()).min(1).max(MAX_PATTERNS),
   /** For one name and one year, inclusive. */
-  max_price: ceiling,
+  max_price: limit,
   /** For all names in one calendar month or year, inclusive. */
-  max_total: ceiling,
+  max_total: limit,
   span: z.enum(BUDGET_SPANS),
   /** The last day (UTC) on which it sends orders, YYYY-MM-DD. */
   until: z.iso.date(),
@@ -33,14 +33,20 @@ export const mandateTerms = z.object({
 });
 export type MandateTerms = Readonly<z.output<typeof mandateTerms>>;
 
-export function endOfMandate({ until }: MandateTerms): Date {
+export function computeMandateEnd({ until }: MandateTerms): Date {
   return new Date(Date.parse(until) + DAY_MS);
 }
 
 /** The terms in a statement: amounts with all their decimals and their currency. */
-export function statedTerms({ max_price, max_total, span, until, notice }: MandateTerms) {
-  const stated = (amount: Amount) => `${formatDecimal(amount)} ${amount.currency}`;
-  return { max_price: stated(max_price), max_total: stated(max_total), span, until, notice };
+export function toStatedTerms({ max_price, max_total, span, until, notice }: MandateTerms) {
+  const formatWithCurrency = (amount: Amount) => `${formatDecimal(amount)} ${amount.currency}`;
+  return {
+    max_price: formatWithCurrency(max_price),
+    max_total: formatWithCurrency(max_total),
+    span,
+    until,
+    notice,
+  };
 }
 
 export interface TypedTerms {
@@ -93,16 +99,16 @@ export type ReadTerms =
  */
 export function readTerms(typed: TypedTerms, currency: string, today: string): ReadTerms {
   const issues: MandateIssue[] = [];
-  const note = (issue: MandateIssue) => void issues.push(issue);
-  const patterns = readPatterns(typed.mandate_names, note);
-  const maxPrice = readCeiling('max_price', typed.max_price, currency, note);
-  const maxTotal = readCeiling('max_total', typed.max_total, currency, note);
+  const report = (issue: MandateIssue) => void issues.push(issue);
+  const patterns = readPatterns(typed.mandate_names, report);
+  const maxPrice = readLimit('max_price', typed.max_price, currency, report);
+  const maxTotal = readLimit('max_total', typed.max_total, currency, report);
   if (maxPrice !== undefined && maxTotal !== undefined && maxTotal.minor < maxPrice.minor)
-    note({ field: 'max_total', code: 'below_max_price' });
+    report({ field: 'max_total', code: 'below_max_price' });
   const span = BUDGET_SPANS.find((each) => each === typed.span.trim());
-  if (span === undefined) note({ field: 'span', code: 'span_unknown' });
-  const until = readUntil(typed.until, today, note);
-  const notice = readNotice(typed.notice, note);
+  if (span === undefined) report({ field: 'span', code: 'span_unknown' });
+  const until = readUntil(typed.until, today, report);
+  const notice = readNotice(typed.notice, report);
   const isComplete = maxPrice && maxTotal && span && until && notice;
   if (issues.length > 0 || !isComplete) return { ok: false, issues };
   return {
@@ -111,60 +117,60 @@ export function readTerms(typed: TypedTerms, currency: string, today: string): R
   };
 }
 
-type Note = (issue: MandateIssue) => void;
+type ReportIssue = (issue: MandateIssue) => void;
 
-function readPatterns(text: string, note: Note): string[] {
+function readPatterns(text: string, report: ReportIssue): string[] {
   const field = 'mandate_names';
   const given = text.split(/[\s,]+/).filter((item) => item !== '');
-  if (given.length === 0) note({ field, code: 'no_names' });
+  if (given.length === 0) report({ field, code: 'no_names' });
   const patterns = given.flatMap((item) => {
     const pattern = readPattern(item);
-    if (pattern === undefined) note({ field, code: 'unreadable_pattern', given: item });
-    if (pattern === '*') note({ field, code: 'fits_everything' });
+    if (pattern === undefined) report({ field, code: 'unreadable_pattern', given: item });
+    if (pattern === '*') report({ field, code: 'fits_everything' });
     return pattern ?? [];
   });
   const distinct = [...new Set(patterns)];
-  if (distinct.length > MAX_PATTERNS) note({ field, code: 'too_many_names', max: MAX_PATTERNS });
+  if (distinct.length > MAX_PATTERNS) report({ field, code: 'too_many_names', max: MAX_PATTERNS });
   return distinct;
 }
 
-function readCeiling(
+function readLimit(
   field: 'max_price' | 'max_total',
   text: string,
   currency: string,
-  note: Note,
+  report: ReportIssue,
 ): Amount | undefined {
   const [, number = text, other] = /^(\S+)\s+([A-Za-z]{3})$/.exec(text.trim()) ?? [];
   if (other !== undefined && other.toUpperCase() !== currency) {
-    note({ field, code: 'other_currency', currency });
+    report({ field, code: 'other_currency', currency });
     return undefined;
   }
   const read = parseAmount(number, currency);
   if (!read.ok) {
-    note({ field, code: read.issue });
+    report({ field, code: read.issue });
     return undefined;
   }
-  if (read.amount.minor === 0) note({ field, code: 'zero' });
+  if (read.amount.minor === 0) report({ field, code: 'zero' });
   return read.amount;
 }
 
-function readUntil(text: string, today: string, note: Note): string | undefined {
+function readUntil(text: string, today: string, report: ReportIssue): string | undefined {
   const field = 'until';
   const read = parseTypedDate(text);
   const day = read.ok ? utcDay(read.value) : undefined;
-  if (day === undefined) note({ field, code: 'not_a_day' });
+  if (day === undefined) report({ field, code: 'not_a_day' });
   // Today's orders would be sent tomorrow at the earliest.
-  else if (day <= today) note({ field, code: 'day_past' });
+  else if (day <= today) report({ field, code: 'day_past' });
   else if (Date.parse(day) - Date.parse(today) > MAX_DAYS_AHEAD * DAY_MS)
-    note({ field, code: 'too_far_ahead', max: MAX_DAYS_AHEAD });
+    report({ field, code: 'too_far_ahead', max: MAX_DAYS_AHEAD });
   return day;
 }
 
-function readNotice(text: string, note: Note): number | undefined {
+function readNotice(text: string, report: ReportIssue): number | undefined {
   const typed = text.trim();
   if (typed === '') return DEFAULT_NOTICE_DAYS;
   const days = /^\d{1,3}$/.test(typed) ? Number(typed) : 0;
   if (days >= MIN_NOTICE_DAYS && days <= MAX_NOTICE_DAYS) return days;
-  note({ field: 'notice', code: 'notice_out_of_range', min: MIN_NOTICE_DAYS, max: MAX_NOTICE_DAYS });
+  report({ field: 'notice', code: 'notice_out_of_range', min: MIN_NOTICE_DAYS, max: MAX_NOTICE_DAYS });
   return undefined;
 }

@@ -22,7 +22,7 @@ const EXPONENTS = new Map<string, number>([
 const CODES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
 
 /** Number of decimals; undefined for an unknown currency. */
-export function currencyDecimals(currency: string): number | undefined {
+export function getCurrencyDecimals(currency: string): number | undefined {
   return CODES.has(currency) ? (EXPONENTS.get(currency) ?? 2) : undefined;
 }
 
@@ -37,7 +37,7 @@ export type ReadAmount =
  * @param currency ISO 4217 code.
  */
 export function parseAmount(text: string, currency: string): ReadAmount {
-  const exponent = currencyDecimals(currency);
+  const exponent = getCurrencyDecimals(currency);
   if (exponent === undefined) return { ok: false, issue: 'unknown_currency' };
   const [matched, whole = '', decimals = ''] = /^(\d{1,30})(?:\.(\d{1,30}))?$/.exec(text.trim()) ?? [];
   if (matched === undefined) return { ok: false, issue: 'not_an_amount' };
@@ -49,7 +49,7 @@ export function parseAmount(text: string, currency: string): ReadAmount {
 
 /** The inverse of {@link parseAmount}. */
 export function formatDecimal({ currency, minor }: Amount): string {
-  const exponent = currencyDecimals(currency) ?? 2;
+  const exponent = getCurrencyDecimals(currency) ?? 2;
   const digits = String(Math.abs(minor)).padStart(exponent + 1, '0');
   const sign = minor < 0 ? '-' : '';
   const point = digits.length - exponent;
@@ -73,34 +73,34 @@ export function sumByCurrency(amounts: Iterable<Amount>): Amount[] {
  * @param locale BCP 47 tag, such as `de-DE`
  */
 export function formatAmount({ currency, minor }: Amount, locale: string): string {
-  const exponent = currencyDecimals(currency) ?? 2;
+  const exponent = getCurrencyDecimals(currency) ?? 2;
   const divisor = 10n ** BigInt(exponent);
   const absolute = BigInt(Math.abs(minor));
   const digits = String(absolute % divisor).padStart(exponent, '0');
-  const parts = currencyFormat(locale, currency, exponent).formatToParts(absolute / divisor);
+  const parts = getCurrencyFormat(locale, currency, exponent).formatToParts(absolute / divisor);
   const text = parts.map(({ type, value }) => (type === 'fraction' ? digits : value)).join('');
   return minor < 0 ? `\u2212${text}` : text;
 }
 
 /** For charts, which accept only plain numbers. */
 export function toWholeUnits({ currency, minor }: Amount): number {
-  return Number(BigInt(minor) / 10n ** BigInt(currencyDecimals(currency) ?? 2));
+  return Number(BigInt(minor) / 10n ** BigInt(getCurrencyDecimals(currency) ?? 2));
 }
 
 const formats = new Map<string, Intl.NumberFormat>();
 
 /** Creating a format is slow, so formats are cached. */
-function currencyFormat(locale: string, currency: string, exponent: number): Intl.NumberFormat {
+function getCurrencyFormat(locale: string, currency: string, exponent: number): Intl.NumberFormat {
   const key = `${locale} ${currency}`;
   const known = formats.get(key);
   if (known !== undefined) return known;
-  const made = new Intl.NumberFormat(locale, {
+  const format = new Intl.NumberFormat(locale, {
     style: 'currency',
     currency,
     numberingSystem: 'latn',
     minimumFractionDigits: exponent,
     maximumFractionDigits: exponent,
   });
-  formats.set(key, made);
-  return made;
+  formats.set(key, format);
+  return format;
 }

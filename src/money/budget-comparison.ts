@@ -1,10 +1,10 @@
 import { utcDay } from '../zones/calendar-day.ts';
 import {
   type BudgetShare,
-  budgetShares,
   buildReservation,
+  computeShares,
+  findMissingAmounts,
   type MissingAmount,
-  missingAmounts,
   type Reservation,
 } from './budget.ts';
 import type { BudgetStore } from './ports.ts';
@@ -20,7 +20,7 @@ export interface BudgetedItems {
   /** Names in ASCII. */
   readonly items: readonly { readonly n: number; readonly name: string }[];
   /** Id of an order that is resumed: its reservations for unsent items are renewed. */
-  readonly resumed: string | undefined;
+  readonly resumedOrderId: string | undefined;
 }
 
 /**
@@ -36,24 +36,24 @@ export type CompareBudgets = (
 /** Reserves nothing; the store compares again when it does. */
 export function createBudgetComparison(deps: {
   readonly teamId: string;
-  readonly budgets: Pick<BudgetStore, 'statusesFor'>;
+  readonly budgets: Pick<BudgetStore, 'loadStatusesForNames'>;
   readonly now: () => Date;
 }): CompareBudgets {
-  return async ({ items, resumed }, pricing) => {
+  return async ({ items, resumedOrderId }, pricing) => {
     const { teamId } = deps;
     const day = utcDay(deps.now());
     const names = items.map(({ name }) => name);
     const [cost, { statuses, tags }] = await Promise.all([
       pricing,
-      deps.budgets.statusesFor(names, day, resumed),
+      deps.budgets.loadStatusesForNames(names, day, resumedOrderId),
     ]);
     if (cost === undefined) return undefined;
     const reservation = buildReservation(cost, items, { teamId, day }, (name) => tags.get(name) ?? []);
-    const shares = budgetShares(statuses, reservation);
+    const shares = computeShares(statuses, reservation);
     return {
       reservation: { ...reservation, isLimited: shares.length > 0 },
       shares,
-      over: missingAmounts(shares),
+      over: findMissingAmounts(shares),
     };
   };
 }

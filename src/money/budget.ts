@@ -15,7 +15,7 @@ export interface Budget {
 }
 
 /** The month (`2026-11`) or year (`2026`). @param day YYYY-MM-DD */
-export function periodOf(span: BudgetSpan, day: string): string {
+export function getPeriod(span: BudgetSpan, day: string): string {
   return day.slice(0, span === 'month' ? 7 : 4);
 }
 
@@ -43,18 +43,18 @@ export function buildReservation(
   cost: OrderCost,
   requested: readonly { readonly n: number; readonly name: string }[],
   { teamId, day }: { readonly teamId: string; readonly day: string },
-  tagsOf: (name: string) => readonly string[],
+  getTags: (name: string) => readonly string[],
 ): Reservation {
   const items = requested.map(({ n, name }, index) => ({
     n,
     amount: cost.names[index]?.quote?.amount,
-    tags: tagsOf(name),
+    tags: getTags(name),
   }));
   return { teamId, day, items, agreedExcess: [], isLimited: true };
 }
 
 /** Amounts in other currencies don't use up a budget. */
-export function amountInBudget({ tag, amount: { currency } }: Budget, { items }: Reservation): bigint {
+export function sumInBudget({ tag, amount: { currency } }: Budget, { items }: Reservation): bigint {
   return items.reduce((sum, { amount, tags }) => {
     const counts = amount?.currency === currency && (tag === undefined || tags.includes(tag));
     return counts ? sum + BigInt(amount.minor) : sum;
@@ -71,17 +71,17 @@ export interface BudgetStatus {
 }
 
 export interface BudgetShare extends BudgetStatus {
-  readonly takes: bigint;
+  readonly orderAmount: bigint;
 }
 
-export function budgetShares(statuses: readonly BudgetStatus[], reservation: Reservation): BudgetShare[] {
+export function computeShares(statuses: readonly BudgetStatus[], reservation: Reservation): BudgetShare[] {
   return statuses
-    .map((status) => ({ ...status, takes: amountInBudget(status.budget, reservation) }))
-    .filter(({ takes }) => takes > 0n);
+    .map((status) => ({ ...status, orderAmount: sumInBudget(status.budget, reservation) }))
+    .filter(({ orderAmount }) => orderAmount > 0n);
 }
 
 /** Before the order's own share. Negative when the budget is already exceeded. */
-export function remainingAmount({ budget, booked, reserved }: BudgetStatus): bigint {
+export function computeRemaining({ budget, booked, reserved }: BudgetStatus): bigint {
   return BigInt(budget.amount.minor) - booked - reserved;
 }
 
@@ -105,30 +105,30 @@ export function isExcessApproved(over: readonly MissingAmount[], agreed: readonl
         known.tag === excess.tag &&
         known.period === excess.period &&
         known.currency === excess.currency &&
-        budgetExcess(known) >= budgetExcess(excess),
+        computeExcess(known) >= computeExcess(excess),
     ),
   );
 }
 
-function budgetExcess({ leftMinor, takesMinor }: MissingAmount): bigint {
+function computeExcess({ leftMinor, takesMinor }: MissingAmount): bigint {
   return BigInt(takesMinor) - BigInt(leftMinor);
 }
 
 /** Budgets too small for the order. */
-export function missingAmounts(shares: readonly BudgetShare[]): MissingAmount[] {
+export function findMissingAmounts(shares: readonly BudgetShare[]): MissingAmount[] {
   return shares
-    .filter((share) => share.takes > remainingAmount(share))
+    .filter((share) => share.orderAmount > computeRemaining(share))
     .map((share) => ({
       tag: share.budget.tag ?? null,
       period: share.period,
       currency: share.budget.amount.currency,
-      leftMinor: exactNumber(remainingAmount(share)),
-      takesMinor: exactNumber(share.takes),
+      leftMinor: toExactNumber(computeRemaining(share)),
+      takesMinor: toExactNumber(share.orderAmount),
     }));
 }
 
 /** @throws {RangeError} when the number is not safe */
-export function exactNumber(minor: bigint): number {
+export function toExactNumber(minor: bigint): number {
   const number = Number(minor);
   if (!Number.isSafeInteger(number)) throw new RangeError('a sum is too large to be exact');
   return number;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { utcDay } from '../zones/calendar-day.ts';
 import type { Amount } from './amount.ts';
 import type { PriceStore } from './ports.ts';
-import { calculateCost, isCharged, isPricedTask, type OrderCost, zoneOf } from './prices.ts';
+import { calculateCost, getZone, isCharged, isPricedTask, type OrderCost } from './prices.ts';
 
 export interface PricedOrder {
   readonly task: string;
@@ -13,12 +13,12 @@ export interface PricedOrder {
 }
 
 /** The day (UTC) on which an order is sent at the earliest. Its prices and budgets count. */
-export function sendingDay({ sendAfter }: Pick<PricedOrder, 'sendAfter'>, now: Date): string {
+export function getSendingDay({ sendAfter }: Pick<PricedOrder, 'sendAfter'>, now: Date): string {
   return utcDay(sendAfter !== undefined && sendAfter > now ? sendAfter : now);
 }
 
 /** One period for all names, or one per name. */
-const periodOf = z
+const periodFields = z
   .object({ period: z.number().exactOptional(), periods: z.record(z.string(), z.number()).exactOptional() })
   .catch({});
 
@@ -37,16 +37,16 @@ export function createOrderPricer({
 }): PriceOrder {
   return async ({ task, names, input, sendAfter }) => {
     if (!isPricedTask(task)) return undefined;
-    const { period, periods } = periodOf.parse(input);
-    const list = await prices.listOf([...new Set(names.map(zoneOf))]);
+    const { period, periods } = periodFields.parse(input);
+    const list = await prices.listForZones([...new Set(names.map(getZone))]);
     const order = { task, names, period, ...(periods === undefined ? {} : { periods }) };
-    const cost = calculateCost(list, order, sendingDay({ sendAfter }, now()));
+    const cost = calculateCost(list, order, getSendingDay({ sendAfter }, now()));
     return isCharged(task) || cost.sums.length > 0 ? cost : undefined;
   };
 }
 
 /** For policy rules with amounts. Names with unknown prices are omitted. */
-export function amountsByName(cost: OrderCost | undefined): ReadonlyMap<string, Amount> {
+export function mapAmountsByName(cost: OrderCost | undefined): ReadonlyMap<string, Amount> {
   const amounts = new Map<string, Amount>();
   for (const { name, quote } of cost?.names ?? []) if (quote !== undefined) amounts.set(name, quote.amount);
   return amounts;

@@ -11,7 +11,7 @@ export interface PriceStore {
   /** By zone, task and period, newest first. */
   list(): Promise<readonly ListedPrice[]>;
   /** For orders: a team may list thousands of prices. */
-  listOf(zones: readonly string[]): Promise<readonly ListedPrice[]>;
+  listForZones(zones: readonly string[]): Promise<readonly ListedPrice[]>;
   /**
    * All or nothing.
    * @returns false when the list changed since the edits were made
@@ -28,7 +28,7 @@ export interface BudgetStore {
    * Includes the tags of the affected names, read in the same statement.
    * @param without an order whose reservations for unsent items are omitted
    */
-  statusesFor(
+  loadStatusesForNames(
     names: readonly string[],
     day: string,
     without?: string,
@@ -57,7 +57,7 @@ export interface SpendStore {
 }
 
 /** A person's decisions and how fast they were. */
-export interface Decision {
+export interface DecisionStatistics {
   readonly by: string;
   readonly kind: 'approved' | 'denied';
   readonly count: number;
@@ -68,5 +68,5 @@ export interface Decision {
 export interface MoneyReportStore {
   /** Names that people decided to let lapse in [from, to). */
   lapsed(from: Date, to: Date): Promise<readonly string[]>;
-  decisions(from: Date, to: Date): Promise<readonly Decision[]>;
+  decisions(from: Date, to: Date): Promise<readonly DecisionStatistics[]>;
 }

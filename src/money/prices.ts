@@ -76,13 +76,13 @@ export function hasPeriod(task: PricedTask): boolean {
 
 type Product = Pick<Price, 'zone' | 'task' | 'period'>;
 
-function productKey({ zone, task, period }: Product): string {
+function formatProductKey({ zone, task, period }: Product): string {
   return `${zone} ${task} ${period}`;
 }
 
 /** Prices with the same key replace each other. */
-export function priceKey(price: Omit<Price, 'amount' | 'source'>): string {
-  return `${productKey(price)} ${price.validFrom}`;
+export function formatPriceKey(price: Omit<Price, 'amount' | 'source'>): string {
+  return `${formatProductKey(price)} ${price.validFrom}`;
 }
 
 export interface PriceEdit {
@@ -92,7 +92,7 @@ export interface PriceEdit {
 
 export function isSamePrice(a: Price, b: Price): boolean {
   return (
-    priceKey(a) === priceKey(b) &&
+    formatPriceKey(a) === formatPriceKey(b) &&
     a.amount.minor === b.amount.minor &&
     a.amount.currency === b.amount.currency &&
     a.source === b.source
@@ -100,19 +100,19 @@ export function isSamePrice(a: Price, b: Price): boolean {
 }
 
 /** A price with the same zone, task, period and day replaces the previous one. */
-export function priceEdits(list: readonly Price[], prices: readonly Price[]): readonly PriceEdit[] {
-  const listed = new Map(list.map((price) => [priceKey(price), price]));
+export function diffPrices(list: readonly Price[], prices: readonly Price[]): readonly PriceEdit[] {
+  const listed = new Map(list.map((price) => [formatPriceKey(price), price]));
   return prices
-    .map((after) => ({ before: listed.get(priceKey(after)), after }))
+    .map((after) => ({ before: listed.get(formatPriceKey(after)), after }))
     .filter(({ before, after }) => before === undefined || !isSamePrice(before, after));
 }
 
 /** Everything after the first label. The price of `de` doesn't apply to `com.de`, which another registry sells. */
-export function zoneOf(name: string): string {
+export function getZone(name: string): string {
   return name.slice(name.indexOf('.') + 1);
 }
 
-export interface PriceQuestion {
+export interface PriceQuery {
   readonly name: string;
   readonly task: PricedTask;
   /** Years, 1 by default. */
@@ -124,14 +124,14 @@ export interface PriceQuestion {
  * @param day YYYY-MM-DD
  * @returns undefined when unlisted
  */
-export function findQuote(list: readonly Price[], question: PriceQuestion, day: string): Quote | undefined {
-  const { name, task } = question;
-  const period = hasPeriod(task) ? (question.period ?? 1) : 1;
-  const zone = zoneOf(name);
+export function findQuote(list: readonly Price[], query: PriceQuery, day: string): Quote | undefined {
+  const { name, task } = query;
+  const period = hasPeriod(task) ? (query.period ?? 1) : 1;
+  const zone = getZone(name);
   const whole = findPrice(list, { zone, task, period }, day);
   if (whole !== undefined) return { ...whole, times: 1 };
   const yearly = findPrice(list, { zone, task, period: 1 }, day);
-  return yearly && { ...yearly, amount: times(yearly.amount, period), times: period };
+  return yearly && { ...yearly, amount: multiplyAmount(yearly.amount, period), times: period };
 }
 
 /**
@@ -143,31 +143,31 @@ export function findPrice(
   product: Product,
   day: string,
 ): Pick<Price, 'amount' | 'validFrom' | 'source'> | undefined {
-  const found = pricesOf(list, product).find(({ validFrom }) => validFrom <= day);
+  const found = listPrices(list, product).find(({ validFrom }) => validFrom <= day);
   return found && { amount: found.amount, validFrom: found.validFrom, source: found.source };
 }
 
 /** Sorted once per list: reports look up tens of thousands of purchases. */
 const sortedLists = new WeakMap<readonly Price[], ReadonlyMap<string, readonly Price[]>>();
 
-function pricesOf(list: readonly Price[], product: Product): readonly Price[] {
+function listPrices(list: readonly Price[], product: Product): readonly Price[] {
   let sorted = sortedLists.get(list);
   if (sorted === undefined) {
     sorted = groupBy(
       list.toSorted((a, b) => (a.validFrom < b.validFrom ? 1 : -1)),
-      productKey,
+      formatProductKey,
     );
     sortedLists.set(list, sorted);
   }
-  return sorted.get(productKey(product)) ?? [];
+  return sorted.get(formatProductKey(product)) ?? [];
 }
 
-function times({ currency, minor }: Amount, factor: number): Amount {
+function multiplyAmount({ currency, minor }: Amount, factor: number): Amount {
   return { currency, minor: minor * factor };
 }
 
 /** The zone has premium names, or this is unknown. */
-function mayCostMore(name: string, task: PricedTask): boolean {
+function isPossiblyPremium(name: string, task: PricedTask): boolean {
   const zone = zoneFor(name);
   return PREMIUM_TASKS.has(task) && (zone.premiumNames !== undefined || !zone.documented);
 }
@@ -194,7 +194,7 @@ export function calculateCost(
     names,
     sums: sumByCurrency(quotes.map(({ amount }) => amount)),
     unknown: names.length - quotes.length,
-    mayCostMore: order.names.some((name) => mayCostMore(name, task)),
+    mayCostMore: order.names.some((name) => isPossiblyPremium(name, task)),
     days: [...new Set(quotes.map(({ validFrom }) => validFrom))].sort().reverse(),
     sources: [...new Set(quotes.map(({ source }) => source).filter((source) => source !== ''))],
   };
@@ -202,7 +202,7 @@ export function calculateCost(
 
 /** The same price per name, or the same unknown prices. */
 export function isSameCost(a: OrderCost, b: OrderCost): boolean {
-  const said = ({ names }: OrderCost) =>
+  const format = ({ names }: OrderCost) =>
     names.map(({ name, quote }) => `${name} ${quote?.amount.minor} ${quote?.amount.currency}`).join();
-  return said(a) === said(b);
+  return format(a) === format(b);
 }

@@ -4,7 +4,7 @@ import { parseTypedDate } from '../lib/typed-date.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { parseZone } from '../zones/names.ts';
 import { type AmountIssue, formatDecimal, parseAmount } from './amount.ts';
-import { hasPeriod, isPricedTask, type Price, priceKey } from './prices.ts';
+import { formatPriceKey, hasPeriod, isPricedTask, type Price } from './prices.ts';
 
 /** Inputs of the form and columns of the CSV file. */
 export const PRICE_FIELDS = ['zone', 'task', 'period', 'amount', 'valid_from', 'source'] as const;
@@ -12,7 +12,7 @@ export type PriceField = (typeof PRICE_FIELDS)[number];
 /** Exports include the currency; imports may omit it. */
 export const PRICE_COLUMNS = [...PRICE_FIELDS, 'currency'] as const;
 
-const MAX_SOURCE = 200;
+const MAX_SOURCE_LENGTH = 200;
 const MAX_YEARS = 99;
 /** Lines per file. */
 const MAX_PRICES = 2_000;
@@ -36,30 +36,30 @@ export type ReadPrice =
 
 /** @param currency ISO 4217 code, used when none is given */
 export function readPrice(texts: Texts, currency: string): ReadPrice {
-  const given = (field: keyof Texts) => texts[field]?.trim() ?? '';
+  const readField = (field: keyof Texts) => texts[field]?.trim() ?? '';
   const issues: Partial<Record<PriceField | 'currency', PriceIssue>> = {};
 
-  const zone = parseZone(given('zone'));
+  const zone = parseZone(readField('zone'));
   if (zone === undefined) issues.zone = 'not_a_zone';
 
-  const task = given('task').toLowerCase();
+  const task = readField('task').toLowerCase();
   const isTask = isPricedTask(task);
   if (!isTask) issues.task = 'unknown_task';
 
-  const period = /^\d{0,3}$/.test(given('period')) ? Number(given('period') || 1) : 0;
+  const period = /^\d{0,3}$/.test(readField('period')) ? Number(readField('period') || 1) : 0;
   if (period < 1 || period > MAX_YEARS) issues.period = 'not_a_period';
   else if (isTask && period > 1 && !hasPeriod(task)) issues.period = 'no_period';
 
-  const amount = parseAmount(given('amount'), given('currency').toUpperCase() || currency);
+  const amount = parseAmount(readField('amount'), readField('currency').toUpperCase() || currency);
   if (!amount.ok) issues[amount.issue === 'unknown_currency' ? 'currency' : 'amount'] = amount.issue;
 
-  const validFrom = parseTypedDate(given('valid_from'));
+  const validFrom = parseTypedDate(readField('valid_from'));
   if (!validFrom.ok)
     issues.valid_from = validFrom.issue.code === 'ambiguous_date' ? 'ambiguous_date' : 'not_a_day';
 
-  const source = given('source').replace(/\s+/g, ' ');
+  const source = readField('source').replace(/\s+/g, ' ');
   if (source === '') issues.source = 'no_source';
-  else if (source.length > MAX_SOURCE) issues.source = 'long_source';
+  else if (source.length > MAX_SOURCE_LENGTH) issues.source = 'long_source';
 
   if (zone === undefined || !isTask || !amount.ok || !validFrom.ok || Object.keys(issues).length > 0)
     return { ok: false, issues };
@@ -95,12 +95,12 @@ export async function readPrices(text: string, currency: string): Promise<ReadPr
   const { header, rows } = csv;
   if (header === undefined || rows.length === 0) return { ok: false, issues: [{ line: 1, kind: 'empty' }] };
   const columns = header.cells.map(findColumn);
-  const headerIssues = issuesOfHeader(columns, header);
+  const headerIssues = findHeaderIssues(columns, header);
   if (headerIssues.length > 0) return { ok: false, issues: headerIssues };
 
   const prices: Price[] = [];
   const issues: LineIssue[] = [];
-  const lineOf = new Map<string, number>();
+  const firstLines = new Map<string, number>();
   for await (const { line, cells } of iterateYielding(rows)) {
     // `36,50` must not be read as 36.
     if (hasExtraCells(cells, columns)) {
@@ -113,10 +113,10 @@ export async function readPrices(text: string, currency: string): Promise<ReadPr
         if (isColumn(field)) issues.push({ line, kind: 'price', field, issue });
       continue;
     }
-    const key = priceKey(read.price);
-    const firstLine = lineOf.get(key);
+    const key = formatPriceKey(read.price);
+    const firstLine = firstLines.get(key);
     if (firstLine !== undefined) issues.push({ line, kind: 'repeated', firstLine });
-    else lineOf.set(key, line);
+    else firstLines.set(key, line);
     prices.push(read.price);
   }
   return issues.length > 0 ? { ok: false, issues } : { ok: true, prices };
@@ -126,7 +126,7 @@ function isColumn(text: string): text is (typeof PRICE_COLUMNS)[number] {
   return PRICE_COLUMNS.some((column) => column === text);
 }
 
-function issuesOfHeader(columns: readonly string[], { line, cells }: CsvRecord): LineIssue[] {
+function findHeaderIssues(columns: readonly string[], { line, cells }: CsvRecord): LineIssue[] {
   const missing = PRICE_FIELDS.filter((field) => field !== 'period' && !columns.includes(field));
   return [
     ...missing.map((column): LineIssue => ({ line, kind: 'missing_column', column })),
@@ -137,6 +137,6 @@ function issuesOfHeader(columns: readonly string[], { line, cells }: CsvRecord):
 }
 
 /** In the order of {@link PRICE_COLUMNS}. */
-export function priceCells({ zone, task, period, amount, validFrom, source }: Price): string[] {
+export function toPriceCells({ zone, task, period, amount, validFrom, source }: Price): string[] {
   return [zone, task, String(period), formatDecimal(amount), validFrom, source, amount.currency];
 }

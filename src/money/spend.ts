@@ -1,7 +1,7 @@
 import { groupBy } from '../lib/collections.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { type Amount, sumByCurrency } from './amount.ts';
-import { findQuote, isCharged, type Price, type PricedTask, type Quote, zoneOf } from './prices.ts';
+import { findQuote, getZone, isCharged, type Price, type PricedTask, type Quote } from './prices.ts';
 
 /** Calculated from the price list, because the service's responses contain no amounts. */
 
@@ -73,31 +73,31 @@ export function calculateSpend(
       .map(([key, group]) => ({ key, ...sumPurchases(group) }))
       .sort(compareKeys);
   };
-  const by = (keyOf: (each: Priced) => string) => sumByKey((each) => [keyOf(each)]);
+  const sumBy = (keyOf: (each: Priced) => string) => sumByKey((each) => [keyOf(each)]);
   return {
     total: sumPurchases(priced),
-    byMonth: by(({ day }) => day.slice(0, 7)),
-    byTask: by(({ purchase }) => purchase.task),
-    byZone: by(({ purchase }) => (isConcealed(purchase) ? CONCEALED : zoneOf(purchase.name))),
-    byPerson: by(({ purchase }) => (isConcealed(purchase) ? CONCEALED : purchase.requesterId)),
+    byMonth: sumBy(({ day }) => day.slice(0, 7)),
+    byTask: sumBy(({ purchase }) => purchase.task),
+    byZone: sumBy(({ purchase }) => (isConcealed(purchase) ? CONCEALED : getZone(purchase.name))),
+    byPerson: sumBy(({ purchase }) => (isConcealed(purchase) ? CONCEALED : purchase.requesterId)),
     byMandate: sumByKey(({ purchase: { mandate } }) => (mandate === undefined ? [] : [mandate])),
     byTag: sumByKey(({ purchase }) => (isConcealed(purchase) ? [] : (tags.get(purchase.name) ?? []))),
   };
 }
 
 export function addSpend(a: Spend, b: Spend): Spend {
-  const lines = (of: (spend: Spend) => readonly SpendLine[]): SpendLine[] =>
+  const addLines = (of: (spend: Spend) => readonly SpendLine[]): SpendLine[] =>
     [...groupBy([...of(a), ...of(b)], ({ key }) => key)]
-      .map(([key, group]) => ({ key, ...totalOf(group) }))
+      .map(([key, group]) => ({ key, ...sumSpend(group) }))
       .sort(compareKeys);
   return {
-    total: totalOf([a.total, b.total]),
-    byMonth: lines(({ byMonth }) => byMonth),
-    byTask: lines(({ byTask }) => byTask),
-    byZone: lines(({ byZone }) => byZone),
-    byPerson: lines(({ byPerson }) => byPerson),
-    byTag: lines(({ byTag }) => byTag),
-    byMandate: lines(({ byMandate }) => byMandate),
+    total: sumSpend([a.total, b.total]),
+    byMonth: addLines(({ byMonth }) => byMonth),
+    byTask: addLines(({ byTask }) => byTask),
+    byZone: addLines(({ byZone }) => byZone),
+    byPerson: addLines(({ byPerson }) => byPerson),
+    byTag: addLines(({ byTag }) => byTag),
+    byMandate: addLines(({ byMandate }) => byMandate),
   };
 }
 
@@ -130,7 +130,7 @@ export interface RenewalCount extends ZoneCount {
  * @param months YYYY-MM, including those without renewals
  * @param day YYYY-MM-DD
  */
-export function renewalsAhead(
+export function forecastRenewals(
   list: readonly Price[],
   counts: readonly RenewalCount[],
   months: readonly string[],
@@ -138,7 +138,7 @@ export function renewalsAhead(
 ): SpendLine[] {
   return months.map((key) => ({
     key,
-    ...renewalsByZone(
+    ...sumRenewals(
       list,
       counts.filter(({ month }) => month === key),
       day,
@@ -147,8 +147,8 @@ export function renewalsAhead(
 }
 
 /** @param day YYYY-MM-DD */
-export function renewalsByZone(list: readonly Price[], counts: readonly ZoneCount[], day: string): SpendSum {
-  return totalOf(
+export function sumRenewals(list: readonly Price[], counts: readonly ZoneCount[], day: string): SpendSum {
+  return sumSpend(
     counts.map(({ zone, count }) => {
       const amount = findQuote(list, { name: `name.${zone}`, task: 'renew' }, day)?.amount;
       return amount === undefined
@@ -158,7 +158,7 @@ export function renewalsByZone(list: readonly Price[], counts: readonly ZoneCoun
   );
 }
 
-export function totalOf(lines: readonly SpendSum[]): SpendSum {
+export function sumSpend(lines: readonly SpendSum[]): SpendSum {
   return {
     names: lines.reduce((sum, { names }) => sum + names, 0),
     unknown: lines.reduce((sum, { unknown }) => sum + unknown, 0),
@@ -167,7 +167,7 @@ export function totalOf(lines: readonly SpendSum[]): SpendSum {
 }
 
 /** @param day YYYY-MM-DD */
-export function renewalCost(list: readonly Price[], names: readonly string[], day: string): SpendSum {
+export function computeRenewalCost(list: readonly Price[], names: readonly string[], day: string): SpendSum {
   return sumPurchases(names.map((name) => ({ quote: findQuote(list, { name, task: 'renew' }, day) })));
 }
 

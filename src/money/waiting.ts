@@ -32,7 +32,7 @@ export interface ReaderTime {
  * @param name in ASCII
  * @returns only the current step when the zone's periods aren't documented; empty when the name is available
  */
-export function waitingSteps(
+export function listWaitingSteps(
   list: readonly Price[],
   name: string,
   dates: LifeDates,
@@ -40,28 +40,28 @@ export function waitingSteps(
 ): WaitingStep[] {
   const zone = zoneFor(name);
   const { current, stages } = lifecycleAt(zone, dates, now, timeZone);
-  const renewalOn = (day: string) => findQuote(list, { name, task: 'renew' }, day);
-  const restoreOn = (day: string, until: string | undefined): WaitingStep => ({
+  const quoteRenewal = (day: string) => findQuote(list, { name, task: 'renew' }, day);
+  const buildRestoreStep = (day: string, until: string | undefined): WaitingStep => ({
     ...{ kind: 'restore', until, restore: findQuote(list, { name, task: 'restore' }, day) },
-    renewal: renewalOn(day),
+    renewal: quoteRenewal(day),
   });
   if (zone.lifecycle === undefined) {
     const today = calendarDay(now, timeZone);
     if (current.phase === 'pending_delete') return [{ kind: 'lost' }];
     return current.phase === 'deleted'
-      ? [restoreOn(today, undefined)]
-      : [{ kind: 'renew', until: undefined, renewal: renewalOn(today) }];
+      ? [buildRestoreStep(today, undefined)]
+      : [{ kind: 'renew', until: undefined, renewal: quoteRenewal(today) }];
   }
   const left = stages.slice(stages.indexOf(current));
   const steps = left.flatMap(({ phase, from, lastSafeDay }): WaitingStep[] => {
     const start = calendarDay(from === undefined || from < now ? now : from, timeZone);
-    if (phase === 'redemption') return [restoreOn(start, lastSafeDay)];
+    if (phase === 'redemption') return [buildRestoreStep(start, lastSafeDay)];
     if (lastSafeDay === undefined) return [];
     switch (phase) {
       case 'registered':
-        return [{ kind: 'renew', until: lastSafeDay, renewal: renewalOn(start) }];
+        return [{ kind: 'renew', until: lastSafeDay, renewal: quoteRenewal(start) }];
       case 'auto_renew_grace':
-        return [{ kind: 'at_own_risk', until: lastSafeDay, renewal: renewalOn(start) }];
+        return [{ kind: 'at_own_risk', until: lastSafeDay, renewal: quoteRenewal(start) }];
       default:
         return [];
     }
@@ -73,7 +73,7 @@ export function waitingSteps(
  * The highest cost before the name is lost: restore plus renewal, or else the renewal.
  * @returns undefined when unlisted, or in two currencies
  */
-export function costAtRisk(steps: readonly WaitingStep[]): Amount | undefined {
+export function computeCostAtRisk(steps: readonly WaitingStep[]): Amount | undefined {
   const restore = steps.findLast((step) => step.kind === 'restore');
   if (restore === undefined) return steps.find((step) => step.kind !== 'lost')?.renewal?.amount;
   const [a, b] = [restore.restore?.amount, restore.renewal?.amount];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { at, changedValues, confirmedBy, event, texts } from '../ledger/event.ts';
-import { heldCode } from '../mandates/codes.ts';
+import { holdReason } from '../mandates/codes.ts';
 import { messagePlace } from '../outbox/notifications.ts';
 import { FACT_NAMES } from './facts.ts';
 import { INCIDENT_KINDS } from './unexplained-changes.ts';
@@ -41,7 +41,11 @@ export const nameEvents = [
     reason: z.string().optional(),
   }),
   /** `orderId`: the regular order instead, or the mandate's order that isn't sent. */
-  event('name', ['mandate_held'], { mandate: z.string(), because: heldCode, orderId: z.string().optional() }),
+  event('name', ['mandate_held'], {
+    mandate: z.string(),
+    because: holdReason,
+    orderId: z.string().optional(),
+  }),
   event('name', ['name_changed'], changedValues),
   /** Names with a new owner or channel: the first ones, and the total. */
   event('name', ['notices_rerouted'], {

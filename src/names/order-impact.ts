@@ -4,7 +4,7 @@ import type { Order, OrderItem } from '../orders/order.ts';
 import type { DelegationLookup, ImpactCheck } from '../orders/ports.ts';
 import { findTask } from '../orders/tasks.ts';
 import type { PreviousNameServers } from '../orders/undo.ts';
-import { subjectOf } from '../policy/subject.ts';
+import { toSubject } from '../policy/subject.ts';
 import type { DnsClient } from '../registry/dns/client.ts';
 import type { NamesContext } from './context.ts';
 import { type Dependents, findDependents } from './dependents.ts';
@@ -293,6 +293,6 @@ function toImpactQuery(order: Order): ImpactQuery | undefined {
   const [item, ...others] = order.items;
   if (task === undefined || item === undefined || others.length > 0 || order.bulk !== undefined)
     return undefined;
-  const [name] = subjectOf(item.name, findTask(order.task).nameKind).hosts;
+  const [name] = toSubject(item.name, findTask(order.task).nameKind).hosts;
   return name === undefined ? undefined : { name, task, newNameServers: getRequestedNameServers(order) };
 }

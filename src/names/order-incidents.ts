@@ -1,7 +1,7 @@
 import type { Order } from '../orders/order.ts';
 import type { IncidentRecords } from '../orders/ports.ts';
 import { findTask } from '../orders/tasks.ts';
-import { subjectOf } from '../policy/subject.ts';
+import { toSubject } from '../policy/subject.ts';
 import type { NamesContext } from './context.ts';
 import type { ListedIncident } from './incident.ts';
 
@@ -16,7 +16,7 @@ export interface OrderIncidents extends IncidentRecords {
 export function createOrderIncidents({ incidents, now }: NamesContext): OrderIncidents {
   const listOpen = ({ items, task }: Order) => {
     const { nameKind } = findTask(task);
-    return incidents.listOpen([...new Set(items.flatMap(({ name }) => subjectOf(name, nameKind).hosts))]);
+    return incidents.listOpen([...new Set(items.flatMap(({ name }) => toSubject(name, nameKind).hosts))]);
   };
 
   /** Since when each person knows all of them. */

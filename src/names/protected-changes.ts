@@ -4,7 +4,7 @@ import { compareAndSwap } from '../lib/compare-and-swap.ts';
 import { loadActiveMandates } from '../mandates/life.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import type { MessagePlace } from '../outbox/notifications.ts';
-import { subjectOf } from '../policy/subject.ts';
+import { toSubject } from '../policy/subject.ts';
 import type { NamesContext } from './context.ts';
 import type { FactsChange, NameLimit } from './portfolio.ts';
 import {
@@ -196,7 +196,7 @@ async function loadProtection(
   changes: readonly ChangedName[],
 ): Promise<Protection> {
   const parents = changes.flatMap(({ name }) =>
-    subjectOf(name, 'host').hosts.filter((host) => host !== name),
+    toSubject(name, 'host').hosts.filter((host) => host !== name),
   );
   const unwatched = changes.flatMap(({ name, after }) => (after === undefined ? [name] : []));
   const [settings, policy, budgets, mandates, parentTags, incidents, ...orders] = await Promise.all([

@@ -1,31 +1,31 @@
 import {
-  defaultRequirement,
-  environmentRequirement,
-  policySettings,
+  buildDefaultRequirement,
+  buildEnvironmentRequirement,
   toFactOrder,
+  toPolicySettings,
 } from '../approvals/requirements.ts';
 import type { TeamSettings } from '../config/environment.ts';
 import { iterateSlices } from '../lib/collections.ts';
-import { type ActiveMandate, covers } from '../mandates/mandate.ts';
+import { type ActiveMandate, coversName } from '../mandates/mandate.ts';
 import { ORDER_TASK_NAMES } from '../orders/order.ts';
 import {
-  evaluate,
+  evaluatePolicy,
+  formatRequirementKey,
   mergeRequirements,
   type PolicyFacts,
   type Requirement,
   type Requirements,
-  requirementKey,
 } from '../policy/evaluate.ts';
-import { matchesPatterns, sortPatterns } from '../policy/name-patterns.ts';
+import { matchesPatterns, splitPatterns } from '../policy/name-patterns.ts';
 import {
+  type EffectivePolicy,
+  findNotifiedIds,
+  findSilentIds,
   isGroup,
-  notifiedIds,
-  type PolicyInForce,
+  mergeApprovers,
   type PolicyRule,
-  requirementPeople,
-  silentIds,
 } from '../policy/policy.ts';
-import { subjectOf } from '../policy/subject.ts';
+import { toSubject } from '../policy/subject.ts';
 import { type ChangedName, GUARDED_TAG } from './portfolio.ts';
 
 /* Changes that weaken a name's protection, and who must confirm them. Pure. */
@@ -33,7 +33,7 @@ import { type ChangedName, GUARDED_TAG } from './portfolio.ts';
 /** Everything that protects names, at one time. */
 export interface Protection {
   readonly settings: TeamSettings;
-  readonly policy: PolicyInForce;
+  readonly policy: EffectivePolicy;
   readonly budgetTags: ReadonlySet<string>;
   readonly mandates: readonly ActiveMandate[];
   /** The tags of the names' parent domains, which rules also match. */
@@ -115,7 +115,7 @@ export function createChangeClassifier(protection: Protection): FindRequirements
     const affected = mandates.filter(
       ({ mandate }) =>
         changed.some((tag) => mandate.patterns.tags.includes(tag)) ||
-        (after === undefined && covers(mandate, name, tagsBefore)),
+        (after === undefined && coversName(mandate, name, tagsBefore)),
     );
     const weakens =
       affected.length > 0 ||
@@ -139,26 +139,26 @@ function addEnvironmentRequirement(
   protection: Protection,
   names: readonly string[],
 ): readonly Requirement[] {
-  const environment = environmentRequirement(protection.policy, names);
+  const environment = buildEnvironmentRequirement(protection.policy, names);
   if (requirements.length === 0) return [environment ?? anyApproverRequirement(protection, names)];
   return environment === undefined ? requirements : mergeRequirements([...requirements, environment]);
 }
 
 /** One other person who may approve. */
 function anyApproverRequirement({ settings, policy }: Protection, names: readonly string[]): Requirement {
-  return { ...defaultRequirement(settings, names), needed: 1, signed: policy.signsSettings };
+  return { ...buildDefaultRequirement(settings, names), needed: 1, signed: policy.signsSettings };
 }
 
 /** One person who could approve the mandate. */
 function mandateRequirement({ order }: ActiveMandate, protection: Protection, name: string): Requirement {
-  const [first, ...others] = order.demand.requirements.filter(({ rule }) => rule.kind === 'rule');
+  const [first, ...others] = order.requirements.list.filter(({ rule }) => rule.kind === 'rule');
   if (first === undefined) return anyApproverRequirement(protection, [name]);
   const all = [first, ...others];
   const signed = all.every((each) => each.signed);
   return {
     ...first,
     names: [name],
-    ...requirementPeople(notifiedIds(all), silentIds(all)),
+    ...mergeApprovers(findNotifiedIds(all), findSilentIds(all)),
     needed: 1,
     signed,
   };
@@ -170,7 +170,7 @@ function isLaterDate(date: ChangedName['date'], by: string): boolean {
 }
 
 function listTagsBefore({ name, before }: ChangedName, { parentTags }: Protection): readonly string[] {
-  const parents = subjectOf(name, 'host').hosts.filter((host) => host !== name);
+  const parents = toSubject(name, 'host').hosts.filter((host) => host !== name);
   return [...new Set([...before.tags, ...parents.flatMap((host) => parentTags.get(host) ?? [])])];
 }
 
@@ -190,7 +190,7 @@ function createEffectEvaluator(
 ): (change: ChangedName) => Effect {
   const known = new Map<string, Effect>();
   const { rules } = protection.policy;
-  const patterns = rules.map(({ names }) => sortPatterns(names));
+  const patterns = rules.map(({ names }) => splitPatterns(names));
   return (change) => {
     const { name, before, after } = change;
     const tagsBefore = listTagsBefore(change, protection);
@@ -198,7 +198,7 @@ function createEffectEvaluator(
     const dropIrrelevant = (tags: readonly string[]) => tags.filter((tag) => ruleTags.has(tag)).toSorted();
     const relevantBefore = dropIrrelevant(tagsBefore);
     const relevantAfter = dropIrrelevant([...inherited, ...(after?.tags ?? [])]);
-    const subject = subjectOf(name, 'host');
+    const subject = toSubject(name, 'host');
     const matchRules = (tags: readonly string[]) =>
       patterns.map((each) => matchesPatterns(each, subject, tags) === 'yes');
     const [matchedBefore, matchedAfter] = [matchRules(relevantBefore), matchRules(relevantAfter)];
@@ -237,9 +237,8 @@ function evaluateEffect(protection: Protection, input: EffectInput): Effect {
     const before = evaluateScenario(protection, input.name, input.tagsBefore, scenario);
     const after = evaluateScenario(protection, input.name, input.tagsAfter, scenario);
     const isSame = getRequirementsKey(before) === getRequirementsKey(after);
-    if (!isSame) requirements.push(...before.requirements, ...after.requirements);
-    else if (input.isUnwatched)
-      requirements.push(...before.requirements.filter(({ rule }) => rule.kind === 'rule'));
+    if (!isSame) requirements.push(...before.list, ...after.list);
+    else if (input.isUnwatched) requirements.push(...before.list.filter(({ rule }) => rule.kind === 'rule'));
     isWeaker ||= needsLess(before, after);
   }
   // The settings apply when no rule does.
@@ -277,7 +276,7 @@ function evaluateScenario(
   { task, requester, price }: Scenario,
 ): Requirements {
   const order = { task, names: [name], requesterId: requester, input: undefined, usesTeamAccount: false };
-  const { hosts } = subjectOf(name, 'host');
+  const { hosts } = toSubject(name, 'host');
   const groups = policy.rules.flatMap(({ by }) => by.filter(isGroup));
   const facts: PolicyFacts = {
     task: toFactOrder(order).facts,
@@ -286,11 +285,11 @@ function evaluateScenario(
     prices: new Map(price === undefined ? [] : [[name, price]]),
   };
   const requested = { ...order, requester };
-  return evaluate(policy, policySettings(settings, policy), requested, facts).demand;
+  return evaluatePolicy(policy, toPolicySettings(settings, policy), requested, facts).requirements;
 }
 
-function getRequirementsKey({ outcome, requirements }: Requirements): string {
-  return JSON.stringify([outcome, requirements.map(requirementKey).toSorted()]);
+function getRequirementsKey({ outcome, list }: Requirements): string {
+  return JSON.stringify([outcome, list.map(formatRequirementKey).toSorted()]);
 }
 
 const STRICTNESS = { free: 0, approve: 1, refuse: 2 } as const;
@@ -299,12 +298,12 @@ const STRICTNESS = { free: 0, approve: 1, refuse: 2 } as const;
 function needsLess(before: Requirements, after: Requirements): boolean {
   if (before.outcome !== after.outcome) return STRICTNESS[after.outcome] < STRICTNESS[before.outcome];
   const isKept = (was: Requirement) =>
-    after.requirements.some((is) => {
+    after.list.some((is) => {
       if (is.needed < was.needed || (was.signed && !is.signed)) return false;
       const isStricter = is.needed > was.needed || (is.signed && !was.signed);
       // A rule with its own approvers is narrower than the settings. Between two such rules, a different set of people
       // is weaker.
       return isStricter || was.rule.kind !== 'rule' || is.approvers.every((id) => was.approvers.includes(id));
     });
-  return !before.requirements.every(isKept);
+  return !before.list.every(isKept);
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { accountName } from '../accounts/account.ts';
+import { formatAccountName } from '../accounts/account.ts';
 import type { ChangeDecision } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
 import { buildContradiction } from './log-limits.ts';
@@ -72,7 +72,7 @@ export function findChangedParts(
     hash: logged.statement !== order.statementHash,
     service: ![jsonUrl, xmlUrl].includes(logged.service) || logged.replyTo !== replyTo,
     task: logged.task !== order.task,
-    account: logged.account !== accountName(order.account),
+    account: logged.account !== formatAccountName(order.account),
     names:
       logged.names === undefined ? logged.rows !== names.length : !isDeepStrictEqual(logged.names, names),
     time: logged.notBefore?.getTime() !== getChosenTime(order)?.getTime(),

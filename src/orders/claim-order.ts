@@ -4,7 +4,7 @@ import { type Sealed, UnknownKeyError, type Vault, VaultError } from '../account
 import { recheckScheduledOrder, UNCHANGED } from '../approvals/scheduled-order.ts';
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
 import type { Log } from '../lib/log.ts';
-import type { HeldCode } from '../mandates/codes.ts';
+import type { HoldReason } from '../mandates/codes.ts';
 import { checkClearance } from '../mandates/sending.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { Secret } from '../service/secret.ts';
@@ -117,7 +117,7 @@ async function tryToClaim(
 export async function recordMandateHold(
   { mandates, now }: SendingContext,
   orderId: string,
-  because: HeldCode,
+  because: HoldReason,
 ): Promise<void> {
   if (because !== 'mandate_ended') await mandates.hold(orderId, because, now());
 }
@@ -155,7 +155,7 @@ async function loadSendingFacts(
 ): Promise<SendingPrerequisites & Omit<ClaimedOrder, 'order'>> {
   // A database that loses commits returns the same version twice: ids distinguish two claims, versions don't.
   const workerId = `${context.workerId}/${randomUUID()}`;
-  const clearance = order.mandated === undefined ? undefined : await checkClearance(context, order);
+  const clearance = order.mandate === undefined ? undefined : await checkClearance(context, order);
   const [{ people }, prepared, recheck] = await Promise.all([
     findParties(context.findAccount, order),
     prepareRequests(context, order, statement),

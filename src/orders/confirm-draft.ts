@@ -1,4 +1,4 @@
-import { decidedOrder, type EvaluatedOrder, evaluateOrder } from '../approvals/requirements.ts';
+import { type EvaluatedOrder, evaluateOrder, toEvaluationInput } from '../approvals/requirements.ts';
 import { type ChangeDecision, changeOrder } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
 import { computeDeadlines } from './deadlines.ts';
@@ -38,10 +38,10 @@ interface ConfirmationContext {
 async function loadConfirmation(context: OrdersContext, order: Order): Promise<ConfirmationContext> {
   const names = order.items.map(({ name }) => name);
   const [evaluated, firstExpiry] = await Promise.all([
-    evaluateOrder(context, decidedOrder(order)),
+    evaluateOrder(context, toEvaluationInput(order)),
     context.findFirstExpiry(names),
   ]);
-  const cost = evaluated.demand.outcome === 'free' ? computeCost(context, order) : undefined;
+  const cost = evaluated.requirements.outcome === 'free' ? computeCost(context, order) : undefined;
   const budgets = await checkBudgets(context, order, pickBudgetedItems(order), cost);
   return { evaluated, budgets, firstExpiry };
 }
@@ -62,16 +62,17 @@ function decideConfirmation(
   now: Date,
   time: Date | undefined,
 ): ChangeDecision {
-  const { demand } = evaluated;
-  if (demand.outcome === 'refuse') return { refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
+  const { requirements } = evaluated;
+  if (requirements.outcome === 'refuse')
+    return { refusal: { code: 'policy_refuses', rules: requirements.refusedBy } };
   const decision = toPolicyDecision(evaluated);
   const isOverBudget = budgets.over.length > 0;
   return {
     extra: { reservation: budgets.reservation },
     event: {
       type: 'confirmed',
-      needsApproval: demand.outcome !== 'free' || isOverBudget,
-      ...computeDeadlines(demand, now, firstExpiry, time),
+      needsApproval: requirements.outcome !== 'free' || isOverBudget,
+      ...computeDeadlines(requirements, now, firstExpiry, time),
       decision: isOverBudget ? { ...decision, approvalsRequired: 0 } : decision,
     },
   };

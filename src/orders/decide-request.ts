@@ -1,5 +1,5 @@
-import { type Account, accountName, isTeamAccount } from '../accounts/account.ts';
-import { type EvaluatedOrder, minimumApprovals } from '../approvals/requirements.ts';
+import { type Account, formatAccountName, isTeamAccount } from '../accounts/account.ts';
+import { computeMinimumApprovals, type EvaluatedOrder } from '../approvals/requirements.ts';
 import { MINUTE_MS } from '../lib/duration.ts';
 import { InvalidInputError } from '../service/codec/codec-errors.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
@@ -31,9 +31,9 @@ export type RequestDecision =
 
 /** Makes an order from a request: a draft, one that waits for approval, or one that is sent immediately. */
 export function decideRequest(context: RequestContext): RequestDecision {
-  const { demand } = context.evaluated;
-  if (demand.outcome === 'refuse')
-    return { kind: 'refused', refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
+  const { requirements } = context.evaluated;
+  if (requirements.outcome === 'refuse')
+    return { kind: 'refused', refusal: { code: 'policy_refuses', rules: requirements.refusedBy } };
   const timeRefusal = checkSendTime(context);
   if (timeRefusal !== undefined) return { kind: 'refused', refusal: timeRefusal };
   const initial = decideInitialState(context);
@@ -66,12 +66,15 @@ export interface InitialState {
 
 function decideInitialState(context: RequestContext): InitialState {
   const { now, request, checked, evaluated, budgets, firstExpiry } = context;
-  const { demand } = evaluated;
+  const { requirements } = evaluated;
   if (startsAsDraft(checked, request))
     return { state: 'DRAFT', deadlines: { expiresAt: new Date(now.getTime() + DRAFT_TTL_MS) } };
-  if (demand.outcome === 'free' && budgets.over.length === 0)
+  if (requirements.outcome === 'free' && budgets.over.length === 0)
     return { state: 'APPROVED', deadlines: undefined };
-  return { state: 'PENDING', deadlines: computeDeadlines(demand, now, firstExpiry, findSendTime(context)) };
+  return {
+    state: 'PENDING',
+    deadlines: computeDeadlines(requirements, now, firstExpiry, findSendTime(context)),
+  };
 }
 
 /** @returns the issue if the request can't be sent */
@@ -105,7 +108,7 @@ export function buildOrder(
     statement: order.statementHash,
     service,
     ...(replyTo === undefined ? {} : { replyTo }),
-    account: accountName(account),
+    account: formatAccountName(account),
     ...(isTeamAccount(account) ? { usesTeamAccount: true as const } : {}),
     reason: order.reason ?? null,
     ...(order.ownership === undefined ? {} : { ownership: order.ownership }),
@@ -114,7 +117,7 @@ export function buildOrder(
     ...(price === undefined ? {} : { price }),
     ...(budgets.over.length === 0 ? {} : { overBudget: budgets.over }),
     ...(retries === undefined ? {} : { retryOf: retries.id, accountOwner: getAccountOwner(order) }),
-    ...(order.mandated === undefined ? {} : { mandate: order.mandated.id }),
+    ...(order.mandate === undefined ? {} : { mandate: order.mandate.id }),
     ...toLoggedSchedule(context.schedule),
   };
   return { order, entry };
@@ -166,7 +169,7 @@ function buildUnhashedOrder(
     // An order that exceeds a budget and otherwise needs no approval waits only for an admin.
     approvalsRequired: budgets.over.length > 0 ? 0 : decision.approvalsRequired,
     policyVersion: decision.policyVersion,
-    demand: decision.demand,
+    requirements: decision.requirements,
     expiresAt: deadlines?.expiresAt,
     remindAt: deadlines?.remindAt,
     escalateAt: deadlines?.escalateAt,
@@ -178,7 +181,7 @@ function buildUnhashedOrder(
       retries === undefined ? [] : [...new Set([...retries.earlierRequesters, retries.requesterId])],
     sendAfter: findSendTime(context),
     approvalRound: 0,
-    mandated: request.mandated,
+    mandate: request.mandate,
     deliveryId: request.deliveryId,
     createdAt: now,
     closedAt: undefined,
@@ -192,9 +195,14 @@ function toOrderAccount(account: Account): OrderAccount {
 
 export function toPolicyDecision({
   policyVersion,
-  demand,
+  requirements,
   settings,
   decidedBy,
 }: EvaluatedOrder): PolicyDecision {
-  return { policyVersion, demand, decidedBy, approvalsRequired: minimumApprovals(demand, settings) };
+  return {
+    policyVersion,
+    requirements,
+    decidedBy,
+    approvalsRequired: computeMinimumApprovals(requirements, settings),
+  };
 }

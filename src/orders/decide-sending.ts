@@ -1,5 +1,5 @@
 import type { RecheckDecision } from '../approvals/decide-scheduled.ts';
-import type { HeldCode } from '../mandates/codes.ts';
+import type { HoldReason } from '../mandates/codes.ts';
 import { findNextItems, findPauseReason } from './bulk/waves.ts';
 import { hasPassed } from './clock.ts';
 import { findPendingItems, type Order, type OrderEvent, type OrderItem } from './order.ts';
@@ -31,7 +31,7 @@ export interface SendingPrerequisites {
   readonly clearance:
     | { readonly kind: 'clear' }
     | { readonly kind: 'later'; readonly until: Date }
-    | { readonly kind: 'held'; readonly code: HeldCode }
+    | { readonly kind: 'held'; readonly code: HoldReason }
     | undefined;
   readonly members: MemberCheck;
   /** Changes since its approval, for a scheduled order. */
@@ -44,7 +44,7 @@ export type SendingDecision =
   | { readonly kind: 'claim'; readonly event: ClaimedEvent }
   | { readonly kind: 'end'; readonly event: StoppedEvent | PausedEvent | ReopenedEvent }
   /** Its mandate holds it. */
-  | { readonly kind: 'held'; readonly because: HeldCode; readonly event: StoppedEvent }
+  | { readonly kind: 'held'; readonly because: HoldReason; readonly event: StoppedEvent }
   | { readonly kind: 'not_due' }
   | { readonly kind: 'later'; readonly until: Date }
   /** Slack can't look up this person's membership. */
@@ -60,7 +60,7 @@ export function decideClaim(facts: ClaimContext): SendingDecision | undefined {
   const { order, now, changedParts } = facts;
   const next = findNextItems(order);
   if (order.state !== 'APPROVED') return { kind: 'not_due' };
-  const { sendAfter, mandated } = order;
+  const { sendAfter, mandate: mandated } = order;
   // A mandate's order always has a time.
   if (sendAfter === undefined ? mandated !== undefined : sendAfter > now) return { kind: 'not_due' };
   if (next.length > 0 && !next.some((item) => isDue(item, now))) return { kind: 'not_due' };
@@ -105,7 +105,7 @@ export function decideSending(facts: SendingPrerequisites): SendingDecision {
   return { kind: 'claim', event: { type: 'claimed', workerId } };
 }
 
-export function buildMandateHold(because: HeldCode): Extract<SendingDecision, { kind: 'held' }> {
+export function buildMandateHold(because: HoldReason): Extract<SendingDecision, { kind: 'held' }> {
   return { kind: 'held', because, event: buildStop({ code: 'mandate_held', because }) };
 }
 

@@ -1,4 +1,4 @@
-import { accountName } from '../accounts/account.ts';
+import { formatAccountName } from '../accounts/account.ts';
 import { VaultError } from '../accounts/vault.ts';
 import type { CallResult } from '../service/client.ts';
 import type { DescribedObject, Envelope } from '../service/envelope.ts';
@@ -122,7 +122,7 @@ function summarizeError(
     case 'auth':
       return {
         code: 'account_refused',
-        account: accountName(account),
+        account: formatAccountName(account),
         ...(account.isTeamAccount === true ? { isTeamAccount: true } : {}),
       };
     case 'refused':

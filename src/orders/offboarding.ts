@@ -13,7 +13,7 @@ import type { Directory } from './ports.ts';
  */
 
 export interface OffboardingContext extends ChangeContext {
-  readonly accounts: Pick<Accounts, 'list' | 'people' | 'unlink'> & {
+  readonly accounts: Pick<Accounts, 'list' | 'listPeople' | 'unlink'> & {
     readonly team: Pick<Accounts['team'], 'current'>;
   };
   /** Alerts admins, once, that the person who linked the team's account has left. The account stays linked. */
@@ -93,7 +93,7 @@ async function offboardDeparted(deps: DepartureCheckContext): Promise<boolean> {
   const owners = await deps.owners.people();
   const markedAsLeft = new Set(owners.flatMap(({ id, hasLeft }) => (hasLeft ? id : [])));
   const people = new Set([
-    ...(await deps.accounts.people()),
+    ...(await deps.accounts.listPeople()),
     ...(await deps.feeds.people()),
     ...(await deps.keys.owners()),
     ...owners.map(({ id }) => id),

@@ -1,7 +1,7 @@
 import { isDemoContext } from '../accounts/account.ts';
 import { isExcessApproved, type MissingAmount, type Reservation } from '../money/budget.ts';
 import type { BudgetedItems, CompareBudgets } from '../money/budget-comparison.ts';
-import { sendingDay } from '../money/order-cost.ts';
+import { getSendingDay } from '../money/order-cost.ts';
 import type { OrderCost } from '../money/prices.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { isPaused } from './bulk/waves.ts';
@@ -24,8 +24,8 @@ export interface BudgetUse {
 /** All items, or the unsent ones of an order that has already reserved them. */
 export function pickBudgetedItems(order: Order): BudgetedItems {
   return isPaused(order) || waitsForScheduledTime(order)
-    ? { items: findPendingItems(order), resumed: order.id }
-    : { items: order.items, resumed: undefined };
+    ? { items: findPendingItems(order), resumedOrderId: order.id }
+    : { items: order.items, resumedOrderId: undefined };
 }
 
 /** The cost of those items on the day on which the order is sent, by the current price list. */
@@ -50,7 +50,7 @@ type BudgetedOrder = Pick<Order, 'sendAfter'> & {
 /** The budgets of the day on which an order is sent. */
 export function budgetsOnSendDay(context: OrdersContext, order: BudgetedOrder): CompareBudgets {
   const now = context.now();
-  const day = sendingDay(order, now);
+  const day = getSendingDay(order, now);
   return day === utcDay(now) ? context.compareBudgets : context.budgetsOn(day);
 }
 

@@ -37,7 +37,7 @@ const progress: z.ZodType<ApprovalProgress> = z.object({
       rule: storedRule,
       needed: z.int(),
       approvers: z.array(z.string()),
-      given: z.array(z.object({ userId: z.string(), standsInFor: z.string().optional() })),
+      slots: z.array(z.object({ userId: z.string(), standsInFor: z.string().optional() })),
     }),
   ),
 });

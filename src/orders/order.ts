@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Slot } from '../approvals/progress.ts';
 import type { ApprovalSignature, LoggedSignature } from '../approvals/signing/approval.ts';
 import { DAY_MS, HOUR_MS } from '../lib/duration.ts';
-import type { Mandated, MandateEnd } from '../mandates/codes.ts';
+import type { MandateEnd, MandateReference } from '../mandates/codes.ts';
 import type { Amount } from '../money/amount.ts';
 import type { MissingAmount } from '../money/budget.ts';
 import type { OrderCost } from '../money/prices.ts';
@@ -225,7 +225,7 @@ export interface Order {
   readonly approvals: readonly Approval[];
   readonly approvalsRequired: number;
   readonly policyVersion: number;
-  readonly demand: Requirements;
+  readonly requirements: Requirements;
   /**
    * When a DRAFT is deleted, a PENDING order expires, the rest of a paused one is stopped, a mandate's order would be
    * too late, or an active mandate ends.
@@ -254,7 +254,7 @@ export interface Order {
   /** How often it was reopened. Approvals are for one round. */
   readonly approvalRound: number;
   /** The mandate that made it; undefined for a person's order. */
-  readonly mandated?: Mandated | undefined;
+  readonly mandate?: MandateReference | undefined;
   readonly mandateEnd?: MandateEnd | undefined;
   /** Identifies the command, form or click that requested it. */
   readonly deliveryId: string;
@@ -280,7 +280,7 @@ export const EVIDENCE = 'evidence';
 /** An order's requirements by the policy, when requested or confirmed. */
 export interface PolicyDecision {
   readonly policyVersion: number;
-  readonly demand: Requirements;
+  readonly requirements: Requirements;
   readonly approvalsRequired: number;
   readonly decidedBy: readonly RuleReference[];
 }
@@ -291,7 +291,7 @@ export interface ApprovalProgress {
   /** It needs more than at the request. */
   readonly isStricter: boolean;
   readonly requirements: readonly (Pick<Requirement, 'rule' | 'needed' | 'approvers'> & {
-    readonly given: readonly Slot[];
+    readonly slots: readonly Slot[];
   })[];
 }
 
@@ -572,9 +572,9 @@ export function isReviewOpen(order: Order): boolean {
 /** The time that a requester chose; undefined for an order without one. */
 export function getChosenTime({
   sendAfter,
-  mandated,
-}: Pick<Order, 'sendAfter' | 'mandated'>): Date | undefined {
-  return mandated === undefined ? sendAfter : undefined;
+  mandate,
+}: Pick<Order, 'sendAfter' | 'mandate'>): Date | undefined {
+  return mandate === undefined ? sendAfter : undefined;
 }
 
 /** Approved for a chosen time, and nothing was tried yet. */

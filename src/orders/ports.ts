@@ -6,8 +6,8 @@ import type { ApprovalSignature, SignedSubject } from '../approvals/signing/appr
 import type { Verifier } from '../approvals/signing/assertion.ts';
 import type { KeyLog, KeyRing } from '../approvals/signing/key-ring.ts';
 import type { TeamSettings } from '../config/environment.ts';
-import type { SendingFacts } from '../mandates/acting.ts';
-import type { HeldCode } from '../mandates/codes.ts';
+import type { FinalCheckFacts } from '../mandates/acting.ts';
+import type { HoldReason } from '../mandates/codes.ts';
 import type { MissingAmount, Reservation } from '../money/budget.ts';
 import type { PricedOrder } from '../money/order-cost.ts';
 import type { PolicyFacts } from '../policy/evaluate.ts';
@@ -51,11 +51,11 @@ export interface MandatedSending {
    * Why it may not be sent, by what is read under the transaction's locks. Pure.
    * @param mandate the mandate's order
    */
-  readonly check: (mandate: Order | undefined, read: SendingRead) => HeldCode | undefined;
+  readonly check: (mandate: Order | undefined, read: FinalCheckRows) => HoldReason | undefined;
 }
 
 /** Facts about a name, read in the transaction that sends it. */
-export type SendingRead = Omit<SendingFacts, 'mandate' | 'isUnchanged'>;
+export type FinalCheckRows = Omit<FinalCheckFacts, 'mandate' | 'isUnchanged'>;
 
 /** A stored answer of the service. */
 export interface StoredResponse {
@@ -70,7 +70,7 @@ export type CommitOutcome =
       readonly ok: false;
       readonly conflictingOrderId: string | undefined;
       /** The commit would have sent an order that its mandate now holds. */
-      readonly held?: HeldCode;
+      readonly held?: HoldReason;
       /** The commit would have sent a retry whose earlier order was or may be done. */
       readonly earlier?: EarlierFinding;
       /** The commit would have sent an item that was sent before or has ended, by the log. */

@@ -1,4 +1,4 @@
-import type { HeldCode } from '../mandates/codes.ts';
+import type { HoldReason } from '../mandates/codes.ts';
 import type { MissingAmount } from '../money/budget.ts';
 import type { RuleReference } from '../policy/policy.ts';
 import type { ApprovalProgress, OrderEvent, OrderState } from './order.ts';
@@ -108,7 +108,7 @@ export type Refusal =
   | { readonly code: 'sent_already' }
   | { readonly code: 'not_in_force' }
   /** Its mandate holds the order now. Not shown. */
-  | { readonly code: 'mandate_held'; readonly because: HeldCode }
+  | { readonly code: 'mandate_held'; readonly because: HoldReason }
   | { readonly code: 'outcome_known' }
   | { readonly code: 'nothing_to_reveal' }
   | { readonly code: 'reveal_over' }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Account, isTeamAccount } from '../accounts/account.ts';
 import { type EvaluatedOrder, evaluateOrder } from '../approvals/requirements.ts';
-import type { Mandated } from '../mandates/codes.ts';
+import type { MandateReference } from '../mandates/codes.ts';
 import type { OrderCost } from '../money/prices.ts';
 import type { AvailableInterfaces } from '../service/interfaces.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
@@ -37,7 +37,7 @@ export interface OrderRequest {
   readonly isPrivate?: boolean;
   /** A mandate holds it, so it always waits for approval. */
   readonly isHeld?: boolean;
-  readonly mandated?: Mandated;
+  readonly mandate?: MandateReference;
   /** When a mandate's order is sent. */
   readonly sendAfter?: Date;
   /** When a person wants it sent. */
@@ -96,9 +96,9 @@ export async function loadRequest(
     // Fails now, not after the approval, if the account's credential can't be decrypted.
     context.loadClient(account.id),
   ]);
-  const isSentAtOnce = evaluated.demand.outcome === 'free' && !startsAsDraft(checked, request);
+  const isSentAtOnce = evaluated.requirements.outcome === 'free' && !startsAsDraft(checked, request);
   const items = names.map((name, index) => ({ n: index + 1, name }));
-  const budgeted = { items, resumed: undefined };
+  const budgeted = { items, resumedOrderId: undefined };
   const cost = isSentAtOnce ? price : undefined;
   const budgets = await checkBudgets(context, { account, sendAfter }, budgeted, cost);
   const id = newOrderId();

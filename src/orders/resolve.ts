@@ -1,4 +1,4 @@
-import { type ApprovalPolicy, findApprovers, refusalOfNonApprover } from '../approvals/approvers.ts';
+import { type ApproverRights, checkApprover, findApprovers } from '../approvals/approvers.ts';
 import { type ChangeDecision, type ChangeOutcome, changeOrder } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
 import type { Order } from './order.ts';
@@ -33,7 +33,7 @@ export function resolveOrder(
 /** Pure. */
 export function decideSettlement(
   order: Order,
-  rights: ApprovalPolicy,
+  rights: ApproverRights,
   settled: {
     readonly by: string;
     readonly outcome: 'SUCCEEDED' | 'FAILED';
@@ -44,8 +44,8 @@ export function decideSettlement(
   return refusal === undefined ? { event: { type: 'resolved', ...settled } } : { refusal };
 }
 
-function checkSettlement(order: Order, rights: ApprovalPolicy, userId: string): Refusal | undefined {
-  const refusal = refusalOfNonApprover(rights, userId, 'resolve');
+function checkSettlement(order: Order, rights: ApproverRights, userId: string): Refusal | undefined {
+  const refusal = checkApprover(rights, userId, 'resolve');
   if (refusal !== undefined) return refusal;
   return order.state === 'UNKNOWN' ? undefined : { code: 'outcome_known' };
 }

@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '../lib/duration.ts';
-import { ANNOUNCED_MS } from '../mandates/acting.ts';
-import { endAfterRestore } from '../mandates/life.ts';
+import { ANNOUNCEMENT_MS } from '../mandates/acting.ts';
+import { endMandatesAfterRestore } from '../mandates/life.ts';
 import { changeOrder } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
 import { computeDeadlines } from './deadlines.ts';
@@ -168,8 +168,8 @@ async function invalidateUnsent(
     if (outcome.ok) deps.log.warn({ orderId, why }, 'an order may have been sent before: not sent');
   }
   // Mandates' orders that were sent in the lost time were made before it, unless it was longer than this.
-  if (lastSeen === undefined || now.getTime() - lastSeen.getTime() >= ANNOUNCED_MS)
-    await endAfterRestore(deps);
+  if (lastSeen === undefined || now.getTime() - lastSeen.getTime() >= ANNOUNCEMENT_MS)
+    await endMandatesAfterRestore(deps);
 }
 
 /** Whether an order can't have been sent before this time, because it wasn't due. */
@@ -179,10 +179,13 @@ function isScheduledAfter({ state, sendAfter }: Order, at: Date): boolean {
 
 type ReopenedEvent = Extract<OrderEvent, { readonly type: 'reopened' }>;
 
-function buildLateReopening({ policyVersion, demand, approvalsRequired }: Order, now: Date): ReopenedEvent {
+function buildLateReopening(
+  { policyVersion, requirements, approvalsRequired }: Order,
+  now: Date,
+): ReopenedEvent {
   const decision = {
     policyVersion,
-    demand,
+    requirements,
     decidedBy: [],
     approvalsRequired: Math.max(1, approvalsRequired),
   };
@@ -191,7 +194,7 @@ function buildLateReopening({ policyVersion, demand, approvalsRequired }: Order,
     reasons: ['late'],
     price: undefined,
     decision,
-    ...computeDeadlines(demand, now),
+    ...computeDeadlines(requirements, now),
   };
 }
 

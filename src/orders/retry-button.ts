@@ -1,4 +1,4 @@
-import { findApprovers, refusalOfNonApprover } from '../approvals/approvers.ts';
+import { checkApprover, findApprovers } from '../approvals/approvers.ts';
 import type { BulkRow } from './bulk/read-csv.ts';
 import type { OrdersContext } from './context.ts';
 import { loadEarlierFindings } from './earlier.ts';
@@ -81,7 +81,7 @@ export async function retryOrder(
 
 async function checkPerson(deps: OrdersContext, order: Order, userId: string): Promise<Refusal | undefined> {
   if (!isRequester(order, userId)) {
-    const refusal = refusalOfNonApprover(await findApprovers(deps, order, [userId]), userId, 'retry');
+    const refusal = checkApprover(await findApprovers(deps, order, [userId]), userId, 'retry');
     if (refusal !== undefined) return refusal;
   }
   const owner = getAccountOwner(order);

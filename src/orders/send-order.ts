@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HOUR_MS } from '../lib/duration.ts';
-import type { HeldCode } from '../mandates/codes.ts';
+import type { HoldReason } from '../mandates/codes.ts';
 import type { SendDeadline } from '../service/client.ts';
 import { ServiceError } from '../service/errors.ts';
 import type { Secret } from '../service/secret.ts';
@@ -320,7 +320,7 @@ async function decideMark(sending: Sending, { n }: OrderItem, again?: RetryReaso
 }
 
 /** Temporary reasons: the order is checked again later. */
-const TEMPORARY_HOLDS: ReadonlySet<HeldCode> = new Set<HeldCode>(['not_announced', 'day_full']);
+const TEMPORARY_HOLDS: ReadonlySet<HoldReason> = new Set<HoldReason>(['not_announced', 'day_full']);
 
 /** Stops an order whose mark was refused permanently. Otherwise another worker has it, or its state has changed. */
 async function handleMarkRefusal(sending: Sending, refusal: Refusal): Promise<void> {

@@ -322,8 +322,8 @@ function applySending(order: Order, event: EventOf<'sending'>, now: Date): Trans
   );
 }
 
-function describeMandateUse({ mandated }: Order, { amount }: EventOf<'sending'>) {
-  return { ...(mandated && { mandate: mandated.id }), ...(amount && { amount }) };
+function describeMandateUse({ mandate }: Order, { amount }: EventOf<'sending'>) {
+  return { ...(mandate && { mandate: mandate.id }), ...(amount && { amount }) };
 }
 
 /** An item's request provably wasn't carried out, or a repeat is harmless: it may be resent. */

@@ -1,4 +1,4 @@
-import { type ApprovalPolicy, findApprovers, refusalOfNonApprover } from '../approvals/approvers.ts';
+import { type ApproverRights, checkApprover, findApprovers } from '../approvals/approvers.ts';
 import { type ChangeContext, type ChangeDecision, type ChangeOutcome, changeOrder } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
 import { buildEarlierOrderStop, loadEarlierFindings } from './earlier.ts';
@@ -13,9 +13,9 @@ export function stopOrder(context: OrdersContext, orderId: string, userId: strin
 }
 
 /** Pure. @param rights undefined for the requester */
-function decideStop(order: Order, rights: ApprovalPolicy | undefined, userId: string): ChangeDecision {
+function decideStop(order: Order, rights: ApproverRights | undefined, userId: string): ChangeDecision {
   const { state } = order;
-  const refusal = rights && refusalOfNonApprover(rights, userId, 'stop');
+  const refusal = rights && checkApprover(rights, userId, 'stop');
   if (refusal !== undefined) return { refusal: refusal };
   if (state === 'DRAFT' || state === 'PENDING') return { refusal: { code: 'stop_unapproved' } };
   if (isFinal(state) || state === 'UNKNOWN') return { refusal: { code: 'nothing_waits', state } };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { SIGNATURE_DIFFERENCES } from '../approvals/signing/difference.ts';
-import { heldCode } from '../mandates/codes.ts';
+import { holdReason } from '../mandates/codes.ts';
 import { storedRule } from '../policy/stored-requirements.ts';
 import { requestIssue } from '../service/request-issue.ts';
 import { inputIssue } from './input-issue.ts';
@@ -78,7 +78,7 @@ const PLAIN = [
   /** At its time, the policy refuses it. */
   z.object({ code: z.literal('policy_refuses'), rules: z.array(storedRule) }),
   /** Its mandate now holds it. */
-  z.object({ code: z.literal('mandate_held'), because: heldCode }),
+  z.object({ code: z.literal('mandate_held'), because: holdReason }),
   /** Its rows no longer match the statement that people saw. */
   z.object({ code: z.literal('statement_changed'), parts: z.array(z.enum(STATEMENT_PARTS)) }),
   /** The approvals aren't signed as required. */

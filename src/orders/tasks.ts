@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { mandateTerms, statedTerms } from '../mandates/terms.ts';
+import { mandateTerms, toStatedTerms } from '../mandates/terms.ts';
 import { InvalidInputError } from '../service/codec/codec-errors.ts';
 import type { Interface } from '../service/task.ts';
 import {
@@ -535,7 +535,7 @@ const mandate: OrderTask<'mandate'> = {
   describeRequest({ input }) {
     const parsed = mandateTerms.safeParse(input);
     if (!parsed.success) throw new InvalidInputError('the order’s input can’t be read');
-    return { interface: 'none', terms: statedTerms(parsed.data) };
+    return { interface: 'none', terms: toStatedTerms(parsed.data) };
   },
   beginCall() {
     throw new InvalidInputError('nothing is sent for it');

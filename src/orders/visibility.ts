@@ -1,9 +1,9 @@
 import {
+  checkCanDecide,
   findApprovers,
-  notifiedPeople,
-  pendingDecision,
-  refusalToDecide,
-  waitingFor,
+  findNotifiedPeople,
+  loadDecisionQueue,
+  loadPendingDecision,
 } from '../approvals/approvers.ts';
 import type { OrdersContext } from './context.ts';
 import { isRequester, type Order } from './order.ts';
@@ -20,7 +20,7 @@ export interface PersonViewer {
  * Whether a person sees other people's private orders in lists: admins do, and approvers of the settings, if confirmed.
  */
 export async function canSeeAll(deps: OrdersContext, { id, isAdmin }: PersonViewer): Promise<boolean> {
-  return isAdmin || (await waitingFor(deps, id, [])).isApprover;
+  return isAdmin || (await loadDecisionQueue(deps, id, [])).isApprover;
 }
 
 /**
@@ -78,8 +78,8 @@ export async function filterPrivateIds(
 
 /** The people notified about a pending order who may approve it now, including stand-ins. */
 export async function findPeopleToNotify(deps: OrdersContext, order: Order): Promise<readonly string[]> {
-  const { demand, standIns } = await pendingDecision(deps, order);
-  const { people } = await notifiedPeople(deps.directory, demand.requirements, standIns);
+  const { requirements, standIns } = await loadPendingDecision(deps, order);
+  const { people } = await findNotifiedPeople(deps.directory, requirements.list, standIns);
   const policy = await findApprovers(deps, order, people);
-  return people.filter((userId) => refusalToDecide(order, userId, 'approve', policy) === undefined);
+  return people.filter((userId) => checkCanDecide(order, userId, 'approve', policy) === undefined);
 }

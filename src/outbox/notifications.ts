@@ -40,11 +40,11 @@ export interface Subject {
 }
 
 /** The subject's key in a {@link Loop}. */
-export function subjectKey({ kind, id }: Subject): string {
+export function formatSubjectKey({ kind, id }: Subject): string {
   return `${kind}:${id}`;
 }
 
-/** @throws unless the text is from {@link subjectKey} */
+/** @throws unless the text is from {@link formatSubjectKey} */
 export function parseSubjectKey(key: string): Subject {
   const end = key.indexOf(':');
   const kind = SUBJECT_KINDS.find((each) => each === key.slice(0, end));
@@ -111,7 +111,7 @@ export interface NotificationStore {
   claim(subject: Subject, now: Date, leaseMs: number): Promise<ClaimedSubject | undefined>;
   /** Reads a subject and its messages in one snapshot. */
   read(subject: Subject): Promise<ClaimedSubject | undefined>;
-  extend(subject: Subject, leaseMs: number): Promise<void>;
+  extendLease(subject: Subject, leaseMs: number): Promise<void>;
   /**
    * Ends a claim and saves the updates.
    * @returns false if the subject has changed meanwhile; it is still claimed and must be processed again
@@ -127,11 +127,11 @@ export interface NotificationStore {
   /** Slack no longer allows edits of a message: another one can be posted for its purpose. */
   retire(subject: Subject, purpose: string): Promise<void>;
   /** Whether a message was retired, and the link to its replacement, or else to the card. */
-  replacementOf(
+  findReplacement(
     message: PostedMessage,
   ): Promise<{ readonly subject: Subject; readonly current: PostedMessage | undefined } | undefined>;
   /** Delays one message that failed. Its content is unknown. */
-  putOff(subject: Subject, purpose: string, until: Date): Promise<void>;
+  postponeMessage(subject: Subject, purpose: string, until: Date): Promise<void>;
   /** Slack refuses a message everywhere. It is retried for its next version. */
   refuse(
     subject: Subject,
@@ -140,7 +140,7 @@ export interface NotificationStore {
   /** Slack refuses a channel or a group: notifies admins once. A successful post clears the channel. */
   recordRefusal(subject: Subject, code: string, now: Date): Promise<void>;
   /** Channels that refuse messages, with Slack's error code. */
-  refusedChannels(): Promise<readonly { readonly channelId: string; readonly code: string }[]>;
+  listRefusedChannels(): Promise<readonly { readonly channelId: string; readonly code: string }[]>;
   /** Adds a subject, if missing. */
   open(subject: Subject, now: Date): Promise<void>;
   /** Queues an update of a subject's messages without a change of the subject. */

@@ -22,7 +22,7 @@ export type LoggedChange = z.output<typeof loggedChange>;
 /** Amounts are stored with their currency, because `CURRENCY` may change. */
 const NO_CURRENCY = '';
 
-export function loggedChanges(
+export function toLoggedChanges(
   before: readonly PolicyRule[],
   after: readonly PolicyRule[],
 ): readonly LoggedChange[] {

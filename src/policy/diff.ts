@@ -33,12 +33,12 @@ export function diffPolicies(
   const removed = before.flatMap((rule, index): PolicyChange[] =>
     kept.has(rule.name) ? [] : [{ kind: 'removed', rule, from: index + 1 }],
   );
-  const inPlace = unmoved(after.flatMap(({ name }) => old.get(name)?.index ?? []));
+  const inPlace = findUnmoved(after.flatMap(({ name }) => old.get(name)?.index ?? []));
   const rest = after.flatMap((rule, index): PolicyChange[] => {
     const was = old.get(rule.name);
     const to = index + 1;
     if (was === undefined) return [{ kind: 'added', rule, to }];
-    const fields = fieldChanges(was.rule, rule, currency);
+    const fields = diffFields(was.rule, rule, currency);
     return [
       ...(inPlace.has(was.index) ? [] : [{ kind: 'moved' as const, rule, from: was.index + 1, to }]),
       ...(fields.length === 0 ? [] : [{ kind: 'changed' as const, rule, to, fields }]),
@@ -47,7 +47,7 @@ export function diffPolicies(
   return [...removed, ...rest];
 }
 
-function fieldChanges(before: PolicyRule, after: PolicyRule, currency: string): FieldChange[] {
+function diffFields(before: PolicyRule, after: PolicyRule, currency: string): FieldChange[] {
   const [was, is] = [ruleToText(before, currency), ruleToText(after, currency)];
   return RULE_FIELDS.flatMap((field) => {
     const change = { field, before: [was[field] ?? []].flat(), after: [is[field] ?? []].flat() };
@@ -56,7 +56,7 @@ function fieldChanges(before: PolicyRule, after: PolicyRule, currency: string): 
 }
 
 /** The longest run of old positions that kept their order; all others moved. */
-function unmoved(positions: readonly number[]): ReadonlySet<number> {
+function findUnmoved(positions: readonly number[]): ReadonlySet<number> {
   const best: number[][] = [];
   for (const position of positions) {
     const before = best.filter((run) => (run.at(-1) ?? -1) < position);

@@ -13,7 +13,7 @@ export interface DraftBase {
 }
 
 /** The draft, or else the current version. */
-export function draftBase(current: Policy, draft: PolicyDraft | undefined): DraftBase {
+export function getDraftBase(current: Policy, draft: PolicyDraft | undefined): DraftBase {
   return draft ?? { revision: `version ${current.version}`, rules: current.rules };
 }
 

@@ -1,17 +1,17 @@
 import type { z } from 'zod';
 import { removeDuplicates } from '../lib/collections.ts';
 import type { Amount } from '../money/amount.ts';
-import { matchesPatterns, type NamePatterns, sortPatterns } from './name-patterns.ts';
+import { matchesPatterns, type NamePatterns, splitPatterns } from './name-patterns.ts';
 import {
+  findSilentIds,
   isGroup,
+  mergeApprovers,
   type Policy,
   type PolicyRule,
   type RuleReference,
-  requirementPeople,
-  silentIds,
 } from './policy.ts';
 import type { storedRequirement, storedRequirements } from './stored-requirements.ts';
-import { affectedTags, type NameKind, type Subject, subjectOf } from './subject.ts';
+import { findAffectedTags, type NameKind, type Subject, toSubject } from './subject.ts';
 
 /**
  * Evaluates an order's requirements by one policy version. Pure.
@@ -59,7 +59,7 @@ export interface PolicyFacts {
 }
 
 /** A fact that couldn't be evaluated. */
-export type Unknown =
+export type UnknownFact =
   | { readonly kind: 'group'; readonly group: string }
   | { readonly kind: 'tags'; readonly name: string }
   /** Missing, or in another currency than the rule's. */
@@ -74,13 +74,13 @@ export interface SkippedRule {
   readonly rule: RuleReference;
   /** The first condition that failed. `unknown`: the rule may match, and would have made the order free. */
   readonly because: Condition | 'unknown';
-  readonly unknowns: readonly Unknown[];
+  readonly unknowns: readonly UnknownFact[];
 }
 
 export interface DecidingRule {
   readonly rule: RuleReference;
   /** Unknown facts that made the result stricter. */
-  readonly unknowns: readonly Unknown[];
+  readonly unknowns: readonly UnknownFact[];
 }
 
 export interface NameEvaluation {
@@ -95,22 +95,22 @@ export type Requirements = Readonly<z.output<typeof storedRequirements>>;
 /** `needed` approvals of these people. An order must meet all its requirements. */
 export type Requirement = Readonly<z.output<typeof storedRequirement>>;
 
-export interface Evaluation {
-  readonly demand: Requirements;
+export interface PolicyEvaluation {
+  readonly requirements: Requirements;
   readonly names: readonly NameEvaluation[];
   /** Without duplicates. */
-  readonly unknowns: readonly Unknown[];
+  readonly unknowns: readonly UnknownFact[];
 }
 
 /** A list: unknown because of these facts. */
-type Match = 'yes' | 'no' | readonly Unknown[];
+type Match = 'yes' | 'no' | readonly UnknownFact[];
 
 /** A rule with the conditions shared by all names. */
 interface Candidate {
   readonly rule: PolicyRule;
   readonly reference: RuleReference;
   /** Set when the rule matches no name. */
-  readonly misfit: SkippedRule | undefined;
+  readonly mismatch: SkippedRule | undefined;
   readonly by: Match;
   readonly over: Match;
   readonly names: NamePatterns;
@@ -119,7 +119,7 @@ interface Candidate {
 }
 
 /** A name of the order with its facts. */
-interface SeenName extends Subject {
+interface NameWithTags extends Subject {
   readonly tags: readonly string[] | undefined;
 }
 
@@ -131,24 +131,24 @@ interface Approval {
 }
 
 /** Requirements of the names so far. */
-interface Collected {
+interface RequirementCollector {
   readonly approvals: Map<Approval['rule'], Approval>;
   readonly refusals: Map<PolicyRule, RuleReference>;
   /** The order needs an approval, regardless of unknown facts. */
   isCertain: boolean;
 }
 
-export function evaluate(
+export function evaluatePolicy(
   policy: Policy,
   settings: PolicySettings,
   order: PolicyOrder,
   facts: PolicyFacts,
-): Evaluation {
+): PolicyEvaluation {
   // Without names, rules that match every name apply. Otherwise the order would need no approval.
   const names = order.names.length === 0 ? [''] : [...new Set(order.names)];
   const totals = new Map<string, Total>();
-  const totalIn = (currency: string): Total => {
-    const total = totals.get(currency) ?? totalOf(order.names, facts.prices, currency);
+  const getTotal = (currency: string): Total => {
+    const total = totals.get(currency) ?? computeTotal(order.names, facts.prices, currency);
     totals.set(currency, total);
     return total;
   };
@@ -157,20 +157,20 @@ export function evaluate(
     return toCandidate(rule, reference, {
       tasks: matchesTask(rule, order.task, facts.task) ? 'yes' : 'no',
       by: matchesRequester(rule, order.requester, facts.groups),
-      over: matchesAmount(rule, totalIn),
+      over: matchesAmount(rule, getTotal),
     });
   });
   const implicit = {
-    ...settingsApproval(settings),
+    ...toSettingsRequirement(settings),
     silent: settings.silentApprovers,
     ...{ ttlMs: undefined, remindAfterMs: undefined, escalateAfterMs: undefined },
     ...{ escalateTo: [], breakGlass: false },
   };
-  const collected: Collected = { approvals: new Map(), refusals: new Map(), isCertain: false };
+  const collected: RequirementCollector = { approvals: new Map(), refusals: new Map(), isCertain: false };
   const evaluated = names.map((name) => {
-    const subject = subjectOf(name, facts.task.nameKind);
-    const seen = { ...subject, tags: affectedTags(subject, facts.tags) };
-    const { decidedBy, skipped, isOpen } = decideName(candidates, seen, collected);
+    const subject = toSubject(name, facts.task.nameKind);
+    const nameWithTags = { ...subject, tags: findAffectedTags(subject, facts.tags) };
+    const { decidedBy, skipped, isOpen } = decideName(candidates, nameWithTags, collected);
     if (!isOpen) return { name, decidedBy, skipped };
     const isListed = settings.approvalTasks.includes(order.task);
     const reference: RuleReference = { kind: isListed ? 'approval_tasks' : 'rest' };
@@ -184,7 +184,7 @@ export function evaluate(
     for (const name of names) addApproval(collected, implicit, { kind: 'team_account' }, name);
   }
   return {
-    demand: buildRequirements(collected, settings),
+    requirements: buildRequirements(collected, settings),
     names: evaluated,
     unknowns: removeDuplicates(
       evaluated
@@ -204,13 +204,17 @@ interface NameDecision extends Omit<NameEvaluation, 'name'> {
   readonly isOpen: boolean;
 }
 
-function decideName(candidates: readonly Candidate[], name: SeenName, collected: Collected): NameDecision {
+function decideName(
+  candidates: readonly Candidate[],
+  name: NameWithTags,
+  collected: RequirementCollector,
+): NameDecision {
   const decidedBy: DecidingRule[] = [];
   const skipped: SkippedRule[] = [];
   for (const candidate of candidates) {
     const { rule, reference } = candidate;
-    if (candidate.misfit !== undefined) {
-      skipped.push(candidate.misfit);
+    if (candidate.mismatch !== undefined) {
+      skipped.push(candidate.mismatch);
       continue;
     }
     const names = matchesName(candidate, name);
@@ -251,10 +255,10 @@ function toCandidate(rule: PolicyRule, reference: RuleReference, fit: OrderMatch
   return {
     rule,
     reference,
-    misfit: failed && skippedFor(failed),
+    mismatch: failed && skippedFor(failed),
     by: fit.by,
     over: fit.over,
-    names: sortPatterns(rule.names),
+    names: splitPatterns(rule.names),
     otherName: skippedFor('names'),
   };
 }
@@ -272,14 +276,14 @@ export function matchesTask(rule: PolicyRule, task: string, { effect, risk }: Ta
   );
 }
 
-function matchesName({ names }: Candidate, name: SeenName): Match {
+function matchesName({ names }: Candidate, name: NameWithTags): Match {
   const fit = matchesPatterns(names, name, name.tags);
   return fit === 'unknown' ? [{ kind: 'tags', name: name.name }] : fit;
 }
 
 function matchesRequester(rule: PolicyRule, requester: string, groups: PolicyFacts['groups']): Match {
   if (rule.by.length === 0 || rule.by.includes(requester)) return 'yes';
-  const unknowns: Unknown[] = [];
+  const unknowns: UnknownFact[] = [];
   for (const id of rule.by) {
     const members = groups.get(id);
     if (members?.has(requester) === true) return 'yes';
@@ -288,9 +292,9 @@ function matchesRequester(rule: PolicyRule, requester: string, groups: PolicyFac
   return unknowns.length === 0 ? 'no' : unknowns;
 }
 
-function matchesAmount({ over }: PolicyRule, totalIn: (currency: string) => Total): Match {
+function matchesAmount({ over }: PolicyRule, getTotal: (currency: string) => Total): Match {
   if (over === undefined) return 'yes';
-  const { known, unknowns } = totalIn(over.currency);
+  const { known, unknowns } = getTotal(over.currency);
   if (known > over.minor) return 'yes';
   return unknowns.length === 0 ? 'no' : unknowns;
 }
@@ -298,11 +302,11 @@ function matchesAmount({ over }: PolicyRule, totalIn: (currency: string) => Tota
 /** An order's known cost in one currency. */
 interface Total {
   readonly known: number;
-  readonly unknowns: readonly Unknown[];
+  readonly unknowns: readonly UnknownFact[];
 }
 
-function totalOf(names: readonly string[], prices: PolicyFacts['prices'], currency: string): Total {
-  const unknowns: Unknown[] = [];
+function computeTotal(names: readonly string[], prices: PolicyFacts['prices'], currency: string): Total {
+  const unknowns: UnknownFact[] = [];
   let known = 0;
   for (const name of new Set(names)) {
     const price = prices.get(name);
@@ -314,17 +318,17 @@ function totalOf(names: readonly string[], prices: PolicyFacts['prices'], curren
 }
 
 /** `APPROVERS` and `APPROVALS_REQUIRED` apply where no rule does. */
-export function settingsApproval({
+export function toSettingsRequirement({
   approvers,
   silentApprovers,
   approvalsRequired,
   signed,
 }: Pick<PolicySettings, 'approvers' | 'silentApprovers' | 'approvalsRequired' | 'signed'>) {
-  return { ...requirementPeople(approvers, silentApprovers), needed: approvalsRequired, signed };
+  return { ...mergeApprovers(approvers, silentApprovers), needed: approvalsRequired, signed };
 }
 
 function addApproval(
-  { approvals }: Collected,
+  { approvals }: RequirementCollector,
   rule: Approval['rule'],
   reference: RuleReference,
   name: string,
@@ -334,13 +338,16 @@ function addApproval(
   else approval.names.push(name);
 }
 
-function buildRequirements({ approvals, refusals }: Collected, settings: PolicySettings): Requirements {
-  const asking = [...approvals.values()].map(({ reference, rule, names }) => {
+function buildRequirements(
+  { approvals, refusals }: RequirementCollector,
+  settings: PolicySettings,
+): Requirements {
+  const requiring = [...approvals.values()].map(({ reference, rule, names }) => {
     const escalateTo = rule.escalateTo.length > 0 ? rule.escalateTo : settings.escalateTo;
     const { signed } = rule;
-    const asked = requirementPeople(rule.approvers, rule.silent);
+    const people = mergeApprovers(rule.approvers, rule.silent);
     return {
-      requirements: [{ rule: reference, names, needed: Math.max(1, rule.needed), ...asked, signed }],
+      list: [{ rule: reference, names, needed: Math.max(1, rule.needed), ...people, signed }],
       ttlMs: rule.ttlMs ?? settings.ttlMs,
       remindAfterMs: rule.remindAfterMs ?? settings.remindAfterMs,
       escalateAfterMs: rule.escalateAfterMs ?? settings.escalateAfterMs,
@@ -350,29 +357,29 @@ function buildRequirements({ approvals, refusals }: Collected, settings: PolicyS
       breakGlass: rule.breakGlass && !signed,
     };
   });
-  return combineRules([...refusals.values()], asking, [settings]);
+  return combineRules([...refusals.values()], requiring, [settings]);
 }
 
 /** The union of two requirements, for an order requested under one policy version and pending under another. */
 export function mergeStricter(a: Requirements, b: Requirements): Requirements {
-  const asking = [a, b].filter(({ outcome }) => outcome === 'approve');
-  const both = combineRules([...a.refusedBy, ...b.refusedBy], asking, [a, b]);
-  return { ...both, requirements: mergeRequirements(both.requirements) };
+  const requiring = [a, b].filter(({ outcome }) => outcome === 'approve');
+  const both = combineRules([...a.refusedBy, ...b.refusedBy], requiring, [a, b]);
+  return { ...both, list: mergeRequirements(both.list) };
 }
 
 /** Keeps the strictest requirement for the same people. */
 export function mergeRequirements(requirements: readonly Requirement[]): readonly Requirement[] {
   const strongest = new Map<string, Requirement>();
   for (const requirement of requirements) {
-    const people = requirementKey({ needed: 0, approvers: requirement.approvers, signed: false });
+    const people = formatRequirementKey({ needed: 0, approvers: requirement.approvers, signed: false });
     const known = strongest.get(people);
     const names = [...new Set([...(known?.names ?? []), ...requirement.names])];
     const kept = known === undefined || known.needed < requirement.needed ? requirement : known;
-    const asking = known === undefined ? [requirement] : [known, requirement];
-    const signed = asking.some((each) => each.signed);
+    const merged = known === undefined ? [requirement] : [known, requirement];
+    const signed = merged.some((each) => each.signed);
     strongest.set(people, {
       ...kept,
-      ...requirementPeople(kept.approvers, silentIds(asking)),
+      ...mergeApprovers(kept.approvers, findSilentIds(merged)),
       names,
       signed,
     });
@@ -380,33 +387,33 @@ export function mergeRequirements(requirements: readonly Requirement[]): readonl
   return [...strongest.values()];
 }
 
-type Moments = Pick<Requirements, 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs'>;
+type ApprovalDurations = Pick<Requirements, 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs'>;
 
-/** @param behind the default durations */
+/** @param defaults the default durations */
 function combineRules(
   refusedBy: Requirements['refusedBy'],
   all: readonly Omit<Requirements, 'outcome' | 'refusedBy'>[],
-  behind: readonly Moments[],
+  defaults: readonly ApprovalDurations[],
 ): Requirements {
   const isRefused = refusedBy.length > 0;
-  const asking = isRefused ? [] : all;
-  const least = (of: keyof Moments) =>
-    Math.min(...(asking.length > 0 ? asking : behind).map((each) => each[of]));
+  const requiring = isRefused ? [] : all;
+  const findShortest = (of: keyof ApprovalDurations) =>
+    Math.min(...(requiring.length > 0 ? requiring : defaults).map((each) => each[of]));
   return {
-    outcome: isRefused ? 'refuse' : asking.length > 0 ? 'approve' : 'free',
-    requirements: asking.flatMap(({ requirements }) => requirements),
+    outcome: isRefused ? 'refuse' : requiring.length > 0 ? 'approve' : 'free',
+    list: requiring.flatMap(({ list }) => list),
     refusedBy,
-    ttlMs: least('ttlMs'),
-    remindAfterMs: least('remindAfterMs'),
-    escalateAfterMs: least('escalateAfterMs'),
-    escalateTo: [...new Set(asking.flatMap(({ escalateTo }) => escalateTo))],
-    escalateToAdmins: asking.some(({ escalateToAdmins }) => escalateToAdmins),
-    breakGlass: asking.length > 0 && asking.every(({ breakGlass }) => breakGlass),
+    ttlMs: findShortest('ttlMs'),
+    remindAfterMs: findShortest('remindAfterMs'),
+    escalateAfterMs: findShortest('escalateAfterMs'),
+    escalateTo: [...new Set(requiring.flatMap(({ escalateTo }) => escalateTo))],
+    escalateToAdmins: requiring.some(({ escalateToAdmins }) => escalateToAdmins),
+    breakGlass: requiring.length > 0 && requiring.every(({ breakGlass }) => breakGlass),
   };
 }
 
 /** The same for requirements that need the same number of the same people, signed or not. */
-export function requirementKey({
+export function formatRequirementKey({
   needed,
   approvers,
   signed,

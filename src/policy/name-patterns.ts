@@ -9,18 +9,18 @@ export interface NamePatterns {
   readonly tags: readonly string[];
 }
 
-export function sortPatterns(patterns: readonly string[]): NamePatterns {
+export function splitPatterns(patterns: readonly string[]): NamePatterns {
   return {
     hosts: patterns.filter((pattern) => parseTagPattern(pattern) === undefined),
     tags: patterns.flatMap((pattern) => parseTagPattern(pattern) ?? []),
   };
 }
 
-/** @param touched the affected tags; undefined: unknown, so the match is unknown */
+/** @param affectedTags the affected tags; undefined: unknown, so the match is unknown */
 export function matchesPatterns(
   patterns: NamePatterns,
   { hosts }: Subject,
-  touched: readonly string[] | undefined,
+  affectedTags: readonly string[] | undefined,
 ): 'yes' | 'no' | 'unknown' {
   for (const pattern of patterns.hosts) {
     const isSuffix = pattern.startsWith('*.');
@@ -28,8 +28,8 @@ export function matchesPatterns(
     if (pattern === '*' || hosts.some(fits)) return 'yes';
   }
   if (patterns.tags.length === 0) return 'no';
-  if (touched === undefined) return 'unknown';
-  return touched.some((tag) => patterns.tags.includes(tag.toLowerCase())) ? 'yes' : 'no';
+  if (affectedTags === undefined) return 'unknown';
+  return affectedTags.some((tag) => patterns.tags.includes(tag.toLowerCase())) ? 'yes' : 'no';
 }
 
 /** Normalizes a pattern. @returns undefined when invalid */

@@ -8,8 +8,8 @@ import type { storedRule } from './stored-requirements.ts';
  * field names of the form.
  */
 
-export const DECISIONS = ['free', 'approve', 'refuse'] as const;
-export type Decision = (typeof DECISIONS)[number];
+export const RULE_DECISIONS = ['free', 'approve', 'refuse'] as const;
+export type RuleDecision = (typeof RULE_DECISIONS)[number];
 
 /** Values of `tasks` besides task names. */
 export const TASK_SELECTORS = ['charge', 'risk', 'all'] as const;
@@ -25,7 +25,7 @@ export interface PolicyRule {
   readonly by: readonly string[];
   /** Only orders above this amount; undefined: any amount. */
   readonly over: Amount | undefined;
-  readonly decision: Decision;
+  readonly decision: RuleDecision;
   /** People and groups; empty unless the decision is `approve`. */
   readonly approvers: readonly string[];
   /** Approvers (people and groups) who are never notified. */
@@ -49,7 +49,7 @@ export interface Policy {
   readonly rules: readonly PolicyRule[];
 }
 
-export interface PolicyInForce extends Policy {
+export interface EffectivePolicy extends Policy {
   /** Approvals by the settings must be signed: passkeys are set up, and no charter was signed yet. */
   readonly signsSettings: boolean;
   /** Tags that affect decisions about orders. */
@@ -76,41 +76,38 @@ export interface RequirementPeople {
   readonly silent: readonly string[];
 }
 
-export function requirementPeople(
-  approvers: readonly string[],
-  silent: readonly string[],
-): RequirementPeople {
+export function mergeApprovers(approvers: readonly string[], silent: readonly string[]): RequirementPeople {
   return { approvers: [...new Set([...approvers, ...silent])], silent };
 }
 
 /** The people and groups whom at least one requirement notifies. */
-export function notifiedIds(requirements: readonly RequirementPeople[]): readonly string[] {
-  const called = requirements.flatMap(({ approvers, silent }) =>
+export function findNotifiedIds(requirements: readonly RequirementPeople[]): readonly string[] {
+  const notified = requirements.flatMap(({ approvers, silent }) =>
     approvers.filter((id) => !silent.includes(id)),
   );
-  return [...new Set(called)];
+  return [...new Set(notified)];
 }
 
 /** The people and groups who may approve without being notified. */
-export function silentIds(requirements: readonly RequirementPeople[]): readonly string[] {
-  const called = notifiedIds(requirements);
-  return [...new Set(requirements.flatMap(({ silent }) => silent))].filter((id) => !called.includes(id));
+export function findSilentIds(requirements: readonly RequirementPeople[]): readonly string[] {
+  const notified = findNotifiedIds(requirements);
+  return [...new Set(requirements.flatMap(({ silent }) => silent))].filter((id) => !notified.includes(id));
 }
 
 /**
  * The policy version that approvals are signed for; 0 while no charter is valid, so that earlier approvals must be
  * repeated.
  */
-export function versionToSign({ version, lapsed }: PolicyInForce): number {
+export function getSignedVersion({ version, lapsed }: EffectivePolicy): number {
   return lapsed === undefined ? version : 0;
 }
 
 /** The rules that applied at the request, from the log. */
-export function loggedRules(history: readonly Decided[]): readonly RuleReference[] {
+export function findLoggedRules(history: readonly EntryWithRules[]): readonly RuleReference[] {
   const decided = history.findLast(({ decidedBy }) => decidedBy !== undefined);
   return decided?.decidedBy ?? [];
 }
-interface Decided {
+interface EntryWithRules {
   readonly kind: string;
   readonly decidedBy?: readonly RuleReference[] | undefined;
 }
@@ -120,10 +117,10 @@ export function dropUnknownRules(
   rules: readonly RuleReference[],
   known: readonly RuleReference[],
 ): readonly RuleReference[] {
-  const keyOf = (rule: RuleReference) =>
+  const formatKey = (rule: RuleReference) =>
     rule.kind === 'rule' ? JSON.stringify([rule.version, rule.index, rule.name]) : rule.kind;
-  const keys = new Set(known.map(keyOf));
-  return rules.filter((rule) => rule.kind !== 'rule' || keys.has(keyOf(rule)));
+  const keys = new Set(known.map(formatKey));
+  return rules.filter((rule) => rule.kind !== 'rule' || keys.has(formatKey(rule)));
 }
 
 /** Used to parse a rule. */
@@ -136,16 +133,16 @@ export interface PolicyVocabulary {
 export type RuleReference = Readonly<z.output<typeof storedRule>>;
 
 export function needsSignatures({
-  requirements,
+  list,
 }: {
-  readonly requirements: readonly { readonly signed: boolean }[];
+  readonly list: readonly { readonly signed: boolean }[];
 }): boolean {
-  return requirements.some(({ signed }) => signed);
+  return list.some(({ signed }) => signed);
 }
 
 /** Whether at least one requirement accepts unsigned approvals. */
-export function acceptsClicks({ requirements }: Parameters<typeof needsSignatures>[0]): boolean {
-  return requirements.length === 0 || requirements.some(({ signed }) => !signed);
+export function acceptsClicks({ list }: Parameters<typeof needsSignatures>[0]): boolean {
+  return list.length === 0 || list.some(({ signed }) => !signed);
 }
 
 /** Whether an id is a Slack user group's. */

@@ -1,6 +1,6 @@
 import type { StandIn } from '../approvals/progress.ts';
 import type { ProposalOf } from '../approvals/proposals/proposal.ts';
-import type { Policy, PolicyInForce, PolicyRule } from './policy.ts';
+import type { EffectivePolicy, Policy, PolicyRule } from './policy.ts';
 
 export interface PolicySource {
   /** The last published version; before the first, version 0 without rules. */
@@ -8,7 +8,7 @@ export interface PolicySource {
 }
 
 export interface EffectivePolicySource {
-  current(): Promise<PolicyInForce>;
+  current(): Promise<EffectivePolicy>;
 }
 
 /** Stand-ins by absent person. */

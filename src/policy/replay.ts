@@ -1,12 +1,12 @@
-import { type PolicyFacts, type PolicyOrder, type Requirements, requirementKey } from './evaluate.ts';
+import { formatRequirementKey, type PolicyFacts, type PolicyOrder, type Requirements } from './evaluate.ts';
 
 /* Evaluates past orders under a draft. Pure: the caller provides the orders with today's facts, or with stored ones. */
 
-export interface PastOrder<RequirementPeople extends PolicyOrder = PolicyOrder> {
+export interface PastOrder<Input extends PolicyOrder = PolicyOrder> {
   readonly orderId: string;
-  readonly order: RequirementPeople;
+  readonly order: Input;
   readonly facts: PolicyFacts;
-  readonly demand: Requirements;
+  readonly requirements: Requirements;
 }
 
 /** `other`: it needs other people, and neither more nor fewer. */
@@ -29,14 +29,14 @@ export interface Replay {
   readonly changed: readonly ReplayedOrder[];
 }
 
-/** Compares past orders' requirements with those of a draft. @param demandOf evaluates an order under the draft */
+/** Compares past orders' requirements with those of a draft. @param evaluate evaluates an order under the draft */
 export function replay<Past extends PastOrder>(
-  demandOf: (order: Past) => Requirements,
+  evaluate: (order: Past) => Requirements,
   past: readonly Past[],
 ): Replay {
   const changed = past.flatMap((order): ReplayedOrder[] => {
-    const { orderId, demand: before } = order;
-    const after = demandOf(order);
+    const { orderId, requirements: before } = order;
+    const after = evaluate(order);
     const change = compareRequirements(before, after);
     return change === undefined ? [] : [{ orderId, before, after, change }];
   });
@@ -60,13 +60,14 @@ function compareRequirements(before: Requirements, after: Requirements): ReplayC
 }
 
 /** Whether everything that meets one also meets the other. */
-function includesAll(demand: Requirements, other: Requirements): boolean {
-  if (demand.outcome === 'refuse' || other.outcome === 'refuse') return demand.outcome === 'refuse';
-  return other.requirements.every((wanted) =>
-    demand.requirements.some(
+function includesAll(requirements: Requirements, other: Requirements): boolean {
+  if (requirements.outcome === 'refuse' || other.outcome === 'refuse')
+    return requirements.outcome === 'refuse';
+  return other.list.every((wanted) =>
+    requirements.list.some(
       (requirement) =>
-        requirementKey({ ...requirement, needed: 0 }) === requirementKey({ ...wanted, needed: 0 }) &&
-        requirement.needed >= wanted.needed,
+        formatRequirementKey({ ...requirement, needed: 0 }) ===
+          formatRequirementKey({ ...wanted, needed: 0 }) && requirement.needed >= wanted.needed,
     ),
   );
 }

@@ -1,7 +1,7 @@
 import type { Amount } from '../money/amount.ts';
 import type { PolicyFacts, PolicyOrder } from './evaluate.ts';
 import { isGroup, type PolicyRule, parseTagPattern } from './policy.ts';
-import { subjectOf } from './subject.ts';
+import { toSubject } from './subject.ts';
 
 /* Reads only the facts that an order's evaluation needs. */
 
@@ -35,13 +35,13 @@ export interface FactOrder<Task extends string = string> extends PolicyOrder {
  * Reads the facts that rules use.
  * @param rules of every policy that the order is evaluated under
  */
-export async function gatherFacts<Task extends string>(
+export async function loadRuleFacts<Task extends string>(
   { directory, ruleFacts }: FactSources<Task>,
   rules: readonly PolicyRule[],
   order: FactOrder<Task>,
 ): Promise<PolicyFacts> {
   const groupIds = [...new Set(rules.flatMap(({ by }) => by.filter(isGroup)))];
-  const hosts = order.names.flatMap((name) => subjectOf(name, order.facts.nameKind).hosts);
+  const hosts = order.names.flatMap((name) => toSubject(name, order.facts.nameKind).hosts);
   const usesTags = rules.some(({ names }) => names.some((name) => parseTagPattern(name) !== undefined));
   const usesPrices = rules.some(({ over }) => over !== undefined);
   const [members, tags, prices] = await Promise.all([
@@ -53,11 +53,11 @@ export async function gatherFacts<Task extends string>(
     task: order.facts,
     tags,
     groups: new Map(members.flatMap(([id, users]) => (users === undefined ? [] : [[id, new Set(users)]]))),
-    prices: usesPrices ? withFreeNames(order, prices, ruleFacts.currency) : prices,
+    prices: usesPrices ? addFreeNames(order, prices, ruleFacts.currency) : prices,
   };
 }
 
-function withFreeNames(
+function addFreeNames(
   { names, isFree }: FactOrder,
   prices: PolicyFacts['prices'],
   currency: string,

@@ -36,27 +36,27 @@ export interface RuleDescription
 export function describeRule(rule: PolicyRule): RuleDescription {
   return {
     ...rule,
-    tasks: rule.tasks.includes('all') ? [{ kind: 'all' }] : rule.tasks.map(taskPart),
-    names: rule.names.includes('*') ? [{ kind: 'all' }] : rule.names.map(namePart),
-    by: rule.by.map(personPart),
-    approvers: rule.approvers.map(personPart),
-    silent: rule.silent.map(personPart),
-    escalateTo: rule.escalateTo.map(personPart),
+    tasks: rule.tasks.includes('all') ? [{ kind: 'all' }] : rule.tasks.map(toTaskPart),
+    names: rule.names.includes('*') ? [{ kind: 'all' }] : rule.names.map(toNamePart),
+    by: rule.by.map(toPersonPart),
+    approvers: rule.approvers.map(toPersonPart),
+    silent: rule.silent.map(toPersonPart),
+    escalateTo: rule.escalateTo.map(toPersonPart),
   };
 }
 
-function taskPart(task: string): TaskPart {
+function toTaskPart(task: string): TaskPart {
   const selector = TASK_SELECTORS.find((each) => each === task);
   return selector === undefined ? { kind: 'task', task } : { kind: selector };
 }
 
-function namePart(pattern: string): NamePart {
+function toNamePart(pattern: string): NamePart {
   const tag = parseTagPattern(pattern);
   if (tag !== undefined) return { kind: 'tag', tag };
   if (pattern.startsWith('*.')) return { kind: 'under', parent: pattern.slice('*.'.length) };
   return { kind: 'name', name: pattern };
 }
 
-function personPart(id: string): PersonPart {
+function toPersonPart(id: string): PersonPart {
   return { kind: isGroup(id) ? 'group' : 'user', id };
 }

@@ -3,12 +3,12 @@ import { formatDuration, parseDuration } from '../lib/duration.ts';
 import { type Amount, type AmountIssue, formatDecimal, parseAmount } from '../money/amount.ts';
 import { readPattern } from './name-patterns.ts';
 import {
-  DECISIONS,
-  type Decision,
   isGroup,
+  mergeApprovers,
   type PolicyRule,
   type PolicyVocabulary,
-  requirementPeople,
+  RULE_DECISIONS,
+  type RuleDecision,
   TASK_SELECTORS,
 } from './policy.ts';
 
@@ -246,11 +246,11 @@ class RuleReader {
     return this.#tasks.includes(task) ? task : 'unknown_task';
   }
 
-  #decision(): Decision | undefined {
+  #decision(): RuleDecision | undefined {
     const text = this.#text('decision');
-    const decision = DECISIONS.find((each) => each === text?.toLowerCase());
-    if (text === undefined) this.report('decision', 'missing', undefined, DECISIONS);
-    else if (decision === undefined) this.report('decision', 'unknown_decision', text, DECISIONS);
+    const decision = RULE_DECISIONS.find((each) => each === text?.toLowerCase());
+    if (text === undefined) this.report('decision', 'missing', undefined, RULE_DECISIONS);
+    else if (decision === undefined) this.report('decision', 'unknown_decision', text, RULE_DECISIONS);
     return decision;
   }
 
@@ -295,7 +295,7 @@ class RuleReader {
   /** Contradicting fields of a rule that requires approval. */
   #agreement(rule: PolicyRule) {
     const { needed, ttlMs, remindAfterMs, escalateAfterMs, breakGlass, signed } = rule;
-    const { approvers } = requirementPeople(rule.approvers, rule.silent);
+    const { approvers } = mergeApprovers(rule.approvers, rule.silent);
     if (breakGlass && signed) this.report('break_glass', 'not_with_signed', 'true', ['false']);
     const people = approvers.length;
     if (people > 0 && needed > people && !approvers.some(isGroup)) {
@@ -312,7 +312,7 @@ class RuleReader {
   }
 
   /** Fields about approvals in a rule that requires none. */
-  #leftovers(decision: Decision) {
+  #leftovers(decision: RuleDecision) {
     const approvalOnly = RULE_FIELDS.slice(RULE_FIELDS.indexOf('approvers'));
     for (const field of approvalOnly) {
       const value = this.#fields[field];

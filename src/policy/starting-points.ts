@@ -155,7 +155,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
   ],
 };
 
-export function startingPoint(name: StartingPointName): StartingPoint {
+export function getStartingPoint(name: StartingPointName): StartingPoint {
   const rules = RULES[name];
   const named = new Set(
     rules.flatMap(({ by = [], approvers = [], escalate_to = [] }) => [...by, ...approvers, ...escalate_to]),
@@ -173,14 +173,14 @@ export function fillStartingPoint(
   people: Readonly<Partial<Record<Role, readonly string[]>>>,
   { canSign }: { readonly canSign: boolean },
 ): RuleText[] {
-  const idsOf = (roles: readonly Role[] | undefined) => [
+  const resolveRoles = (roles: readonly Role[] | undefined) => [
     ...new Set((roles ?? []).flatMap((role) => people[role] ?? [])),
   ];
   return rules.map(({ by, approvers, escalate_to, signed, ...rule }) => ({
     ...rule,
     ...(signed !== undefined && canSign ? { signed } : {}),
-    ...(by && { by: idsOf(by) }),
-    ...(approvers && { approvers: idsOf(approvers) }),
-    ...(escalate_to && { escalate_to: idsOf(escalate_to) }),
+    ...(by && { by: resolveRoles(by) }),
+    ...(approvers && { approvers: resolveRoles(approvers) }),
+    ...(escalate_to && { escalate_to: resolveRoles(escalate_to) }),
   }));
 }

@@ -37,7 +37,7 @@ export const storedRequirement = z.object({
 export const storedRequirements = z.object({
   outcome: z.enum(['free', 'approve', 'refuse']),
   /** Empty unless the outcome is `approve`. */
-  requirements: z.array(storedRequirement).readonly(),
+  list: z.array(storedRequirement).readonly(),
   /** Empty unless the outcome is `refuse`. */
   refusedBy: z.array(storedRule).readonly(),
   /** The shortest of all applied rules. The next two are the earliest. */

@@ -11,7 +11,7 @@ export interface Subject {
 }
 
 /** @param name from a form: a host, a host with a path, or an email address */
-export function subjectOf(name: string, kind: NameKind): Subject {
+export function toSubject(name: string, kind: NameKind): Subject {
   if (kind === 'id') return { name, hosts: [] };
   const [authority = ''] = name.split('/');
   const labels = authority
@@ -29,21 +29,21 @@ type TagsByHost = ReadonlyMap<string, readonly string[]>;
  * The tags of a host and all its parents.
  * @returns undefined for a host with unknown tags
  */
-export function affectedTags({ hosts }: Subject, tags: TagsByHost): readonly string[] | undefined {
+export function findAffectedTags({ hosts }: Subject, tags: TagsByHost): readonly string[] | undefined {
   const found = hosts.map((host) => tags.get(host));
   return found.includes(undefined) ? undefined : [...new Set(found.flatMap((each) => each ?? []))];
 }
 
-/** @param tagsOf reads the tags of the names themselves */
-export function readAffectedTags(
-  tagsOf: (hosts: readonly string[]) => Promise<TagsByHost>,
+/** @param loadTags reads the tags of the names themselves */
+export function createTagReader(
+  loadTags: (hosts: readonly string[]) => Promise<TagsByHost>,
 ): (hosts: readonly string[]) => Promise<TagsByHost> {
   return async (names) => {
-    const subjects = names.map((name) => subjectOf(name, 'host'));
-    return tagsByName(subjects, await tagsOf([...new Set(subjects.flatMap(({ hosts }) => hosts))]));
+    const subjects = names.map((name) => toSubject(name, 'host'));
+    return mapTagsByName(subjects, await loadTags([...new Set(subjects.flatMap(({ hosts }) => hosts))]));
   };
 }
 
-export function tagsByName(subjects: readonly Subject[], tags: TagsByHost): TagsByHost {
-  return new Map(subjects.map((subject) => [subject.name, affectedTags(subject, tags) ?? []]));
+export function mapTagsByName(subjects: readonly Subject[], tags: TagsByHost): TagsByHost {
+  return new Map(subjects.map((subject) => [subject.name, findAffectedTags(subject, tags) ?? []]));
 }

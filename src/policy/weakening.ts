@@ -1,9 +1,16 @@
 import { groupBy } from '../lib/collections.ts';
 import type { Amount } from '../money/amount.ts';
-import { findQuote, isSamePrice, type Price, type PriceEdit, priceKey, zoneOf } from '../money/prices.ts';
+import {
+  findQuote,
+  formatPriceKey,
+  getZone,
+  isSamePrice,
+  type Price,
+  type PriceEdit,
+} from '../money/prices.ts';
 import { matchesTask, type TaskRisk } from './evaluate.ts';
 import { type PolicyRule, parseTagPattern } from './policy.ts';
-import { subjectOf } from './subject.ts';
+import { toSubject } from './subject.ts';
 
 /** Changes that weaken approval wait for a second person; all others apply immediately. */
 
@@ -18,14 +25,15 @@ interface ProtectedSettings {
 
 const WEAKENS = {
   // Any added approver weakens it, regardless of removals.
-  approvers: (before, after) => after.approvers.some((id) => !allApprovers(before).includes(id)),
-  silent_approvers: (before, after) => after.silentApprovers.some((id) => !allApprovers(before).includes(id)),
+  approvers: (before, after) => after.approvers.some((id) => !listAllApprovers(before).includes(id)),
+  silent_approvers: (before, after) =>
+    after.silentApprovers.some((id) => !listAllApprovers(before).includes(id)),
   approvals_required: (before, after) => after.approvalsRequired < before.approvalsRequired,
   approval_tasks: (before, after) => before.approvalTasks.some((task) => !after.approvalTasks.includes(task)),
   allow_self_approval: (before, after) => after.allowSelfApproval && !before.allowSelfApproval,
 } satisfies Record<string, (before: ProtectedSettings, after: ProtectedSettings) => boolean>;
 
-function allApprovers({ approvers, silentApprovers }: ProtectedSettings): readonly string[] {
+function listAllApprovers({ approvers, silentApprovers }: ProtectedSettings): readonly string[] {
   return [...approvers, ...silentApprovers];
 }
 
@@ -37,7 +45,10 @@ export const PROTECTED_SETTINGS = [
   'allow_self_approval',
 ] as const;
 
-export function weakenedSettings(before: ProtectedSettings, after: ProtectedSettings): ReadonlySet<string> {
+export function findWeakenedSettings(
+  before: ProtectedSettings,
+  after: ProtectedSettings,
+): ReadonlySet<string> {
   return new Set(
     Object.entries(WEAKENS)
       .filter(([, weakens]) => weakens(before, after))
@@ -52,7 +63,7 @@ export interface PriceConditions {
   readonly mandates: readonly { readonly names: readonly string[]; readonly maxPrice: Amount }[];
   readonly budgets: readonly { readonly amount: Amount }[];
   /** Task properties that rules use. */
-  readonly factsOf: (task: Price['task']) => TaskRisk;
+  readonly getTaskRisk: (task: Price['task']) => TaskRisk;
   /** YYYY-MM-DD. Earlier prices don't matter. */
   readonly today: string;
 }
@@ -61,22 +72,22 @@ export interface PriceConditions {
  * Price edits that weaken a rule's `over`, a mandate's limit or a budget. A missing price is treated as above every
  * amount.
  */
-export function weakenedPrices(
+export function findWeakenedPrices(
   list: readonly Price[],
   edits: readonly PriceEdit[],
   conditions: PriceConditions,
 ): readonly PriceEdit[] {
-  const listed = groupBy(list, taskInZone);
-  const falls = (edit: PriceEdit, product: Price): boolean => {
-    const { totals, ceilings } = applicableLimits(product, conditions);
+  const listed = groupBy(list, formatTaskKey);
+  const weakens = (edit: PriceEdit, product: Price): boolean => {
+    const { totals, ceilings } = findApplicableLimits(product, conditions);
     if (totals.length + ceilings.length === 0) return false;
-    const before = listed.get(taskInZone(product)) ?? [];
+    const before = listed.get(formatTaskKey(product)) ?? [];
     const after = [
       ...before.filter((price) => !isReplaced(price, edit)),
-      ...(taskInZone(edit.after) === taskInZone(product) ? [edit.after] : []),
+      ...(formatTaskKey(edit.after) === formatTaskKey(product) ? [edit.after] : []),
     ];
-    return daysOfChange([...before, ...after], conditions.today).some((day) => {
-      const [former, next] = [quoteOf(before, product, day), quoteOf(after, product, day)];
+    return listChangeDays([...before, ...after], conditions.today).some((day) => {
+      const [former, next] = [findAmount(before, product, day), findAmount(after, product, day)];
       if (next === undefined || (former?.currency === next.currency && next.minor >= former.minor))
         return false;
       const isWithin = (amount: Amount | undefined, { currency, minor }: Amount) =>
@@ -89,37 +100,39 @@ export function weakenedPrices(
     });
   };
   return edits.filter(
-    (edit) => falls(edit, edit.after) || (edit.before !== undefined && falls(edit, edit.before)),
+    (edit) => weakens(edit, edit.after) || (edit.before !== undefined && weakens(edit, edit.before)),
   );
 }
 
-function taskInZone({ zone, task }: Price): string {
+function formatTaskKey({ zone, task }: Price): string {
   return `${task} ${zone}`;
 }
 
 function isReplaced(price: Price, { before, after }: PriceEdit): boolean {
-  return priceKey(price) === priceKey(after) || (before !== undefined && isSamePrice(price, before));
+  return (
+    formatPriceKey(price) === formatPriceKey(after) || (before !== undefined && isSamePrice(price, before))
+  );
 }
 
-function daysOfChange(list: readonly Price[], today: string): readonly string[] {
+function listChangeDays(list: readonly Price[], today: string): readonly string[] {
   return [...new Set([today, ...list.map(({ validFrom }) => validFrom).filter((day) => day > today)])];
 }
 
-function quoteOf(list: readonly Price[], { zone, task, period }: Price, day: string) {
+function findAmount(list: readonly Price[], { zone, task, period }: Price, day: string) {
   return findQuote(list, { name: `any.${zone}`, task, period }, day)?.amount;
 }
 
 /** Limits that apply to a price: per order, or per name and year. */
-function applicableLimits(
+function findApplicableLimits(
   { zone, task, period }: Price,
-  { rules, mandates, budgets, factsOf }: PriceConditions,
+  { rules, mandates, budgets, getTaskRisk }: PriceConditions,
 ) {
-  const isAbout = (names: readonly string[]) => names.some((pattern) => canMatchZone(pattern, zone));
+  const canMatch = (names: readonly string[]) => names.some((pattern) => canMatchZone(pattern, zone));
   const overs = rules
-    .filter((rule) => matchesTask(rule, task, factsOf(task)) && isAbout(rule.names))
+    .filter((rule) => matchesTask(rule, task, getTaskRisk(task)) && canMatch(rule.names))
     .flatMap(({ over }) => over ?? []);
   const isMandated = task === 'renew' && period === 1;
-  const ceilings = isMandated ? mandates.filter(({ names }) => isAbout(names)) : [];
+  const ceilings = isMandated ? mandates.filter(({ names }) => canMatch(names)) : [];
   return {
     totals: [...overs, ...budgets.map(({ amount }) => amount)],
     ceilings: ceilings.map(({ maxPrice }) => maxPrice),
@@ -131,5 +144,5 @@ function canMatchZone(pattern: string, zone: string): boolean {
   if (pattern === '*' || parseTagPattern(pattern) !== undefined) return true;
   return pattern.startsWith('*.')
     ? `.${zone}`.endsWith(pattern.slice(1))
-    : zoneOf(pattern) === zone || subjectOf(zone, 'host').hosts.includes(pattern);
+    : getZone(pattern) === zone || toSubject(zone, 'host').hosts.includes(pattern);
 }

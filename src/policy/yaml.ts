@@ -37,7 +37,7 @@ export type ReadYaml =
   | { readonly ok: false; readonly issues: readonly YamlIssue[] };
 
 /** Every issue has its line. */
-export function policyFromYaml(text: string, vocabulary: PolicyVocabulary): ReadYaml {
+export function parsePolicyYaml(text: string, vocabulary: PolicyVocabulary): ReadYaml {
   const source = text.replace(/^\uFEFF/, '');
   const forbidden = findForbidden(source);
   if (forbidden !== undefined) return { ok: false, issues: [forbidden] };
@@ -56,13 +56,13 @@ export function policyFromYaml(text: string, vocabulary: PolicyVocabulary): Read
     const code = error.code === 'MULTIPLE_DOCS' ? 'several_documents' : 'not_yaml';
     return { ok: false, issues: [{ line: lineAt(error.pos[0]), code, given: undefined }] };
   }
-  const { unreadable, duplicates } = keyIssues(document, lineAt);
+  const { unreadable, duplicates } = findKeyIssues(document, lineAt);
   if (unreadable !== undefined) return { ok: false, issues: [unreadable] };
   const read = parseRules(document.toJS() ?? [], vocabulary);
   if (read.ok && duplicates.length === 0) return read;
   const issues = (read.ok ? [] : read.issues).map((issue) => ({
     ...issue,
-    line: lineOf(document, issue.path, lineAt),
+    line: findLine(document, issue.path, lineAt),
   }));
   return { ok: false, issues: [...duplicates, ...issues].sort((a, b) => a.line - b.line) };
 }
@@ -113,14 +113,14 @@ const INDICATORS: ReadonlySet<CST.TokenType | null> = new Set([
 type LineAt = (offset: number) => number;
 
 /** Duplicate keys of a map, and the first key that isn't a field name. */
-function keyIssues(document: Document.Parsed, lineAt: LineAt) {
+function findKeyIssues(document: Document.Parsed, lineAt: LineAt) {
   let unreadable: YamlIssue | undefined;
   const duplicates: YamlIssue[] = [];
   visit(document, {
     Map(_key, map) {
       const seen = new Set<string>();
       for (const { key } of map.items) {
-        const line = lineAt(startOf(key) ?? 0);
+        const line = lineAt(findStart(key) ?? 0);
         // Only texts can be keys of an object, and `__proto__` as a key would set the prototype of many.
         if (!isScalar(key) || key.value === '__proto__') {
           unreadable ??= { line, code: 'unreadable_key', given: undefined };
@@ -136,24 +136,24 @@ function keyIssues(document: Document.Parsed, lineAt: LineAt) {
 }
 
 /** The line of a path, or of its nearest existing parent. */
-function lineOf(document: Document.Parsed, path: readonly (string | number)[], lineAt: LineAt): number {
+function findLine(document: Document.Parsed, path: readonly (string | number)[], lineAt: LineAt): number {
   for (let length = path.length; length >= 0; length -= 1) {
     const node: unknown = document.getIn(path.slice(0, length), true);
-    const start = startOf(node);
+    const start = findStart(node);
     if (start !== undefined) return lineAt(start);
   }
   return 1;
 }
 
-const rangeShape = (node: unknown): node is { readonly range: readonly [number, number, number] } =>
+const hasRange = (node: unknown): node is { readonly range: readonly [number, number, number] } =>
   typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range);
 
-function startOf(node: unknown): number | undefined {
-  return rangeShape(node) ? node.range[0] : undefined;
+function findStart(node: unknown): number | undefined {
+  return hasRange(node) ? node.range[0] : undefined;
 }
 
-/** The inverse of {@link policyFromYaml}. */
-export function policyToYaml(rules: readonly PolicyRule[], currency: string): string {
+/** The inverse of {@link parsePolicyYaml}. */
+export function formatPolicyYaml(rules: readonly PolicyRule[], currency: string): string {
   if (rules.length === 0) return '[]\n';
   const document = new Document(
     rules.map((rule) => ruleToText(rule, currency)),

@@ -106,7 +106,7 @@ export function createAccountStore(database: Database): AccountStore {
         });
       },
 
-      sealedWithOtherKey: async (keyId, limit, afterId) => {
+      listSealedWithOtherKey: async (keyId, limit, afterId) => {
         const rows = await prisma.account.findMany({
           where: { keyId: { not: keyId }, ...(afterId === undefined ? {} : { id: { gt: afterId } }) },
           orderBy: { id: 'asc' },

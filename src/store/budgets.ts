@@ -4,7 +4,7 @@ import type { TeamEventOf } from '../ledger/events.ts';
 import { groupBy, removeDuplicates } from '../lib/collections.ts';
 import { BUDGET_SPANS, type Budget } from '../money/budget.ts';
 import type { BudgetStore } from '../money/ports.ts';
-import { subjectOf, tagsByName } from '../policy/subject.ts';
+import { mapTagsByName, toSubject } from '../policy/subject.ts';
 import { batch } from './batch.ts';
 import { exclusiveChanges, writeEvents } from './changes.ts';
 import { type Database, isUniqueViolation, type Transaction, wrapStore } from './database.ts';
@@ -51,14 +51,14 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
       return requests.flatMap(({ day }) => read.get(day) ?? []);
     },
   );
-  const statusesFor: BudgetStore['statusesFor'] = async (names, day, without) => {
-    const subjects = names.map((name) => subjectOf(name, 'host'));
+  const loadStatusesForNames: BudgetStore['loadStatusesForNames'] = async (names, day, without) => {
+    const subjects = names.map((name) => toSubject(name, 'host'));
     const hosts = subjects.flatMap((subject) => subject.hosts);
     const { statuses, tags } =
       without === undefined
         ? await readStatuses({ day, hosts })
         : await readBudgetStatuses(run, teamId, { day, hosts, exceptOrderId: without });
-    return { statuses, tags: tagsByName(subjects, tags) };
+    return { statuses, tags: mapTagsByName(subjects, tags) };
   };
 
   return wrapStore('budgets', {
@@ -70,8 +70,8 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
       return rows.map((row) => storedBudget.parse(row));
     },
 
-    statuses: async (day) => (await statusesFor([], day)).statuses,
-    statusesFor,
+    statuses: async (day) => (await loadStatusesForNames([], day)).statuses,
+    loadStatusesForNames,
 
     add: async ({ tag, span, amount }, by, at) => {
       const budget: Budget = { id: randomUUID(), tag, span, amount };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { TeamEvent } from '../ledger/events.ts';
 import type { LedgerKeyStore, LedgerStore, SealedBlock, SealedEvent } from '../ledger/ports.ts';
-import { eventLine, forgottenLine, hashSeal, type Seal } from '../ledger/seal.ts';
+import { hashSeal, type Seal, toEventLine, toForgottenLine } from '../ledger/seal.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { optional, optionalText, row, toStorableJson } from './columns.ts';
@@ -65,9 +65,9 @@ const sealedRows = z.array(
       if (found.event === null) return { seq, leaf, line: undefined };
       const { forgottenAt, forgottenBy: by, at, subjectKind, subjectId, kind, actor, data } = found;
       if (forgottenAt !== undefined && by !== undefined)
-        return { seq, leaf, line: forgottenLine(seq, { at: forgottenAt, by }, leaf) };
+        return { seq, leaf, line: toForgottenLine(seq, { at: forgottenAt, by }, leaf) };
       const subject = { kind: subjectKind, id: subjectId };
-      return { seq, leaf, line: eventLine(seq, { at, kind, subject, actor, data }) };
+      return { seq, leaf, line: toEventLine(seq, { at, kind, subject, actor, data }) };
     }),
 );
 
@@ -211,16 +211,16 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
         return rows.length;
       }),
 
-    newestSeal: async () => (await readSealsWhere(Prisma.sql`true ORDER BY n DESC LIMIT 1`))[0],
+    findNewestSeal: async () => (await readSealsWhere(Prisma.sql`true ORDER BY n DESC LIMIT 1`))[0],
 
-    waitingSeconds: async () =>
+    loadWaitingSeconds: async () =>
       z.tuple([z.object({ seconds: z.number() })]).parse(
         await run(Prisma.sql`
           SELECT coalesce(extract(epoch FROM now() - min(since)), 0)::float8 AS seconds
           FROM unsealed_events WHERE team_id = ${teamId}`),
       )[0].seconds,
 
-    signingBlocks: async () => {
+    loadSigningBlocks: async () => {
       const [{ numbers, ...rest }] = signingRows.parse(
         await run(Prisma.sql`
           SELECT coalesce(json_agg(l.seq ORDER BY e.seq), '[]') AS numbers,
@@ -238,18 +238,19 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
       return { numbers, ...rest, blocks: readBlocksWhere(where) };
     },
 
-    ofOrder: (orderId) => readEventsWhere(Prisma.sql`e.subject_kind = 'order' AND e.subject_id = ${orderId}`),
+    listOrderEvents: (orderId) =>
+      readEventsWhere(Prisma.sql`e.subject_kind = 'order' AND e.subject_id = ${orderId}`),
 
-    revocationsOf: (keys) =>
+    listRevocations: (keys) =>
       readEventsWhere(
         Prisma.sql`e.subject_kind = 'key' AND e.kind = 'key_revoked' AND e.subject_id = ANY(${keys})`,
       ),
 
-    seals: (from, to) => readSealsWhere(Prisma.sql`n BETWEEN ${from} AND ${to} ORDER BY n`),
+    listSeals: (from, to) => readSealsWhere(Prisma.sql`n BETWEEN ${from} AND ${to} ORDER BY n`),
 
-    sealOf: async (seq) => (await readSealsWhere(Prisma.sql`"to" >= ${seq} ORDER BY "to" LIMIT 1`))[0],
+    findSeal: async (seq) => (await readSealsWhere(Prisma.sql`"to" >= ${seq} ORDER BY "to" LIMIT 1`))[0],
 
-    leavesOf: async ({ from, to }) => {
+    loadLeaves: async ({ from, to }) => {
       // One value instead of a thousand rows: a receipt may read many seals.
       const [{ leaves }] = leavesRows.parse(
         await run(Prisma.sql`
@@ -261,7 +262,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
       );
     },
 
-    strayEvents: async () =>
+    countStrayEvents: async () =>
       z.tuple([z.object({ count: integer })]).parse(
         await run(Prisma.sql`
           SELECT count(*) FROM events e WHERE e.team_id = ${teamId}
@@ -269,7 +270,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
             AND NOT EXISTS (SELECT FROM unsealed_events u WHERE u.event_seq = e.seq)`),
       )[0].count,
 
-    forgottenEvents: async () => {
+    loadForgottenEvents: async () => {
       const rows = forgottenRows.parse(
         await run(Prisma.sql`
           SELECT data FROM events WHERE team_id = ${teamId} AND subject_kind = 'ledger' AND subject_id = 'events'
@@ -300,11 +301,11 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
       });
     },
 
-    anchors: () => readAnchorsWhere(Prisma.sql`ORDER BY a.n`),
+    listAnchors: () => readAnchorsWhere(Prisma.sql`ORDER BY a.n`),
 
-    newestAnchor: async () => (await readAnchorsWhere(Prisma.sql`ORDER BY a.n DESC LIMIT 1`))[0],
+    findNewestAnchor: async () => (await readAnchorsWhere(Prisma.sql`ORDER BY a.n DESC LIMIT 1`))[0],
 
-    anchorsBetween: (from, to) =>
+    listAnchorsBetween: (from, to) =>
       readAnchorsWhere(Prisma.sql`AND a.at >= ${from} AND a.at < ${to} ORDER BY a.n`),
 
     findAnchor: async (n) => (await readAnchorsWhere(Prisma.sql`AND a.n >= ${n} ORDER BY a.n LIMIT 1`))[0],

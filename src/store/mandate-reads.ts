@@ -2,11 +2,11 @@ import { z } from 'zod';
 import type { Witness } from '../approvals/charter.ts';
 
 import type { UsedAmounts } from '../mandates/acting.ts';
-import { heldCode } from '../mandates/codes.ts';
+import { holdReason } from '../mandates/codes.ts';
 import type { MandateAct, MandateName } from '../mandates/ports.ts';
 import { createWitnessCheck, findLoggedOutcome, MANDATE_LIMIT_KINDS } from '../orders/log-limits.ts';
 import type { Order } from '../orders/order.ts';
-import { affectedTags, subjectOf } from '../policy/subject.ts';
+import { findAffectedTags, toSubject } from '../policy/subject.ts';
 import { optional, optionalText, row } from './columns.ts';
 import { Prisma, type RunStatement } from './database.ts';
 import { orderHistories, selectLimits } from './events.ts';
@@ -44,7 +44,7 @@ export const actRow = row(
     at: z.date(),
     amountMinor: optional(z.string().transform(Number)),
     currency: optionalText,
-    held: optional(heldCode),
+    held: optional(holdReason),
     orderId: optionalText,
     announcedAt: optional(z.date()),
   }),
@@ -160,11 +160,11 @@ const tagRows = z.array(z.object({ name: z.string(), tags: z.array(z.string()).n
 
 /** The tags that a change of the name affects: its own and those of its parents. */
 export async function readAffectedTags(run: RunStatement, name: string): Promise<readonly string[]> {
-  const subject = subjectOf(name, 'host');
+  const subject = toSubject(name, 'host');
   const hosts = [...subject.hosts];
   const rows = tagRows.parse(
     await run(Prisma.sql`SELECT name, tags FROM domains WHERE name = ANY(${hosts})`),
   );
   const tags = new Map(rows.map((row) => [row.name, row.tags ?? []]));
-  return affectedTags(subject, new Map(hosts.map((host) => [host, tags.get(host) ?? []]))) ?? [];
+  return findAffectedTags(subject, new Map(hosts.map((host) => [host, tags.get(host) ?? []]))) ?? [];
 }

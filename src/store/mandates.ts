@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Witness } from '../approvals/charter.ts';
 import { HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
-import { exceededLimit, needsOrder, SAME_EXPIRY_MS } from '../mandates/acting.ts';
-import type { HeldCode } from '../mandates/codes.ts';
+import { findExceededLimit, needsOrder, SAME_EXPIRY_MS } from '../mandates/acting.ts';
+import type { HoldReason } from '../mandates/codes.ts';
 import { isActive, readMandate } from '../mandates/mandate.ts';
 import type { ActOutcome, MandateStore, NewAct } from '../mandates/ports.ts';
 import type { OrderCreation } from '../orders/ports.ts';
-import { matchesPatterns, sortPatterns } from '../policy/name-patterns.ts';
-import { subjectOf } from '../policy/subject.ts';
+import { matchesPatterns, splitPatterns } from '../policy/name-patterns.ts';
+import { toSubject } from '../policy/subject.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { insertRows } from './columns.ts';
 import { type Database, isUniqueViolation, Prisma, type RunStatement, wrapStore } from './database.ts';
@@ -70,7 +70,7 @@ export function createMandateStore(
       AND ${isSameExpiry(Prisma.sql`d.expires_at`)} AND NOT ${IS_REPLACEABLE}))`;
 
   return wrapStore('mandates', {
-    due: async (from, until, after, limit) =>
+    listDue: async (from, until, after, limit) =>
       nameRow.read(
         await run(Prisma.sql`
           SELECT ${nameRow.columns} FROM domains d
@@ -79,7 +79,7 @@ export function createMandateStore(
           ORDER BY d.expires_at, d.name LIMIT ${limit}`),
       ),
 
-    aheadAmong: async (names) =>
+    filterUpcoming: async (names) =>
       nameRow.read(
         await run(Prisma.sql`
           SELECT ${nameRow.columns} FROM domains d
@@ -96,10 +96,10 @@ export function createMandateStore(
           WHERE d.name = ANY(${[...names]}) AND d.expires_at IS NOT NULL ORDER BY d.expires_at, d.name`),
       ),
 
-    actsBy: (mandateId, since) =>
+    listActs: (mandateId, since) =>
       acts(Prisma.sql`WHERE a.mandate_id = ${mandateId} AND a.at >= ${since} ORDER BY a.at DESC, a.name`),
 
-    spentBy: async (mandateId, from, until) => {
+    loadSpending: async (mandateId, from, until) => {
       const [sums] = z.array(z.object({ booked: z.string(), reserved: z.string() })).parse(
         await run(Prisma.sql`
             SELECT COALESCE(sum(r.amount_minor) FILTER (WHERE ${IS_BOOKED}), 0)::text AS booked,
@@ -116,17 +116,17 @@ export function createMandateStore(
         SELECT name, tags, lapse_confirmed_at IS NOT NULL AS "isLapsing" FROM domains ORDER BY name`);
       const watched = taggedRows.parse(rows);
       const tags = new Map(watched.map(({ name, tags }) => [name, tags ?? []]));
-      const sorted = sortPatterns(patterns);
+      const sorted = splitPatterns(patterns);
       return watched.flatMap(({ name, isLapsing }) => {
-        const touched = subjectOf(name, 'host').hosts.flatMap((host) => tags.get(host) ?? []);
-        const fits = !isLapsing && matchesPatterns(sorted, subjectOf(name, 'host'), touched) === 'yes';
+        const touched = toSubject(name, 'host').hosts.flatMap((host) => tags.get(host) ?? []);
+        const fits = !isLapsing && matchesPatterns(sorted, toSubject(name, 'host'), touched) === 'yes';
         return fits ? [name] : [];
       });
     },
 
-    usedBy: (mandateId, without) => readUsedAmounts(run, log, mandateId, without),
+    loadUsedAmounts: (mandateId, without) => readUsedAmounts(run, log, mandateId, without),
 
-    latestAccount: async (name) => {
+    findLatestAccount: async (name) => {
       const found = await prisma.orderItem.findFirst({
         where: { name, state: 'SUCCEEDED', order: { task: { in: ['create', 'transfer', 'renew'] } } },
         orderBy: { answeredAt: { sort: 'desc', nulls: 'last' } },
@@ -146,7 +146,7 @@ export function createMandateStore(
       }
     },
 
-    keepHeld: (act, held) =>
+    saveHeld: (act, held) =>
       database.transaction(async (tx): Promise<ActOutcome> => {
         if (!(await isFree(tx, teamId, act))) return { kind: 'taken' };
         return { kind: 'kept', id: await insertAct(tx, teamId, act, { held, orderId: undefined }) };
@@ -165,7 +165,7 @@ export function createMandateStore(
         return true;
       }),
 
-    dueForRegularOrder: (now, limit) =>
+    listDueForRegularOrder: (now, limit) =>
       acts(
         Prisma.sql`WHERE a.team_id = ${teamId} AND a.ask_at <= ${now} ORDER BY a.ask_at, a.id LIMIT ${limit}`,
       ),
@@ -190,9 +190,10 @@ export function createMandateStore(
 
     findByOrder: (orderId) => findActByOrder(run, orderId),
 
-    actsOf: (day) => acts(Prisma.sql`WHERE a.team_id = ${teamId} AND a.day = ${day}::date ORDER BY a.name`),
+    listActsOfDay: (day) =>
+      acts(Prisma.sql`WHERE a.team_id = ${teamId} AND a.day = ${day}::date ORDER BY a.name`),
 
-    announced: async (actIds, at, { channelId, ts }) => {
+    recordAnnounced: async (actIds, at, { channelId, ts }) => {
       await database.transaction(async (tx) => {
         const announced = idRows.parse(
           await tx(Prisma.sql`
@@ -208,12 +209,12 @@ export function createMandateStore(
       });
     },
 
-    orderChanged: async (orderId, at) => {
+    requestUpdate: async (orderId, at) => {
       const act = await findActByOrder(run, orderId);
       if (act !== undefined) await run(updateDayMessage(teamId, act.id, at));
     },
 
-    unsentOf: async (mandateId) =>
+    listUnsentIds: async (mandateId) =>
       listIds(
         await prisma.order.findMany({ ...UNSENT_ORDERS, where: { mandateId, ...UNSENT_ORDERS.where } }),
       ),
@@ -235,7 +236,8 @@ async function saveOrder(
   const mandate = kept && readMandate(kept);
   if (mandate === undefined || !isActive(mandate, act.at)) return { kind: 'over' };
   const used = await readUsedAmounts(run, log, mandate.id, undefined);
-  if (exceededLimit(mandate.terms, act.amount, reservation.day, used) !== undefined) return { kind: 'over' };
+  if (findExceededLimit(mandate.terms, act.amount, reservation.day, used) !== undefined)
+    return { kind: 'over' };
   await insertOrder(run, creation);
   return { kind: 'kept', id: await insertAct(run, teamId, act, { held: undefined, orderId: order.id }) };
 }
@@ -252,7 +254,7 @@ async function insertAct(
   run: RunStatement,
   teamId: string,
   act: NewAct,
-  { held, orderId }: { readonly held: HeldCode | undefined; readonly orderId: string | undefined },
+  { held, orderId }: { readonly held: HoldReason | undefined; readonly orderId: string | undefined },
 ): Promise<string> {
   const id = randomUUID();
   const { name, expiresAt, mandateId, at, amount } = act;
@@ -270,7 +272,7 @@ async function recordHeld(
   run: RunStatement,
   teamId: string,
   { id, name, mandateId, at }: NewAct & { readonly id: string },
-  because: HeldCode,
+  because: HoldReason,
   orderId: string | undefined,
 ): Promise<void> {
   const entry = { kind: 'mandate_held', actor: 'system', at, mandate: mandateId, because } as const;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Decision, MoneyReportStore } from '../money/ports.ts';
+import type { DecisionStatistics, MoneyReportStore } from '../money/ports.ts';
 import { type Database, Prisma, wrapStore } from './database.ts';
 
 const decisions = z.array(
@@ -17,7 +17,7 @@ export function createMoneyReportStore({ run, prisma }: Database): MoneyReportSt
       return found.map(({ name }) => name);
     },
 
-    decisions: async (from, to): Promise<readonly Decision[]> => {
+    decisions: async (from, to): Promise<readonly DecisionStatistics[]> => {
       const rows = await run(Prisma.sql`
         SELECT e.actor AS by, e.kind, count(*)::int AS count,
           percentile_disc(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM e.at - o.created_at)::int)::int AS seconds

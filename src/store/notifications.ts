@@ -145,7 +145,7 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
         SELECT ${claimRow.columns} FROM notifications n
         WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = 'plan'`),
 
-    extend: ({ kind, id }, leaseMs) =>
+    extendLease: ({ kind, id }, leaseMs) =>
       execute(Prisma.sql`
         UPDATE notifications SET lease_until = ${leaseEnd(leaseMs)}
         WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id} AND purpose = 'plan'`),
@@ -169,7 +169,7 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
         WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id} AND purpose = ${purpose}
           AND ts IS NOT NULL`),
 
-    replacementOf: async (message) => {
+    findReplacement: async (message) => {
       const [found] = replacementRows.parse(await run(findReplacement(teamId, message)));
       if (found === undefined) return undefined;
       const { channelId, ts, ...subject } = found;
@@ -179,7 +179,7 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
       };
     },
 
-    putOff: (subject, purpose, until) =>
+    postponeMessage: (subject, purpose, until) =>
       save(
         { ...subjectKey(subject), purpose },
         {
@@ -196,7 +196,7 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
 
     recordRefusal: (subject, refused, now) => createPlan(subject, { dueAt: now, refused }),
 
-    refusedChannels: async () => {
+    listRefusedChannels: async () => {
       const found = await prisma.notification.findMany({
         where: { teamId, subjectKind: 'place', purpose: 'plan', refused: { not: null } },
         orderBy: { subjectId: 'asc' },

@@ -82,7 +82,7 @@ const REFUSED: Refusal = { ok: false, conflictingOrderId: undefined };
 function needsOwnTransaction({ before, after, guard, reservation, ...commit }: OrderCommit): boolean {
   if (sentItems({ before, after, guard, ...commit }).length === 0)
     return after.state === 'APPROVED' && reservation?.isLimited === true;
-  return guard !== 'no_signatures' || before.retryOf !== undefined || before.mandated !== undefined;
+  return guard !== 'no_signatures' || before.retryOf !== undefined || before.mandate !== undefined;
 }
 
 /** Commits changes of different orders in one transaction. Each succeeds or is refused on its own. */
@@ -149,9 +149,9 @@ async function refuseSending(
 ): Promise<Refusal | undefined> {
   const { before, guard, mandatedSending } = commit;
   if (guard === undefined) throw new Error('a request without its guard');
-  if (before.mandated !== undefined) {
+  if (before.mandate !== undefined) {
     if (mandatedSending === undefined) throw new Error('the mandate of an order was not checked');
-    const refusal = await refuseMandated(witnessed, run, commit, before.mandated.id, mandatedSending);
+    const refusal = await refuseMandated(witnessed, run, commit, before.mandate.id, mandatedSending);
     if (refusal !== undefined) return refusal;
   } else if (guard !== 'no_signatures' || before.retryOf !== undefined) {
     const refusal = await refuseRetry(run, commit);
@@ -243,13 +243,13 @@ async function refuseMandated(
   if (act === undefined) return { ...REFUSED, held: 'mandate_ended' };
   const held = check(mandate, {
     name,
-    touched: await readAffectedTags(run, name),
-    actedFor: act.expiresAt,
+    affectedTags: await readAffectedTags(run, name),
+    plannedExpiry: act.expiresAt,
     expiresAt: watched?.expiresAt,
     isLapsing: watched?.isLapsing === true,
     announcedAt: act.announcedAt,
     amount: reservation.items[0]?.amount,
-    taken: await readUsedAmounts(run, { teamId, witness }, mandateId, after.id),
+    used: await readUsedAmounts(run, { teamId, witness }, mandateId, after.id),
   });
   if (held !== undefined) return { ...REFUSED, held };
   return fits ? undefined : { ...REFUSED, held: 'budget_empty' };

@@ -92,7 +92,7 @@ export const orderRow = row(
       threadTs: optionalText,
       approvalsRequired: z.number(),
       policyVersion: z.number(),
-      demand: storedRequirements,
+      requirements: storedRequirements,
       retryOf: optionalText,
       earlierRequesters: z.array(z.string()),
       mandateId: optionalText,
@@ -135,17 +135,17 @@ export function toOrder(row: z.output<typeof orderRow.schema>): Order {
     },
     input: row.bulk === undefined ? row.input : buildBulkInput(row.items),
     claim: workerId === undefined ? undefined : { workerId },
-    mandated: mandateId === undefined ? undefined : { id: mandateId },
+    mandate: mandateId === undefined ? undefined : { id: mandateId },
   };
 }
 
 /** The columns of an order. */
-export function toOrderRow({ account, claim, mandated, ...order }: Order) {
+export function toOrderRow({ account, claim, mandate, ...order }: Order) {
   const { id: accountId, login: accountLogin, method: accountMethod, context, isTeamAccount } = account;
   return orderRow.write({
     ...order,
     ...{ accountId, accountLogin, accountMethod, context, usesTeamAccount: isTeamAccount === true },
-    ...{ workerId: claim?.workerId, mandateId: mandated?.id },
+    ...{ workerId: claim?.workerId, mandateId: mandate?.id },
   });
 }
 

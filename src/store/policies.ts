@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { ProposalOf } from '../approvals/proposals/proposal.ts';
 import type { TeamEventOf } from '../ledger/events.ts';
-import { loggedChanges } from '../policy/change-log.ts';
-import { draftBase } from '../policy/drafts.ts';
+import { toLoggedChanges } from '../policy/change-log.ts';
+import { getDraftBase } from '../policy/drafts.ts';
 import type { Policy, PolicyRule } from '../policy/policy.ts';
 import type { PolicyDraft, PolicyStore, PublishedPolicy } from '../policy/ports.ts';
 import { shareRead } from './batch.ts';
@@ -77,7 +77,7 @@ export async function applyPolicy(
   const people = { publishedBy: proposer, publishedAt: proposedAt, confirmedBy, confirmedAt: at };
   await tx.policyVersion.create({ data: { teamId, version, rules: toStorableRules(rules), ...people } });
   await tx.policyDraft.delete({ where: { teamId } });
-  const changes = loggedChanges(before, rules);
+  const changes = toLoggedChanges(before, rules);
   await log(tx, teamId, { kind: 'policy_confirmed', version, changes, actor: confirmedBy, at });
   return 'applied';
 }
@@ -100,9 +100,9 @@ export function createPolicyStore({ prisma }: Database, teamId: string, canSign:
 
     saveDraft: (rules, expected, by, at) =>
       exclusively(async (tx) => {
-        const base = draftBase(await readCurrent(tx, teamId), await readDraft(tx, teamId));
+        const base = getDraftBase(await readCurrent(tx, teamId), await readDraft(tx, teamId));
         if (base.revision !== expected) return undefined;
-        const changes = loggedChanges(base.rules, rules);
+        const changes = toLoggedChanges(base.rules, rules);
         const changed = { revision: randomUUID(), changedBy: by, changedAt: at };
         const saved = { ...changed, rules: toStorableRules(rules) };
         await tx.policyDraft.upsert({ where: { teamId }, create: { teamId, ...saved }, update: saved });
@@ -118,7 +118,7 @@ export function createPolicyStore({ prisma }: Database, teamId: string, canSign:
         const { rules } = await readCurrent(tx, teamId);
         await tx.policyDraft.delete({ where: { teamId } });
         await withdrawOpen(tx, teamId, { kind: 'policy' }, by, at);
-        const changes = loggedChanges(rules, draft.rules);
+        const changes = toLoggedChanges(rules, draft.rules);
         await log(tx, teamId, { kind: 'policy_draft_discarded', changes, actor: by, at });
         return true;
       }),
@@ -131,7 +131,7 @@ export function createPolicyStore({ prisma }: Database, teamId: string, canSign:
         if (draft.proposal !== undefined) return { kind: 'published_already', by: draft.proposal.proposer };
         if (needsUnavailableSigning(rules, canSign)) return { kind: 'cannot_sign' };
         const current = await readCurrent(tx, teamId);
-        const changes = loggedChanges(current.rules, rules);
+        const changes = toLoggedChanges(current.rules, rules);
         if (changes.length === 0) return { kind: 'no_difference' };
         await log(tx, teamId, { kind: 'policy_published', changes, actor: by, at });
         const payload = { version: current.version + 1, before: current.rules, rules };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DECISIONS, type PolicyRule } from '../policy/policy.ts';
+import { type PolicyRule, RULE_DECISIONS } from '../policy/policy.ts';
 
 /* A stored version of the policy. */
 
@@ -21,7 +21,7 @@ const storedRule = z.object({
   names: texts,
   by: texts,
   over: optional(z.object({ currency: z.string(), minor: z.int() })),
-  decision: z.enum(DECISIONS),
+  decision: z.enum(RULE_DECISIONS),
   approvers: texts,
   silent: texts,
   needed: z.int().min(1),

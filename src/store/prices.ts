@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { loggedPrice } from '../money/money-events.ts';
 import type { ListedPrice, PriceStore } from '../money/ports.ts';
-import { isSamePrice, PRICED_TASKS, type Price, type PriceEdit, priceKey } from '../money/prices.ts';
+import { formatPriceKey, isSamePrice, PRICED_TASKS, type Price, type PriceEdit } from '../money/prices.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { batch, shareRead } from './batch.ts';
 import { exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
@@ -58,11 +58,11 @@ async function writeEdits(
   edits: readonly PriceEdit[],
   { by, confirmedBy, at }: PriceEditor,
 ): Promise<boolean> {
-  const listed = new Map((await readPrices(tx, teamId)).map((each) => [priceKey(each), each]));
+  const listed = new Map((await readPrices(tx, teamId)).map((each) => [formatPriceKey(each), each]));
   const fits = ({ before, after }: PriceEdit) => {
-    const now = listed.get(priceKey(before ?? after));
+    const now = listed.get(formatPriceKey(before ?? after));
     if (before === undefined) return now === undefined;
-    const isFree = priceKey(before) === priceKey(after) || !listed.has(priceKey(after));
+    const isFree = formatPriceKey(before) === formatPriceKey(after) || !listed.has(formatPriceKey(after));
     return now !== undefined && isSamePrice(now, before) && isFree;
   };
   if (!edits.every(fits)) return false;
@@ -73,7 +73,7 @@ async function writeEdits(
       .map(({ after }) => ({ id: randomUUID(), teamId, ...toColumns(after), ...edited })),
   });
   for (const { before, after } of edits) {
-    const id = before && listed.get(priceKey(before))?.id;
+    const id = before && listed.get(formatPriceKey(before))?.id;
     if (id !== undefined) await tx.price.update({ where: { id }, data: { ...toColumns(after), ...edited } });
   }
   await writeEvents(
@@ -127,9 +127,9 @@ export async function rebasePrices(
   teamId: string,
   edits: readonly PriceEdit[],
 ): Promise<readonly PriceEdit[] | undefined> {
-  const listed = new Map((await readPrices(tx, teamId)).map((each) => [priceKey(each), each]));
+  const listed = new Map((await readPrices(tx, teamId)).map((each) => [formatPriceKey(each), each]));
   const remaining = edits.flatMap(({ before, after }): PriceEdit[] => {
-    const now = listed.get(priceKey(after)) ?? (before && listed.get(priceKey(before)));
+    const now = listed.get(formatPriceKey(after)) ?? (before && listed.get(formatPriceKey(before)));
     return now !== undefined && isSamePrice(now, after) ? [] : [{ before: now, after }];
   });
   return remaining.length === 0 ? undefined : remaining;
@@ -146,7 +146,7 @@ export function createPriceStore({ prisma }: Database, teamId: string): PriceSto
   return wrapStore('prices', {
     list: () => readList(),
 
-    listOf: (zones) => readZones(zones),
+    listForZones: (zones) => readZones(zones),
 
     save: (edits, by, at) => exclusively((tx) => writeEdits(tx, teamId, edits, { by, at })),
   });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Confirmed } from '../approvals/proposals/decide-confirmation.ts';
-import type { Applied, ProposalStore } from '../approvals/proposals/ports.ts';
+import type { ApplyOutcome, ProposalStore } from '../approvals/proposals/ports.ts';
 import type { Obstacle, Proposal, ProposalOf, ProposedChange } from '../approvals/proposals/proposal.ts';
 import type { SignedCharter } from '../approvals/signing/ports.ts';
 import { DAY_MS } from '../lib/duration.ts';
@@ -84,7 +84,7 @@ async function applyConfirmed(
   { proposal, by }: Confirmed,
   at: Date,
   charter: SignedCharter | undefined,
-): Promise<Applied> {
+): Promise<ApplyOutcome> {
   const { teamId } = options;
   if (charter !== undefined && !(await isNextCharter(tx, teamId, charter)))
     return { kind: 'changed', current: proposal };

@@ -3,10 +3,10 @@ import {
   BUDGET_SPANS,
   type Budget,
   type BudgetStatus,
-  budgetShares,
+  computeShares,
+  findMissingAmounts,
+  getPeriod,
   isExcessApproved,
-  missingAmounts,
-  periodOf,
   type Reservation,
 } from '../money/budget.ts';
 import { row } from './columns.ts';
@@ -109,7 +109,7 @@ export async function readBudgetStatuses(
   );
   return {
     statuses: statuses.map(({ booked, reserved, ...budget }) => ({
-      ...{ budget: toBudget(budget), booked, reserved, period: periodOf(budget.span, day) },
+      ...{ budget: toBudget(budget), booked, reserved, period: getPeriod(budget.span, day) },
     })),
     tags: new Map(hosts.map((host) => [host, tags[host] ?? []])),
   };
@@ -129,6 +129,6 @@ export async function fitsBudgets(
   await run(Prisma.sql`SELECT id FROM budgets WHERE team_id = ${teamId} ORDER BY id FOR NO KEY UPDATE`);
   // A separate statement: its snapshot is taken after the locks are held.
   const { statuses } = await readBudgetStatuses(run, teamId, { day, exceptOrderId });
-  const shares = budgetShares(statuses, reservation);
-  return isExcessApproved(missingAmounts(shares), reservation.agreedExcess);
+  const shares = computeShares(statuses, reservation);
+  return isExcessApproved(findMissingAmounts(shares), reservation.agreedExcess);
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { hashCharter } from '../approvals/charter.ts';
-import { activeKeys, isAtKeyLimit } from '../approvals/signing/key-ring.ts';
+import { isAtKeyLimit, listActiveKeys } from '../approvals/signing/key-ring.ts';
 import {
   type KeyStore,
   LINK_PURPOSES,
@@ -137,8 +137,8 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
       return write({ kind: 'key_revoked', subject: keySubject(key), actor: by, at, owner, signature });
     },
 
-    revokeOfLeaver: async (owner, at) => {
-      const keys = activeKeys((await readRows()).log.keys).filter((key) => key.owner === owner);
+    revokeForDeparture: async (owner, at) => {
+      const keys = listActiveKeys((await readRows()).log.keys).filter((key) => key.owner === owner);
       await write(
         ...keys.map(
           ({ fingerprint }): ChainedEvent => ({
@@ -162,7 +162,7 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
 
     lastPublisher: () => readLastPublisher(run, teamId),
 
-    noteStatus: (status, at) =>
+    recordStatus: (status, at) =>
       exclusively(async (tx) => {
         const where = { teamId, subjectKind: 'policy', kind: 'charter_status' };
         const last = await tx.event.findFirst({ where, orderBy: { seq: 'desc' } });

@@ -7,13 +7,13 @@ import {
   verifyRegistrationResponse,
 } from '@simplewebauthn/server';
 import { z } from 'zod';
-import { approveSigned, recordNotified, refusalToApprove, resumeOrder } from '../approvals/approve.ts';
+import { approveSigned, checkCanApprove, recordRefusalShown, resumeOrder } from '../approvals/approve.ts';
 import {
+  buildCharter,
+  formatWitnessText,
   hashCharter,
   type LoggedCharter,
-  makeCharter,
   type Rules,
-  witnessText,
 } from '../approvals/charter.ts';
 import { buildSignedSubject } from '../approvals/order-signing.ts';
 import type { ProposalOf } from '../approvals/proposals/proposal.ts';
@@ -22,17 +22,17 @@ import { type BoundTo, buildChallenge } from '../approvals/signing/approval.ts';
 import {
   type Assertion,
   type Challenge,
-  challengeText,
   createVerifier,
+  encodeChallenge,
   hashJson,
   type RelyingParty,
 } from '../approvals/signing/assertion.ts';
 import {
   type AddedKey,
+  createRevocationCheck,
   isAtKeyLimit,
   type KeyLog,
   type KeyRing,
-  revocationRights,
   type ValidKey,
 } from '../approvals/signing/key-ring.ts';
 import type { KeyStore, LinkStore, SignedCharter, SigningLink } from '../approvals/signing/ports.ts';
@@ -51,7 +51,7 @@ import type { Refusal } from '../orders/refusal.ts';
 import { type ServiceEndpoints, verifyStatement } from '../orders/statement.ts';
 import type { Statement } from '../orders/statement-shape.ts';
 import { loadVisible } from '../orders/visibility.ts';
-import { versionToSign } from '../policy/policy.ts';
+import { getSignedVersion } from '../policy/policy.ts';
 import type { PolicyStore } from '../policy/ports.ts';
 import { hashOfToken } from './links.ts';
 
@@ -96,7 +96,7 @@ type LinkProblem = 'unknown_link' | 'link_over' | 'link_spent';
 export type ToSign = { readonly userId: string } & (
   | { readonly kind: 'order'; readonly order: Order; readonly statement: Statement }
   | { readonly kind: 'facts'; readonly proposal: FactsProposal; readonly hash: string }
-  | ({ readonly kind: 'charter' } & ReturnType<typeof makeCharter>)
+  | ({ readonly kind: 'charter' } & ReturnType<typeof buildCharter>)
   | { readonly kind: 'vouch' | 'revoke' | 'revoke_compromised'; readonly key: AddedKey }
 );
 
@@ -199,8 +199,8 @@ export function createCeremonies(deps: CeremonyDeps): Ceremonies {
   };
 }
 
-function findKeys({ counting }: KeyRing, userId: string): readonly ValidKey[] {
-  return [...counting.values()].filter(({ owner }) => owner === userId);
+function findKeys({ validKeys }: KeyRing, userId: string): readonly ValidKey[] {
+  return [...validKeys.values()].filter(({ owner }) => owner === userId);
 }
 
 function requestOptions(
@@ -209,7 +209,7 @@ function requestOptions(
   keys: readonly ValidKey[],
 ): PublicKeyCredentialRequestOptionsJSON {
   return {
-    challenge: challengeText(challenge),
+    challenge: encodeChallenge(challenge),
     rpId: id,
     allowCredentials: keys.map(({ credential }) => ({ id: credential, type: 'public-key' })),
     userVerification: 'required',
@@ -232,7 +232,7 @@ const clientData = z.object({ challenge: z.string() });
 function findProblem({ response }: z.output<typeof assertionBody>, challenge: Challenge): Problem {
   try {
     const decoded: unknown = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString());
-    const isOther = clientData.parse(decoded).challenge !== challengeText(challenge);
+    const isOther = clientData.parse(decoded).challenge !== encodeChallenge(challenge);
     return { code: isOther ? 'changed' : 'not_signed' };
   } catch {
     return { code: 'unreadable' };
@@ -269,12 +269,12 @@ async function orderTask(
   const order = await loadVisible(orders, { id: userId, isAdmin }, subject);
   if (order === undefined) return { code: 'gone' };
   const isResumption = isPaused(order);
-  const refusal = isResumption ? undefined : await refusalToApprove(orders, order, userId);
+  const refusal = isResumption ? undefined : await checkCanApprove(orders, order, userId);
   if (refusal !== undefined && !(refusal.code === 'not_an_approver' && isAdmin))
     return { code: 'refused', refusal };
   const statement = verifyStatement(order, orders.serviceEndpoints);
   if (statement === undefined) return { code: 'gone' };
-  const version = versionToSign(await orders.signing.policy.current());
+  const version = getSignedVersion(await orders.signing.policy.current());
   const { challenge, bound } = buildChallenge(userId, buildSignedSubject(order, version), salt);
   return {
     what: { kind: 'order', order, statement, userId },
@@ -285,7 +285,7 @@ async function orderTask(
         ? await resumeOrder(orders, order.id, userId, signed)
         : await approveSigned(orders, order.id, userId, signed);
       if (outcome.ok) return { kind: 'signed' };
-      await recordNotified(orders, order.id, userId, outcome.refusal);
+      await recordRefusalShown(orders, order.id, userId, outcome.refusal);
       return { code: 'refused', refusal: outcome.refusal };
     },
   };
@@ -348,7 +348,7 @@ async function keyTask(
   { ring, log }: KnownKeys,
 ): Promise<Task | Problem> {
   const key = ring.keys.find(({ fingerprint }) => fingerprint === subject);
-  if (key === undefined || key.counts === 'revoked' || key.counts === 'left') return { code: 'gone' };
+  if (key === undefined || key.validity === 'revoked' || key.validity === 'left') return { code: 'gone' };
   const what = { kind, userId: by, key };
   const signed = { by, key: key.fingerprint, nonce, of: key.owner };
   if (kind === 'vouch') {
@@ -359,7 +359,7 @@ async function keyTask(
     };
     return { what, challenge, act };
   }
-  const mayRevoke = revocationRights(log, orders.signing.trust?.roots ?? new Set());
+  const mayRevoke = createRevocationCheck(log, orders.signing.trust?.roots ?? new Set());
   if (!mayRevoke(findKeys(ring, by), key)) return { code: 'may_not_revoke' };
   const reason = kind === 'revoke' ? 'retired' : 'compromised';
   const challenge = { ...signed, decision: 'revoke', reason } as const;
@@ -386,7 +386,7 @@ async function charterTask(
   const coming = await comingCharter(deps, link);
   if (coming === undefined) return { code: 'gone' };
   if (coming.publisher === userId) return { code: 'own_change' };
-  const shown = makeCharter(coming.rules, coming.publisher);
+  const shown = buildCharter(coming.rules, coming.publisher);
   // Undefined members aren't stored.
   const charter = z.json().parse(JSON.parse(JSON.stringify(shown)));
   const hash = hashJson(charter);
@@ -402,7 +402,7 @@ async function charterTask(
     challenge,
     async act(assertion) {
       const signature = { ...assertion, challenge };
-      const signed = { charter, signature, witness: witness.sign(witnessText(challenge)) };
+      const signed = { charter, signature, witness: witness.sign(formatWitnessText(challenge)) };
       const outcome = await coming.confirm(signed);
       deps.onRulesChanged();
       return outcome;
@@ -453,7 +453,7 @@ async function addPage(
   { relyingParty }: CeremonyDeps,
   { userId, salt }: SigningLink,
   log: KeyLog,
-  { counting }: KeyRing,
+  { validKeys }: KeyRing,
 ): Promise<Shown | Problem> {
   if (isAtKeyLimit(log, userId)) return { code: 'too_many_keys' };
   const options = await generateRegistrationOptions({
@@ -470,7 +470,7 @@ async function addPage(
     authenticatorSelection: { residentKey: 'preferred', userVerification: 'required' },
     supportedAlgorithmIDs: [...ALGORITHMS],
   });
-  return { kind: 'add', userId, isFirst: counting.size === 0, options };
+  return { kind: 'add', userId, isFirst: validKeys.size === 0, options };
 }
 
 async function add(

@@ -94,7 +94,7 @@ describe('linking', () => {
       verified: true,
       account: { login: 'alice', context: 4, slot: '4', method: 'password', active: true },
     });
-    expect(await accounts.active('U0ALICE')).toMatchObject({ id: idOf(outcome), login: 'alice' });
+    expect(await accounts.findActive('U0ALICE')).toMatchObject({ id: idOf(outcome), login: 'alice' });
     expect(await renewAs(accounts, idOf(outcome))).toBe('alice in 4');
   });
 
@@ -187,10 +187,10 @@ describe('linking', () => {
     });
     expect(outcome).toMatchObject({ verified: false, account: { slot: 'application', login: uuid } });
     expect(service.requests, 'nothing documented checks it').toHaveLength(sent);
-    expect((await accounts.active('U0ALICE'))?.verifiedAt).toBeUndefined();
+    expect((await accounts.findActive('U0ALICE'))?.verifiedAt).toBeUndefined();
     await renewAs(accounts, idOf(outcome));
     await accounts.recordAccepted(idOf(outcome));
-    expect((await accounts.active('U0ALICE'))?.verifiedAt).toBeInstanceOf(Date);
+    expect((await accounts.findActive('U0ALICE'))?.verifiedAt).toBeInstanceOf(Date);
     expect((await accounts.list('U0ALICE')).map(({ slot }) => slot)).toEqual(['4', 'application']);
   });
 
@@ -216,11 +216,11 @@ describe('choosing and forgetting', () => {
     const accounts = accountsOf();
     await accounts.link('U0ALICE', password());
     await accounts.link('U0ALICE', password(SANDBOX_ACCOUNTS.aliceDemoSystem));
-    expect((await accounts.active('U0ALICE'))?.context).toBe(1);
-    expect((await accounts.use('U0ALICE', '4'))?.context).toBe(4);
+    expect((await accounts.findActive('U0ALICE'))?.context).toBe(1);
+    expect((await accounts.activate('U0ALICE', '4'))?.context).toBe(4);
     expect((await accounts.list('U0ALICE')).filter(({ active }) => active)).toHaveLength(1);
-    expect(await accounts.use('U0ALICE', '7'), 'a context without an account').toBeUndefined();
-    expect((await accounts.active('U0ALICE'))?.context).toBe(4);
+    expect(await accounts.activate('U0ALICE', '7'), 'a context without an account').toBeUndefined();
+    expect((await accounts.findActive('U0ALICE'))?.context).toBe(4);
   });
 
   test('an account is its person’s own', async () => {

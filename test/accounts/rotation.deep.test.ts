@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Account } from '../../src/accounts/account.ts';
-import { credentialFromText, credentialToText } from '../../src/accounts/credential.ts';
+import { parseCredential, serializeCredential } from '../../src/accounts/credential.ts';
 import { createVault, VaultError } from '../../src/accounts/vault.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { createAccountStore } from '../../src/store/accounts.ts';
@@ -60,7 +60,7 @@ async function fill(): Promise<void> {
     } as const;
     const vault = vaults[n % 2] ?? createVault([oldKey]);
     const sealed = vault.seal(
-      credentialToText(credential),
+      serializeCredential(credential),
       ownerOf(broken ? { ...account, userId: 'U' } : account),
     );
     return {
@@ -95,7 +95,7 @@ async function checkAll(): Promise<Map<string, number>> {
   for (const row of rows) {
     const userId = row.userId ?? '';
     const sealed = { keyId: row.keyId, bytes: row.sealed };
-    const opened = credentialFromText(vault.open(sealed, ownerOf({ ...row, userId })));
+    const opened = parseCredential(vault.open(sealed, ownerOf({ ...row, userId })));
     expect(opened.password.reveal(), row.id).toBe(`pw-${userId.slice(1)}`);
     keys.set(row.keyId, (keys.get(row.keyId) ?? 0) + 1);
   }
@@ -153,7 +153,7 @@ test.each([
 ])('a credential that is %s isn’t quoted in its error', (_what, text) => {
   let error: unknown;
   try {
-    credentialFromText(new Secret(text));
+    parseCredential(new Secret(text));
   } catch (thrown) {
     error = thrown;
   }

@@ -103,8 +103,8 @@ test('belongs to no person, has the admin who linked it, and signs requests', as
   });
   expect(team?.userId).toBeUndefined();
   expect(await accounts.list('U0ADA')).toEqual([]);
-  expect(await accounts.people()).toEqual([]);
-  expect(await accounts.active('U0ADA')).toBeUndefined();
+  expect(await accounts.listPeople()).toEqual([]);
+  expect(await accounts.findActive('U0ADA')).toBeUndefined();
 
   const { name } = service.state.addDomain({ name: 'cafe.rest', context: 4, expires: Date.now() + 1e9 });
   const client = await accounts.loadClient(id);

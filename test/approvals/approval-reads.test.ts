@@ -38,8 +38,8 @@ beforeAll(async () => {
     trust: undefined,
     readRows: () => keys.readRows(),
     directory: rig.directory,
-    settingsOf: () => TEAM,
-    start: TEAM,
+    applySaved: () => TEAM,
+    environmentSettings: TEAM,
     ruleFacts: rig.orders.ruleFacts,
     now: () => rig.now,
   });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import {
-  buildApprovalPolicy,
-  readPeople,
-  refusalToDecide,
+  buildApproverRights,
+  checkCanDecide,
+  loadPeople,
   resolvePeople,
 } from '../../src/approvals/approvers.ts';
-import { defaultRequirement, requestedRequirements } from '../../src/approvals/requirements.ts';
+import { buildDefaultRequirement, getRequestedRequirements } from '../../src/approvals/requirements.ts';
 import type { OrdersContext } from '../../src/orders/context.ts';
 import type { Refusal } from '../../src/orders/refusal.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
@@ -51,7 +51,7 @@ describe('approval rights', () => {
       ['approve', approve],
       ['deny', deny],
     ] as const) {
-      const refusal = refusalToDecide(order, userId, decision, policy);
+      const refusal = checkCanDecide(order, userId, decision, policy);
       if (expected === undefined) expect(refusal, decision).toBeUndefined();
       else expect(said(refusal), decision).toMatch(expected);
     }
@@ -87,11 +87,11 @@ describe('the current policy', () => {
     userIds: readonly string[],
   ) => {
     const now = new Date();
-    const requirement = defaultRequirement(await loadSettings(), ['cafe.rest']);
-    const { requirements } = requestedRequirements(order, await loadSettings());
-    const known = await readPeople({ directory, away: new Map(), at: now }, [requirement], userIds);
-    return buildApprovalPolicy(
-      { requirements, requesters: new Set(), userIds },
+    const requirement = buildDefaultRequirement(await loadSettings(), ['cafe.rest']);
+    const { list } = getRequestedRequirements(order, await loadSettings());
+    const known = await loadPeople({ directory, standIns: new Map(), at: now }, [requirement], userIds);
+    return buildApproverRights(
+      { requirements: list, requesters: new Set(), userIds },
       known,
       await loadSettings(),
       now,
@@ -132,8 +132,8 @@ describe('the current policy', () => {
     );
     expect([...policy.approvers]).toEqual(['U0BOB']);
     expect(policy.unreadableGroups).toEqual(['S0LEADS']);
-    expect(refusalToDecide(order, 'U0BOB', 'approve', policy)).toBeUndefined();
-    expect(said(refusalToDecide(order, 'U0CAROL', 'approve', policy))).toMatch(
+    expect(checkCanDecide(order, 'U0BOB', 'approve', policy)).toBeUndefined();
+    expect(said(checkCanDecide(order, 'U0CAROL', 'approve', policy))).toMatch(
       /didn’t return the members of <!subteam\^S0LEADS>.* Try again in a minute/,
     );
   });
@@ -144,8 +144,8 @@ describe('the current policy', () => {
       ['U0BOB', 'U0CAROL'],
     );
     expect(policy.approvers.size).toBe(0);
-    expect(said(refusalToDecide(order, 'U0BOB', 'approve', policy))).toMatch(/Only approvers can approve/);
-    expect(said(refusalToDecide(order, 'U0CAROL', 'deny', policy))).toMatch(
+    expect(said(checkCanDecide(order, 'U0BOB', 'approve', policy))).toMatch(/Only approvers can approve/);
+    expect(said(checkCanDecide(order, 'U0CAROL', 'deny', policy))).toMatch(
       /doesn’t confirm that you’re still a member/,
     );
   });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import {
-  approvalProgress,
-  type GivenApprovals,
+  evaluateProgress,
   type People,
   type Progress,
+  type ProgressContext,
 } from '../../src/approvals/progress.ts';
 import type { Requirements } from '../../src/policy/evaluate.ts';
 import { GROUPS, groups, ids, PEOPLE, people } from '../policy/arbitraries.ts';
@@ -17,7 +17,7 @@ function demand(
 ): Requirements {
   return {
     outcome: 'approve',
-    requirements: requirements.map(([needed, ...approvers], index) => ({
+    list: requirements.map(([needed, ...approvers], index) => ({
       rule: { kind: 'rule', version: 1, index, name: `rule ${index}` },
       names: ['cafe.rest'],
       needed,
@@ -41,7 +41,7 @@ const EVERYBODY: People = {
   standIns: new Map(),
 };
 
-function context(fields: Partial<GivenApprovals> & { readonly with?: Partial<People> }): GivenApprovals {
+function context(fields: Partial<ProgressContext> & { readonly with?: Partial<People> }): ProgressContext {
   return {
     requesters: new Set(['U0ANNA']),
     approvals: [],
@@ -55,7 +55,7 @@ function context(fields: Partial<GivenApprovals> & { readonly with?: Partial<Peo
 
 /** How many approvals each requirement still needs. */
 const missingOf = (requirements: Progress['requirements']) =>
-  requirements.map(({ requirement, counted }) => Math.max(0, requirement.needed - counted.length));
+  requirements.map(({ requirement, slots }) => Math.max(0, requirement.needed - slots.length));
 
 const away = (...entries: readonly (readonly [away: string, standIn: string, until?: Date])[]) => ({
   standIns: new Map(entries.map(([who, userId, until = LATER]) => [who, { userId, until }])),
@@ -64,51 +64,51 @@ const away = (...entries: readonly (readonly [away: string, standIn: string, unt
 describe('approvals', () => {
   test('of listed people and of members of listed groups count', () => {
     const needs = demand([2, 'U0DAVE', 'S0LEGAL']);
-    const one = approvalProgress(needs, context({ approvals: ['U0BOB', 'U0BOB', 'U0EVE'] }));
+    const one = evaluateProgress(needs, context({ approvals: ['U0BOB', 'U0BOB', 'U0EVE'] }));
     expect(one.isApproved).toBe(false);
-    expect(one.requirements[0]?.counted).toEqual([{ userId: 'U0BOB', standsInFor: undefined }]);
-    expect(approvalProgress(needs, context({ approvals: ['U0BOB', 'U0DAVE'] })).isApproved).toBe(true);
+    expect(one.requirements[0]?.slots).toEqual([{ userId: 'U0BOB', standsInFor: undefined }]);
+    expect(evaluateProgress(needs, context({ approvals: ['U0BOB', 'U0DAVE'] })).isApproved).toBe(true);
   });
 
   test('of one person count for several requirements, and all must be met', () => {
     const needs = demand([1, 'U0BOB', 'U0DAVE'], [2, 'S0LEGAL']);
-    const { isApproved, requirements } = approvalProgress(needs, context({ approvals: ['U0BOB'] }));
+    const { isApproved, requirements } = evaluateProgress(needs, context({ approvals: ['U0BOB'] }));
     expect(isApproved).toBe(false);
     expect(missingOf(requirements)).toEqual([0, 1]);
-    expect(approvalProgress(needs, context({ approvals: ['U0BOB', 'U0CAROL'] })).isApproved).toBe(true);
+    expect(evaluateProgress(needs, context({ approvals: ['U0BOB', 'U0CAROL'] })).isApproved).toBe(true);
   });
 
   test('of the requester don’t count unless that is allowed', () => {
     const needs = demand([1, 'U0ANNA', 'U0BOB']);
     const own = { approvals: ['U0ANNA'] };
-    expect(approvalProgress(needs, context(own)).isApproved).toBe(false);
-    expect(approvalProgress(needs, context({ ...own, allowSelfApproval: true })).isApproved).toBe(true);
+    expect(evaluateProgress(needs, context(own)).isApproved).toBe(false);
+    expect(evaluateProgress(needs, context({ ...own, allowSelfApproval: true })).isApproved).toBe(true);
     const again = { approvals: ['U0BOB'], requesters: new Set(['U0ANNA', 'U0BOB']) };
-    expect(approvalProgress(needs, context(again)).isApproved).toBe(false);
+    expect(evaluateProgress(needs, context(again)).isApproved).toBe(false);
   });
 
   test('of people who have left or are unknown don’t count', () => {
     const membership = new Map(EVERYBODY.membership).set('U0BOB', 'left');
     membership.delete('U0CAROL');
-    const { requirements } = approvalProgress(
+    const { requirements } = evaluateProgress(
       demand([1, 'S0LEGAL']),
       context({ approvals: ['U0BOB', 'U0CAROL'], with: { membership } }),
     );
-    expect(requirements[0]?.counted).toEqual([]);
+    expect(requirements[0]?.slots).toEqual([]);
   });
 
   test('of members of an unreadable group don’t count', () => {
-    const { requirements } = approvalProgress(
+    const { requirements } = evaluateProgress(
       demand([1, 'S0LEGAL', 'U0DAVE']),
       context({ approvals: ['U0BOB'], with: { groups: new Map() } }),
     );
-    expect(requirements[0]?.counted).toEqual([]);
+    expect(requirements[0]?.slots).toEqual([]);
   });
 
   test('an order without requirements is approved, a refused one never is', () => {
-    expect(approvalProgress({ ...demand(), outcome: 'free' }, context({})).isApproved).toBe(true);
-    expect(approvalProgress({ ...demand(), outcome: 'refuse' }, context({})).isApproved).toBe(false);
-    expect(approvalProgress(demand(), context({})).isApproved).toBe(false);
+    expect(evaluateProgress({ ...demand(), outcome: 'free' }, context({})).isApproved).toBe(true);
+    expect(evaluateProgress({ ...demand(), outcome: 'refuse' }, context({})).isApproved).toBe(false);
+    expect(evaluateProgress(demand(), context({})).isApproved).toBe(false);
   });
 });
 
@@ -117,15 +117,15 @@ describe('a stand-in', () => {
   const carolForBob = away(['U0BOB', 'U0CAROL']);
 
   test('approves for the absent person, and is named as their stand-in', () => {
-    const { isApproved, requirements } = approvalProgress(
+    const { isApproved, requirements } = evaluateProgress(
       needs,
       context({ approvals: ['U0CAROL'], with: carolForBob }),
     );
     expect(isApproved).toBe(true);
-    expect(requirements[0]?.counted).toEqual([{ userId: 'U0CAROL', standsInFor: 'U0BOB' }]);
+    expect(requirements[0]?.slots).toEqual([{ userId: 'U0CAROL', standsInFor: 'U0BOB' }]);
   });
 
-  test.each<[string, Partial<GivenApprovals> & { readonly with: Partial<People> }]>([
+  test.each<[string, Partial<ProgressContext> & { readonly with: Partial<People> }]>([
     ['ends by itself', { with: away(['U0BOB', 'U0CAROL', NOW]) }],
     ['is never passed on', { with: away(['U0BOB', 'U0EVE'], ['U0EVE', 'U0CAROL']) }],
     ['replaces only approvers', { with: away(['U0EVE', 'U0CAROL']) }],
@@ -144,31 +144,31 @@ describe('a stand-in', () => {
       { with: { ...carolForBob, membership: new Map(EVERYBODY.membership).set('U0BOB', 'left') } },
     ],
   ])('%s', (_name, fields) => {
-    const progress = approvalProgress(needs, context({ ...fields, approvals: ['U0CAROL'] }));
+    const progress = evaluateProgress(needs, context({ ...fields, approvals: ['U0CAROL'] }));
     expect(progress.isApproved).toBe(false);
   });
 
   test('counts as one approval with the absent person', () => {
     const both = context({ approvals: ['U0CAROL', 'U0BOB'], with: carolForBob });
-    expect(approvalProgress(demand([2, 'U0BOB', 'U0DAVE']), both).isApproved).toBe(false);
+    expect(evaluateProgress(demand([2, 'U0BOB', 'U0DAVE']), both).isApproved).toBe(false);
   });
 
   test('for two people counts as one approval', () => {
     const forBoth = away(['U0BOB', 'U0CAROL'], ['U0DAVE', 'U0CAROL']);
     const needsBoth = demand([2, 'U0BOB', 'U0DAVE']);
-    expect(approvalProgress(needsBoth, context({ approvals: ['U0CAROL'], with: forBoth })).isApproved).toBe(
+    expect(evaluateProgress(needsBoth, context({ approvals: ['U0CAROL'], with: forBoth })).isApproved).toBe(
       false,
     );
     const withBob = context({ approvals: ['U0CAROL', 'U0BOB'], with: forBoth });
-    expect(approvalProgress(needsBoth, withBob).isApproved).toBe(true);
+    expect(evaluateProgress(needsBoth, withBob).isApproved).toBe(true);
   });
 
   test('who is an approver counts as themself', () => {
-    const { requirements } = approvalProgress(
+    const { requirements } = evaluateProgress(
       demand([2, 'U0BOB', 'U0CAROL']),
       context({ approvals: ['U0CAROL'], with: carolForBob }),
     );
-    expect(requirements[0]?.counted).toEqual([{ userId: 'U0CAROL', standsInFor: undefined }]);
+    expect(requirements[0]?.slots).toEqual([{ userId: 'U0CAROL', standsInFor: undefined }]);
   });
 });
 
@@ -195,7 +195,7 @@ const membership = fc
         }),
       ),
   );
-const contexts: fc.Arbitrary<GivenApprovals> = fc.record({
+const contexts: fc.Arbitrary<ProgressContext> = fc.record({
   requesters: people.map((list) => new Set<string>(list.slice(0, 2))),
   approvals: fc.array(fc.constantFrom(...PEOPLE), { maxLength: 6 }),
   signers: fc.constant(new Set<string>()),
@@ -208,7 +208,7 @@ const contexts: fc.Arbitrary<GivenApprovals> = fc.record({
  * The policy's rule in its simplest form: each of `needed` different slots can be assigned to a different person who
  * approved and may fill it.
  */
-function allows(approvers: readonly string[], needed: number, world: GivenApprovals): boolean {
+function allows(approvers: readonly string[], needed: number, world: ProgressContext): boolean {
   const { people: known, requesters, allowSelfApproval } = world;
   const seats = new Set(
     approvers.flatMap((id) => (id.startsWith('S') ? [...(known.groups.get(id) ?? [])] : [id])),
@@ -246,8 +246,8 @@ describe('for random people and approvals', () => {
   test('no stand-in makes an approval possible that the policy forbids', () => {
     fc.assert(
       fc.property(needs, contexts, (order, world) => {
-        if (!approvalProgress(order, world).isApproved) return;
-        for (const { approvers, needed } of order.requirements) {
+        if (!evaluateProgress(order, world).isApproved) return;
+        for (const { approvers, needed } of order.list) {
           expect(allows(approvers, needed, world)).toBe(true);
         }
       }),
@@ -259,8 +259,8 @@ describe('for random people and approvals', () => {
     fc.assert(
       fc.property(needs, contexts, (order, any) => {
         const world = { ...any, people: { ...any.people, standIns: new Map() } };
-        const allowed = order.requirements.every(({ approvers, needed }) => allows(approvers, needed, world));
-        expect(approvalProgress(order, world).isApproved).toBe(allowed);
+        const allowed = order.list.every(({ approvers, needed }) => allows(approvers, needed, world));
+        expect(evaluateProgress(order, world).isApproved).toBe(allowed);
       }),
       { numRuns: runs(3_000) },
     );
@@ -271,7 +271,7 @@ describe('for random people and approvals', () => {
       fc.property(needs, contexts, (order, any) => {
         const approvals = any.approvals.filter((userId) => any.requesters.has(userId));
         const world = { ...any, approvals, allowSelfApproval: false };
-        expect(approvalProgress(order, world).isApproved).toBe(false);
+        expect(evaluateProgress(order, world).isApproved).toBe(false);
       }),
       { numRuns: runs(5_000) },
     );
@@ -281,22 +281,22 @@ describe('for random people and approvals', () => {
     const narrower = fc.constantFrom('add', 'raise', 'narrow', 'refuse');
     fc.assert(
       fc.property(needs, contexts, narrower, requirement, fc.nat(), (order, world, how, extra, at) => {
-        const before = order.requirements;
+        const before = order.list;
         const index = at % before.length;
         const changed: Requirements = {
           ...order,
           outcome: how === 'refuse' ? 'refuse' : order.outcome,
-          requirements:
+          list:
             how === 'add'
-              ? [...before, ...demand(extra).requirements]
+              ? [...before, ...demand(extra).list]
               : before.map((each, position) => {
                   if (position !== index) return each;
                   if (how === 'raise') return { ...each, needed: each.needed + 1 };
                   return how === 'narrow' ? { ...each, approvers: each.approvers.slice(1) } : each;
                 }),
         };
-        if (approvalProgress(changed, world).isApproved) {
-          expect(approvalProgress(order, world).isApproved).toBe(true);
+        if (evaluateProgress(changed, world).isApproved) {
+          expect(evaluateProgress(order, world).isApproved).toBe(true);
         }
       }),
       { numRuns: runs(5_000) },
@@ -307,8 +307,8 @@ describe('for random people and approvals', () => {
     fc.assert(
       fc.property(needs, contexts, fc.constantFrom(...PEOPLE), (order, world, userId) => {
         const more = { ...world, approvals: [...world.approvals, userId] };
-        const missing = missingOf(approvalProgress(order, world).requirements);
-        const left = missingOf(approvalProgress(order, more).requirements);
+        const missing = missingOf(evaluateProgress(order, world).requirements);
+        const left = missingOf(evaluateProgress(order, more).requirements);
         for (const [index, count] of left.entries()) expect(count).toBeLessThanOrEqual(missing[index] ?? 0);
       }),
       { numRuns: runs(5_000) },
@@ -319,7 +319,7 @@ describe('for random people and approvals', () => {
     fc.assert(
       fc.property(needs, contexts, (order, world) => {
         const backwards = { ...world, approvals: world.approvals.toReversed() };
-        expect(approvalProgress(order, backwards).isApproved).toBe(approvalProgress(order, world).isApproved);
+        expect(evaluateProgress(order, backwards).isApproved).toBe(evaluateProgress(order, world).isApproved);
       }),
       { numRuns: runs(3_000) },
     );
@@ -332,8 +332,8 @@ describe('for random people and approvals', () => {
         fewer.delete(group);
         const blind = { ...world, people: { ...world.people, groups: fewer, standIns: new Map() } };
         const seeing = { ...world, people: { ...world.people, standIns: new Map() } };
-        if (approvalProgress(order, blind).isApproved) {
-          expect(approvalProgress(order, seeing).isApproved).toBe(true);
+        if (evaluateProgress(order, blind).isApproved) {
+          expect(evaluateProgress(order, seeing).isApproved).toBe(true);
         }
       }),
       { numRuns: runs(3_000) },

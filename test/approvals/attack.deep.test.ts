@@ -234,18 +234,18 @@ test('after one change in the database either nothing is sent, or what was signe
 });
 
 const DEEPER: readonly [what: string, table: string, which: string, set: string][] = [
-  ['what it needed', 'orders', 'id = $id', `demand = jsonb_set(demand, '{requirements,0,needed}', '1')`],
+  ['what it needed', 'orders', 'id = $id', `requirements = jsonb_set(requirements, '{list,0,needed}', '1')`],
   [
     'that it was to be signed',
     'orders',
     'id = $id',
-    `demand = jsonb_set(demand, '{requirements,0,signed}', 'false')`,
+    `requirements = jsonb_set(requirements, '{list,0,signed}', 'false')`,
   ],
   [
     'that nobody had to be asked',
     'orders',
     'id = $id',
-    `demand = jsonb_set(jsonb_set(demand, '{outcome}', '"free"'), '{requirements}', '[]')`,
+    `requirements = jsonb_set(jsonb_set(requirements, '{outcome}', '"free"'), '{list}', '[]')`,
   ],
   ['the request', 'orders', 'id = $id', `input = jsonb_set(input, '{period}', '9')`],
   [

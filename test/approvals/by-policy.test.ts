@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { approveOrder, recordNotified } from '../../src/approvals/approve.ts';
-import { pendingDecision } from '../../src/approvals/approvers.ts';
+import { approveOrder, recordRefusalShown } from '../../src/approvals/approve.ts';
+import { loadPendingDecision } from '../../src/approvals/approvers.ts';
 import { denyOrder } from '../../src/approvals/deny.ts';
-import { refusalToAsk } from '../../src/approvals/pending.ts';
-import { rulesRefusing } from '../../src/approvals/requirements.ts';
+import { checkCanAsk } from '../../src/approvals/pending.ts';
+import { findRefusingRules } from '../../src/approvals/requirements.ts';
 import type { ChangeOutcome } from '../../src/orders/change-order.ts';
 import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
@@ -45,7 +45,7 @@ test('approvers of a later rule see a private order and get its card', async () 
   expect(await canSee(rig.orders, order, lena)).toBe(true);
   expect(await canSee(rig.orders, order, { ...lena, id: 'U0EVE' })).toBe(false);
   expect((await findPeopleToNotify(rig.orders, order)).toSorted()).toEqual(['U0FAY', 'U0FRED', 'U0LENA']);
-  expect(await refusalToAsk(rig.orders, order, 'U0LENA')).toBeUndefined();
+  expect(await checkCanAsk(rig.orders, order, 'U0LENA')).toBeUndefined();
 });
 
 describe('asking', () => {
@@ -59,7 +59,7 @@ describe('asking', () => {
       },
     };
     const refusing = (requesterId: string) =>
-      rulesRefusing(orders, {
+      findRefusingRules(orders, {
         task: 'transfer',
         names: ['cafe.rest'],
         requesterId,
@@ -90,7 +90,7 @@ describe('asking', () => {
       approvalsRequired: 2,
       expiresAt: new Date(rig.now.getTime() + 2 * HOUR_MS),
       remindAt: new Date(rig.now.getTime() + 5 * MINUTE_MS),
-      demand: { requirements: [{ needed: 2, approvers: ['S0FINANCE'] }] },
+      requirements: { list: [{ needed: 2, approvers: ['S0FINANCE'] }] },
     });
     rig.pass(2 * HOUR_MS);
     await rig.runDue();
@@ -109,7 +109,7 @@ describe('asking', () => {
       policyVersion: 2,
       approvalsRequired: 2,
       expiresAt: new Date(rig.now.getTime() + HOUR_MS),
-      demand: { requirements: [{ needed: 2 }] },
+      requirements: { list: [{ needed: 2 }] },
     });
     const other = acceptedOf(await rig.request('nameservers', { ...input, name: 'bar.rest' }));
     rig.setPolicy(3, { decision: 'refuse' });
@@ -170,7 +170,7 @@ describe('while an incident of a name is open', () => {
     const deps = { ...rig.orders, incidents: openIncident() };
     return async (userId: string) => {
       const outcome = await approveOrder(deps, orderId, userId);
-      if (!outcome.ok) await recordNotified(deps, orderId, userId, outcome.refusal);
+      if (!outcome.ok) await recordRefusalShown(deps, orderId, userId, outcome.refusal);
       return outcome;
     };
   }
@@ -187,7 +187,7 @@ describe('while an incident of a name is open', () => {
       ok: false,
       refusal: { code: 'incident_open' },
     });
-    if (!first.ok) await recordNotified(deps, order.id, 'U0FAY', first.refusal);
+    if (!first.ok) await recordRefusalShown(deps, order.id, 'U0FAY', first.refusal);
     rig.pass(1_000);
     expect(await approveOrder(deps, order.id, 'U0FAY')).toMatchObject({ ok: true });
   });
@@ -251,10 +251,12 @@ test.each([
 ])('a rule whose %s is only in the row isn’t shown, and no approval records it', async (field, value) => {
   rig.setPolicy(1, FINANCE);
   const { id } = await renewal();
-  await rig.sql(`UPDATE orders SET demand = jsonb_set(demand, '{requirements,0,rule,${field}}', '${value}')`);
+  await rig.sql(
+    `UPDATE orders SET requirements = jsonb_set(requirements, '{list,0,rule,${field}}', '${value}')`,
+  );
   const order = await rig.read(id);
   const history = await rig.store.loadHistory(id, 'system');
-  const rules = collectRules(await pendingDecision(rig.orders, order), history);
+  const rules = collectRules(await loadPendingDecision(rig.orders, order), history);
   expect(ruleNames(rules)).toBe('rule “large renewals” of policy version 1');
   expect(await approve(id, 'U0FAY')).toMatchObject({ refusal: { code: 'log_differs' } });
   expect(await rig.store.loadHistory(id, 'system')).toEqual(history);
@@ -271,7 +273,7 @@ describe('a stand-in', () => {
     expect(await stateOf(order.id)).toBe('APPROVED');
     expect((await rig.store.loadHistory(order.id, 'system')).at(-1)).toMatchObject({
       progress: {
-        requirements: [{ given: [{ userId: 'U0FRED' }, { userId: 'U0CAROL', standsInFor: 'U0FAY' }] }],
+        requirements: [{ slots: [{ userId: 'U0FRED' }, { userId: 'U0CAROL', standsInFor: 'U0FAY' }] }],
       },
     });
   });

@@ -39,7 +39,7 @@ const statusOf = async (signing: OrderSigning = s.signing) => {
 const statuses = async () => [await statusOf(), await statusOf(s.restarted())];
 /** The requirements of a renewal. */
 const demanded = async () =>
-  (await s.askFor(newName())).demand.requirements.map(({ rule: { kind }, needed, signed }) => [
+  (await s.askFor(newName())).requirements.list.map(({ rule: { kind }, needed, signed }) => [
     kind,
     needed,
     signed,
@@ -61,7 +61,7 @@ test('a charter stays valid when its signer leaves or retires the key', async ()
   for (const signer of [bob, carol, dora]) await s.publish([SIGNED_RULE, rule({ name: newName() })], signer);
   s.rig.absent.set('U0DORA', 'left');
   expect(await statuses(), 'left a second ago').toEqual(['counts', 'counts']);
-  await s.keys.revokeOfLeaver('U0DORA', AT);
+  await s.keys.revokeForDeparture('U0DORA', AT);
   expect(await statuses(), 'offboarded').toEqual(['counts', 'counts']);
   await s.publish([SIGNED_RULE], bob);
   await s.keys.revoke('U0BOB', revoking(bob, bob), AT);
@@ -71,7 +71,7 @@ test('a charter stays valid when its signer leaves or retires the key', async ()
   await s.keys.revoke('U0ANNA', revoking(anna, anna), AT);
   expect(await statuses(), 'the voucher retired').toEqual(['counts', 'counts']);
   expect(await demanded()).toEqual([RULED]);
-  expect((await s.signing.loadKeys()).ring.counting.size, 'approvals of theirs do not count').toBe(0);
+  expect((await s.signing.loadKeys()).ring.validKeys.size, 'approvals of theirs do not count').toBe(0);
 });
 
 test('a key revoked as compromised invalidates its charter: signed policy and environment both apply', async () => {
@@ -83,7 +83,7 @@ test('a key revoked as compromised invalidates its charter: signed policy and en
   expect(await demanded(), 'what was signed before still limits').toEqual([RULED, ENVIRONMENT]);
   const order = await s.askFor(newName());
   expect(await s.click(order.id, 'U0BOB')).toMatchObject({ refusal: { code: 'signature_needed' } });
-  expect((await s.rig.read(order.id)).demand.breakGlass).toBe(false);
+  expect((await s.rig.read(order.id)).requirements.breakGlass).toBe(false);
   await s.signCharter(s.people.bob);
   expect(await statuses()).toEqual(['counts', 'counts']);
   expect((await s.askFor(newName())).state).toBe('APPROVED');
@@ -189,7 +189,7 @@ test('a running process detects a removed revocation, even if its unsealed row i
     `DELETE FROM unsealed_events WHERE event_seq = ${newest}; DELETE FROM events WHERE seq = ${newest}`,
   );
   expect(await statusOf()).toBe('events_missing');
-  expect((await s.signing.loadKeys()).ring.counting.size).toBe(0);
+  expect((await s.signing.loadKeys()).ring.validKeys.size).toBe(0);
 });
 
 test('a revocation without proof revokes no key', async () => {
@@ -199,7 +199,7 @@ test('a revocation without proof revokes no key', async () => {
     await s.tamper(`INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
       VALUES ('T0STEWARD', 'key', '${keyOf(bob)}', 'key_revoked', 'U0ANNA', now(), ${data})`);
   expect(await statuses()).toEqual(['counts', 'counts']);
-  expect((await s.signing.loadKeys()).ring.counting.has(keyOf(bob))).toBe(true);
+  expect((await s.signing.loadKeys()).ring.validKeys.has(keyOf(bob))).toBe(true);
 });
 
 test.each(['revocation', 'vouching', 'charter'] as const)(
@@ -220,7 +220,7 @@ test.each(['revocation', 'vouching', 'charter'] as const)(
     await s.tamper(`CREATE TABLE taken AS SELECT * FROM events WHERE seq = ${newest}`);
     await s.tamper(`DELETE FROM events WHERE seq = ${newest}`);
     expect(await statuses(), 'taken out').toEqual(['events_missing', 'events_missing']);
-    expect((await s.restarted().loadKeys()).ring.counting.size).toBe(0);
+    expect((await s.restarted().loadKeys()).ring.validKeys.size).toBe(0);
     await s.execute(order.id);
     expect(s.rig.service.received).toEqual([]);
     await s.tamper(`INSERT INTO events SELECT * FROM taken`);
@@ -244,7 +244,7 @@ test('an event about keys in the middle of the log can’t be changed either', a
   expect(await statusOf()).toBe('counts');
   await s.tamper(`UPDATE events SET kind = 'key_vouched' WHERE kind = 'key_revoked'`);
   expect(await statuses()).toEqual(['events_missing', 'events_missing']);
-  expect((await s.signing.loadKeys()).ring.counting.has(keyOf(s.people.carol))).toBe(false);
+  expect((await s.signing.loadKeys()).ring.validKeys.has(keyOf(s.people.carol))).toBe(false);
 });
 
 test('if PUBLIC_URL has another host, nothing is valid and nothing becomes easier', async () => {
@@ -252,7 +252,7 @@ test('if PUBLIC_URL has another host, nothing is valid and nothing becomes easie
   const moved = s.restarted(createVerifier({ id: 'other.example', origin: 'https://other.example' }));
   expect(await statusOf(moved)).toBe('not_signed');
   expect((await moved.policy.current()).lapsed?.environment).toMatchObject({ needed: 1 });
-  expect((await moved.loadKeys()).ring.counting.size).toBe(0);
+  expect((await moved.loadKeys()).ring.validKeys.size).toBe(0);
 });
 
 test('if PUBLIC_URL has lost its https, nothing is valid and nothing becomes easier', async () => {
@@ -260,7 +260,7 @@ test('if PUBLIC_URL has lost its https, nothing is valid and nothing becomes eas
   const moved = s.restarted(createVerifier(parseRelyingParty('http://steward.example')));
   expect(await statusOf(moved)).toBe('not_signed');
   expect((await moved.policy.current()).lapsed?.environment).toMatchObject({ needed: 1 });
-  expect((await moved.loadKeys()).ring.counting.size).toBe(0);
+  expect((await moved.loadKeys()).ring.validKeys.size).toBe(0);
 });
 
 test('a new process detects a removed or changed sealed event', async () => {
@@ -310,7 +310,7 @@ test('a forged event suppresses no notification, and each process notifies once'
   await s.publish([FREE], s.people.bob);
   const newWatch = (signing = s.signing) =>
     createCharterWatch({
-      ...{ signing, keys: s.keys, noted: () => undefined },
+      ...{ signing, keys: s.keys, onChange: () => undefined },
       now: () => AT,
       log: createLog('fatal'),
     });
@@ -342,7 +342,7 @@ test('an order with a signed and an unsigned requirement takes each from its app
   const both = rule({ name: 'signed', by: ['S0GONE'], approvers: ['U0BOB'], signed: true });
   await s.publish([both, rule({ name: 'clicked', approvers: ['U0MALLORY', 'U0CAROL'] })]);
   const order = await s.askFor(newName());
-  expect(order.demand.requirements.map(({ signed }) => signed)).toEqual([true, false]);
+  expect(order.requirements.list.map(({ signed }) => signed)).toEqual([true, false]);
   expect(await s.click(order.id, 'U0BOB'), 'his part is signed').toMatchObject({
     refusal: { code: 'signature_needed' },
   });
@@ -370,7 +370,7 @@ type Image = ReadonlyMap<string, string>;
 test('restored whole rows make no later order need less, and each difference is reported once', async () => {
   const { bob, carol, dora } = s.people;
   const watch = createCharterWatch({
-    ...{ signing: s.signing, keys: s.keys, noted: () => undefined },
+    ...{ signing: s.signing, keys: s.keys, onChange: () => undefined },
     now: () => AT,
     log: createLog('fatal'),
   });
@@ -428,13 +428,13 @@ test('restored whole rows make no later order need less, and each difference is 
         const what = `${tables.join(' and ')} of ${earlier.indexOf(before)} after ${earlier.length}`;
         expect(await statuses(), what).toEqual(Array(2).fill(differs ? 'rows_differ' : 'counts'));
         const restored = await s.askFor(newName());
-        const needs = restored.demand.requirements.map(({ rule: { kind }, needed, signed }) => [
+        const needs = restored.requirements.list.map(({ rule: { kind }, needed, signed }) => [
           kind,
           needed,
           signed,
         ]);
         expect(needs, what).toEqual(expect.arrayContaining(demand));
-        expect(needsSignatures(restored.demand) || !differs, what).toBe(true);
+        expect(needsSignatures(restored.requirements) || !differs, what).toBe(true);
         expect((await told()) - toldBefore, what).toBe(differs ? 1 : 0);
         await restore(now, tables);
         await watch();

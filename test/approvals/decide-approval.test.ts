@@ -27,7 +27,7 @@ import {
 const refused = (code: string, more = {}) => ({ refusal: { code, ...more } });
 const event = (type: string, more = {}) => ({ event: { type, ...more } });
 
-const FINANCE = { demand: ruled('U0BOB'), decidedBy: ruled('U0BOB').requirements.map(({ rule }) => rule) };
+const FINANCE = { requirements: ruled('U0BOB'), decidedBy: ruled('U0BOB').list.map(({ rule }) => rule) };
 const TWO = newDemand(['cafe.rest'], 2);
 const TWO_APPROVERS = requiring(TWO, { approvers: ['U0BOB', 'U0CAROL'] });
 const SIGNED = requiring(newDemand(['cafe.rest']), { signed: true });
@@ -80,37 +80,48 @@ describe('an approval', () => {
       'of the requester, if that is allowed',
       {
         click: { userId: 'U0ALICE' },
-        order: { demand: requiring(newDemand(['cafe.rest']), { approvers: ['U0ALICE'] }) },
+        order: { requirements: requiring(newDemand(['cafe.rest']), { approvers: ['U0ALICE'] }) },
         requirements: { settings: newTeamSettings({ allowSelfApproval: true }) },
       },
       event('approved', { by: 'U0ALICE' }),
     ],
     ['of a person that Slack doesn’t return', unknownPerson('U0BOB'), refused('own_membership_unknown')],
-    ['by a rule that only the row names', { order: { demand: ruled('U0BOB') } }, refused('log_differs')],
-    ['by a rule in force', { order: { demand: ruled('U0BOB') }, requirements: FINANCE }, event('approved')],
+    [
+      'by a rule that only the row names',
+      { order: { requirements: ruled('U0BOB') } },
+      refused('log_differs'),
+    ],
+    [
+      'by a rule in force',
+      { order: { requirements: ruled('U0BOB') }, requirements: FINANCE },
+      event('approved'),
+    ],
     [
       'that a rule refuses now',
       {
-        order: { demand: newDemand(['cafe.rest']) },
+        order: { requirements: newDemand(['cafe.rest']) },
         requirements: {
-          demand: { ...newDemand(['cafe.rest']), outcome: 'refuse', requirements: [], refusedBy: [] },
+          requirements: { ...newDemand(['cafe.rest']), outcome: 'refuse', list: [], refusedBy: [] },
         },
       },
       refused('policy_refuses'),
     ],
     [
       'beside one whose approver Slack doesn’t return',
-      { order: { demand: TWO_APPROVERS, approvals: [approvedBy('U0CAROL')] }, ...unknownPerson('U0CAROL') },
+      {
+        order: { requirements: TWO_APPROVERS, approvals: [approvedBy('U0CAROL')] },
+        ...unknownPerson('U0CAROL'),
+      },
       refused('membership_unknown', { userId: 'U0CAROL' }),
     ],
     [
       'that is the first of two',
-      { order: { demand: TWO_APPROVERS } },
+      { order: { requirements: TWO_APPROVERS } },
       event('approved', { progress: { isApproved: false } }),
     ],
     [
       'that is the second of two',
-      { order: { demand: TWO_APPROVERS, approvals: [approvedBy('U0CAROL')] } },
+      { order: { requirements: TWO_APPROVERS, approvals: [approvedBy('U0CAROL')] } },
       event('approved', { progress: { isApproved: true } }),
     ],
   ])('%s', (_, given, decision) => {
@@ -167,14 +178,14 @@ describe('an approval', () => {
       {
         click: { signed: SIGNATURE },
         isSigned: true,
-        order: { demand: SIGNED, approvals: [approvedBy('U0BOB', { signed: SIGNATURE })] },
+        order: { requirements: SIGNED, approvals: [approvedBy('U0BOB', { signed: SIGNATURE })] },
       },
       event('approved', { isRenewed: true }),
     ],
   ])('that must be signed %s', (_, given, decision) => {
-    expect(decideApproval(newApproval(withDemand({ order: { demand: SIGNED }, ...given })))).toMatchObject(
-      decision,
-    );
+    expect(
+      decideApproval(newApproval(withDemand({ order: { requirements: SIGNED }, ...given }))),
+    ).toMatchObject(decision);
   });
 
   test.each<[what: string, given: Given, decision: object]>([
@@ -236,7 +247,7 @@ describe('an approval', () => {
       {
         click: { impact: 'known' },
         warnedAt: hoursLater(0.7),
-        order: { ...RISKY.order, demand: TWO_APPROVERS, approvals: [approvedBy('U0CAROL')] },
+        order: { ...RISKY.order, requirements: TWO_APPROVERS, approvals: [approvedBy('U0CAROL')] },
       },
       event('approved', { validApprovers: ['U0BOB'], progress: { isApproved: false } }),
     ],
@@ -266,7 +277,7 @@ describe('an approval', () => {
       'drops approvals given before it was shown',
       {
         ...openIncident(['U0BOB', AT_CLICK], ['U0CAROL', AT_CLICK]),
-        order: { demand: TWO_APPROVERS, approvals: [approvedBy('U0CAROL')] },
+        order: { requirements: TWO_APPROVERS, approvals: [approvedBy('U0CAROL')] },
       },
       event('approved', { validApprovers: ['U0BOB'] }),
     ],
@@ -339,7 +350,7 @@ describe('a resumption', () => {
       event('resumed', { by: 'U0ALICE' }),
     ],
     ['by the requester alone', { click: { userId: 'U0ALICE' } }, refused('approvals_missing')],
-    ['by the first of two approvers', { order: { demand: TWO_APPROVERS } }, event('approved')],
+    ['by the first of two approvers', { order: { requirements: TWO_APPROVERS } }, event('approved')],
     [
       'over a budget',
       { ...OVER_BUDGET, order: { approvals: [approvedBy('U0BOB')] } },
@@ -379,7 +390,7 @@ describe('an approval with break glass', () => {
           emergency: EMERGENCY,
           ...given,
           click: { kind: 'break_glass', userId: 'U0ADA', reason: 'It lapses tonight', ...given.click },
-          order: { demand: ruled('U0BOB'), ...given.order },
+          order: { requirements: ruled('U0BOB'), ...given.order },
         }),
       ),
     );
@@ -392,7 +403,7 @@ describe('an approval with break glass', () => {
     ['of what the admin asked for', { click: { userId: 'U0ALICE' } }, refused('own_emergency')],
     [
       'that no rule allows',
-      { order: { demand: newDemand(['cafe.rest']) } },
+      { order: { requirements: newDemand(['cafe.rest']) } },
       refused('break_glass_not_allowed'),
     ],
     ['without a reason', { click: { reason: ' ' } }, refused('reason_missing')],
@@ -420,8 +431,8 @@ describe('an approval with break glass', () => {
 
 /** The requirements at the request are also the current ones. */
 function withDemand(given: Given): Given {
-  const demand = given.order?.demand;
-  return demand === undefined
+  const requirements = given.order?.requirements;
+  return requirements === undefined
     ? given
-    : { ...given, requirements: { demand, requested: demand, ...given.requirements } };
+    : { ...given, requirements: { requirements, requested: requirements, ...given.requirements } };
 }

@@ -3,7 +3,7 @@ import { decideDenial } from '../../src/approvals/deny.ts';
 import { newDemand } from '../orders/sample.ts';
 import { type Given, newApproval, requiring, ruled } from './decision-sample.ts';
 
-const REFUSED = { ...newDemand(['cafe.rest']), outcome: 'refuse', requirements: [] } as const;
+const REFUSED = { ...newDemand(['cafe.rest']), outcome: 'refuse', list: [] } as const;
 
 test.each<[what: string, userId: string, given: Given, decision: object]>([
   ['an approver', 'U0BOB', {}, { event: { type: 'denied', progress: { isApproved: true } } }],
@@ -11,27 +11,27 @@ test.each<[what: string, userId: string, given: Given, decision: object]>([
   [
     'an approver by a rule',
     'U0CAROL',
-    { order: { demand: ruled('U0CAROL') } },
+    { order: { requirements: ruled('U0CAROL') } },
     {
-      event: { progress: { requirements: [{ rule: { name: 'finance' }, given: [{ userId: 'U0CAROL' }] }] } },
+      event: { progress: { requirements: [{ rule: { name: 'finance' }, slots: [{ userId: 'U0CAROL' }] }] } },
     },
   ],
   [
     'the requester, who is an approver',
     'U0ALICE',
-    { order: { demand: requiring(newDemand(['cafe.rest']), { approvers: ['U0ALICE'] }) } },
+    { order: { requirements: requiring(newDemand(['cafe.rest']), { approvers: ['U0ALICE'] }) } },
     { event: { type: 'denied', progress: { isApproved: false } } },
   ],
   [
     'an approver whose signature would be needed to approve',
     'U0BOB',
-    { order: { demand: requiring(newDemand(['cafe.rest']), { signed: true }) } },
+    { order: { requirements: requiring(newDemand(['cafe.rest']), { signed: true }) } },
     { event: { type: 'denied', progress: { isApproved: false } } },
   ],
   [
     'an approver of an order that a rule refuses now',
     'U0BOB',
-    { requirements: { demand: REFUSED } },
+    { requirements: { requirements: REFUSED } },
     { event: { type: 'denied', progress: undefined } },
   ],
 ])('%s denies', (_, userId, given, decision) => {

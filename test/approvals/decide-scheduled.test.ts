@@ -41,7 +41,7 @@ function recheck({
 }
 
 const INCIDENT = { shown: [], informedSince: new Map() };
-const free = { ...newDemand(['cafe.rest']), outcome: 'free', requirements: [] } as const;
+const free = { ...newDemand(['cafe.rest']), outcome: 'free', list: [] } as const;
 const GONE = {
   people: {
     people: { groups: new Map(), membership: new Map([['U0BOB', 'left']] as const), standIns: new Map() },
@@ -70,7 +70,7 @@ describe('it is sent', () => {
     [
       'without approvals where none is needed',
       {
-        requirements: { demand: free },
+        requirements: { requirements: free },
         order: { approvals: [] },
         budgets: { price: calculateCost(9), over: [], reservation: undefined },
       },
@@ -78,7 +78,7 @@ describe('it is sent', () => {
     [
       'when one admin approved it and the rule still allows that',
       {
-        requirements: { demand: ruled('U0NINA') },
+        requirements: { requirements: ruled('U0NINA') },
         admins: new Set(['U0ADA']),
         order: { emergencyApprovedBy: 'U0ADA', approvals: [approvedBy('U0ADA')] },
       },
@@ -112,19 +112,21 @@ describe('it needs approval again', () => {
     ['when its approver left', GONE, ['approvals']],
     [
       'when it needs more',
-      { requirements: { demand: requiring(newDemand(['cafe.rest']), { needed: 2 }), isStricter: true } },
+      {
+        requirements: { requirements: requiring(newDemand(['cafe.rest']), { needed: 2 }), isStricter: true },
+      },
       ['requirements'],
     ],
     ['when it was free and no longer is', { order: { approvals: [] } }, ['requirements']],
     [
       'late, although it is free',
-      { now: hoursLater(12), requirements: { demand: free }, order: { approvals: [] } },
+      { now: hoursLater(12), requirements: { requirements: free }, order: { approvals: [] } },
       ['late'],
     ],
     [
       'when break glass is no longer allowed',
       {
-        requirements: { demand: newDemand(['cafe.rest']) },
+        requirements: { requirements: newDemand(['cafe.rest']) },
         admins: new Set(['U0ADA']),
         order: { emergencyApprovedBy: 'U0ADA', approvals: [approvedBy('U0ADA')] },
       },
@@ -133,7 +135,7 @@ describe('it needs approval again', () => {
     [
       'when its admin no longer is one',
       {
-        requirements: { demand: ruled('U0NINA') },
+        requirements: { requirements: ruled('U0NINA') },
         order: { emergencyApprovedBy: 'U0ADA', approvals: [approvedBy('U0ADA')] },
       },
       ['approvals'],
@@ -150,8 +152,8 @@ describe('it needs approval again', () => {
 
 test('it is cancelled where the policy refuses it by then', () => {
   const refusedBy = [{ kind: 'rule', version: 2, index: 0, name: 'no renewals' }] as const;
-  const demand = { ...free, outcome: 'refuse' as const, refusedBy };
-  expect(decideRecheck(recheck({ requirements: { demand } }))).toEqual({
+  const requirements = { ...free, outcome: 'refuse' as const, refusedBy };
+  expect(decideRecheck(recheck({ requirements: { requirements } }))).toEqual({
     kind: 'changed',
     event: { type: 'stopped', summary: { code: 'policy_refuses', rules: refusedBy } },
   });

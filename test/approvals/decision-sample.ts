@@ -1,5 +1,5 @@
 import type { ApprovalContext, Click } from '../../src/approvals/approval-context.ts';
-import type { CurrentRequirements } from '../../src/approvals/requirements.ts';
+import type { CurrentEvaluation } from '../../src/approvals/requirements.ts';
 import type { Approval, Order } from '../../src/orders/order.ts';
 import { buildStatement, hashStatement } from '../../src/orders/statement.ts';
 import { hoursLater, newBulk, newDemand, newOrder, PLACES } from '../orders/sample.ts';
@@ -15,10 +15,10 @@ export const OVER = [
   { tag: null, period: '2026-03', currency: 'EUR', leftMinor: 100, takesMinor: 150 },
 ] as const;
 
-export interface Given extends Partial<Omit<ApprovalContext, 'click' | 'order' | 'requirements'>> {
+export interface Given extends Partial<Omit<ApprovalContext, 'click' | 'order' | 'evaluation'>> {
   readonly click?: Partial<Click>;
   readonly order?: Partial<Order>;
-  readonly requirements?: Partial<CurrentRequirements>;
+  readonly requirements?: Partial<CurrentEvaluation>;
 }
 
 export const approvedBy = (userId: string, more: Partial<Approval> = {}): Approval => ({
@@ -33,14 +33,14 @@ export function newApproval(given: Given = {}): ApprovalContext {
   const { click, order: changes, requirements, ...rest } = given;
   const requested = newOrder(['cafe.rest'], changes);
   const order = { ...requested, statementHash: hashStatement(buildStatement(requested, PLACES)), ...changes };
-  const { demand } = order;
+  const { requirements: demand } = order;
   return {
     now: NOW,
     order,
     history: [],
-    requirements: {
+    evaluation: {
       settings: newTeamSettings(),
-      demand,
+      requirements: demand,
       requested: demand,
       policyVersion: 0,
       decidedBy: [],
@@ -84,22 +84,22 @@ export function newApproval(given: Given = {}): ApprovalContext {
 }
 
 /** Requirements of a rule. */
-export function ruled(...approvers: readonly string[]): Order['demand'] {
+export function ruled(...approvers: readonly string[]): Order['requirements'] {
   const demand = newDemand(['cafe.rest']);
   const rule = { kind: 'rule', version: 1, index: 0, name: 'finance' } as const;
   return {
     ...demand,
     breakGlass: true,
-    requirements: [{ rule, names: ['cafe.rest'], needed: 1, approvers, silent: [], signed: false }],
+    list: [{ rule, names: ['cafe.rest'], needed: 1, approvers, silent: [], signed: false }],
   };
 }
 
 /** The same, with `changes` to each requirement. */
 export function requiring(
-  demand: Order['demand'],
-  changes: Partial<Order['demand']['requirements'][number]>,
-): Order['demand'] {
-  return { ...demand, requirements: demand.requirements.map((each) => ({ ...each, ...changes })) };
+  demand: Order['requirements'],
+  changes: Partial<Order['requirements']['list'][number]>,
+): Order['requirements'] {
+  return { ...demand, list: demand.list.map((each) => ({ ...each, ...changes })) };
 }
 
 export const PAUSED: Partial<Order> = {

@@ -1,5 +1,5 @@
 import { approveOrder, approveSigned } from '../../src/approvals/approve.ts';
-import { hashCharter, makeCharter, witnessText } from '../../src/approvals/charter.ts';
+import { buildCharter, formatWitnessText, hashCharter } from '../../src/approvals/charter.ts';
 import { buildSignedSubject, createOrderSigning } from '../../src/approvals/order-signing.ts';
 import { buildChallenge, type LoggedSignature } from '../../src/approvals/signing/approval.ts';
 import { createVerifier, hashJson, type Verifier } from '../../src/approvals/signing/assertion.ts';
@@ -9,7 +9,7 @@ import { createLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
 import { createLedger } from '../../src/ledger/ledger.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { Order } from '../../src/orders/order.ts';
-import { type PolicyRule, versionToSign } from '../../src/policy/policy.ts';
+import { getSignedVersion, type PolicyRule } from '../../src/policy/policy.ts';
 import { KnownKeyLog } from '../../src/store/known-key-log.ts';
 import { createLedgerStore } from '../../src/store/ledger.ts';
 import { createPolicyStore } from '../../src/store/policies.ts';
@@ -56,12 +56,12 @@ export async function startSigningRig() {
     mallory: newSigner('U0MALLORY'),
   };
   const at = new Date('2026-03-01T08:00:00Z');
-  const start = applySavedSettings(START, {});
+  const environmentSettings = applySavedSettings(START, {});
   const witness = readLedgerKey(createLedgerKey());
   const ledger = createLedger({
     store: createLedgerStore(database, TEAM_ID),
     key: witness,
-    memory: { recall: async () => undefined, remember: async () => undefined },
+    anchorFile: { load: async () => undefined, save: async () => undefined },
     now: () => rig.now,
     log: createLog('fatal'),
   });
@@ -70,8 +70,8 @@ export async function startSigningRig() {
       trust: { roots: rootsOf(people.anna), verifier, witness },
       readRows: () => readRows(ledger.areSigningEventsSealed),
       directory: rig.directory,
-      settingsOf: (each) => applySavedSettings(START, each),
-      start,
+      applySaved: (each) => applySavedSettings(START, each),
+      environmentSettings,
       ruleFacts: rig.orders.ruleFacts,
       now: () => rig.now,
     });
@@ -123,7 +123,7 @@ export async function startSigningRig() {
         policy: await policies.current(),
         settings: applySavedSettings(START, await saved.loadAll()),
       };
-      const charter = JSON.parse(JSON.stringify(makeCharter(rules, publisher)));
+      const charter = JSON.parse(JSON.stringify(buildCharter(rules, publisher)));
       const { log } = await keys.readRows();
       const challenge = {
         by: signer.owner,
@@ -133,13 +133,13 @@ export async function startSigningRig() {
         ...hashCharter(log.charters.at(-1)),
       } as const;
       const signature = signer.authenticator.assert(challenge);
-      const witnessed = isWitnessed ? witness.sign(witnessText(challenge)) : '';
+      const witnessed = isWitnessed ? witness.sign(formatWitnessText(challenge)) : '';
       await keys.signCharter({ charter, signature, witness: witnessed }, at);
     },
     /** A person's signature of an order, as the page would create it. */
     async signature(orderId: string, { owner, authenticator }: Signer): Promise<LoggedSignature> {
       const order = await rig.read(orderId);
-      const version = versionToSign(await signing.policy.current());
+      const version = getSignedVersion(await signing.policy.current());
       const { challenge, bound } = buildChallenge(owner, buildSignedSubject(order, version), newNonce());
       return { signature: authenticator.assert(challenge), bound, chain: [] };
     },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { readPeople } from '../../src/approvals/approvers.ts';
-import { approvalProgress, type GivenApprovals, type StandIn } from '../../src/approvals/progress.ts';
+import { loadPeople } from '../../src/approvals/approvers.ts';
+import { evaluateProgress, type ProgressContext, type StandIn } from '../../src/approvals/progress.ts';
 import type { Directory, Membership } from '../../src/orders/ports.ts';
 import type { Requirements } from '../../src/policy/evaluate.ts';
 import { HOUR_MS } from '../orders/rig.ts';
@@ -53,7 +53,7 @@ const world: fc.Arbitrary<World> = fc.record({
 function demandOf({ requirements }: Pick<World, 'requirements'>): Requirements {
   return {
     outcome: 'approve',
-    requirements: requirements.map((each, index) => ({
+    list: requirements.map((each, index) => ({
       ...each,
       rule: { kind: 'rule', version: 1, index, name: `rule ${index}` },
       names: ['cafe.rest'],
@@ -82,7 +82,7 @@ test('reading only the approvers’ groups decides like knowing everything', asy
   await fc.assert(
     fc.asyncProperty(world, async (all) => {
       const demand = demandOf(all);
-      const base: Omit<GivenApprovals, 'people'> = {
+      const base: Omit<ProgressContext, 'people'> = {
         requesters: new Set(all.requesters),
         approvals: all.approvals,
         signers: new Set(),
@@ -95,16 +95,16 @@ test('reading only the approvers’ groups decides like knowing everything', asy
         ),
       );
       const everything = { groups: all.groups, membership, standIns: all.standIns };
-      const { people: read } = await readPeople(
-        { directory: directoryOf(all), away: all.standIns, at: NOW },
-        demand.requirements,
+      const { people: read } = await loadPeople(
+        { directory: directoryOf(all), standIns: all.standIns, at: NOW },
+        demand.list,
         all.approvals,
       );
-      const expected = approvalProgress(demand, { ...base, people: everything });
-      const found = approvalProgress(demand, { ...base, people: read });
+      const expected = evaluateProgress(demand, { ...base, people: everything });
+      const found = evaluateProgress(demand, { ...base, people: read });
       expect(found.isApproved).toBe(expected.isApproved);
-      expect(found.requirements.map(({ counted }) => new Set(counted.map(({ userId }) => userId)))).toEqual(
-        expected.requirements.map(({ counted }) => new Set(counted.map(({ userId }) => userId))),
+      expect(found.requirements.map(({ slots }) => new Set(slots.map(({ userId }) => userId)))).toEqual(
+        expected.requirements.map(({ slots }) => new Set(slots.map(({ userId }) => userId))),
       );
     }),
     { numRuns: runs(2_000) },

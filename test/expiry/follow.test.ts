@@ -163,7 +163,7 @@ describe('on the real store', () => {
       channelId: 'C0DOMAINS',
       approvalsRequired: 1,
       policyVersion: 0,
-      demand: JSON.parse(JSON.stringify(newDemand(['cafe.rest']))),
+      requirements: JSON.parse(JSON.stringify(newDemand(['cafe.rest']))),
       deliveryId: id,
       createdAt: NOW,
       updatedAt: NOW,

@@ -251,7 +251,7 @@ export class Rig {
       },
       orders: {
         store: { list: async () => [], findOpenOrders: async () => new Map() },
-        mandates: { aheadAmong: async () => [], findMany: async () => [] },
+        mandates: { filterUpcoming: async () => [], findMany: async () => [] },
         serviceEndpoints: { jsonUrl: 'http://127.0.0.1:1/v1', xmlUrl: undefined, replyTo: undefined },
         now,
       },

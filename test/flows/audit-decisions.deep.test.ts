@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync';
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { priceEdits } from '../../src/money/prices.ts';
+import { diffPrices } from '../../src/money/prices.ts';
 import type { Policy } from '../../src/policy/policy.ts';
 import { rule } from '../policy/sample.ts';
 import { answerTo, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
@@ -117,7 +117,7 @@ test('a dropped approval isn’t among those that decided', async () => {
 test('an agreement to exceed a budget has its person', async () => {
   const amount = { currency: 'EUR', minor: 1_800 };
   const price = { zone: 'rest', task: 'renew', period: 1, validFrom: '2020-01-01', source: 'C' } as const;
-  await t.demo.bot.prices.save(priceEdits([], [{ ...price, amount }]), 'U0ADA', new Date());
+  await t.demo.bot.prices.save(diffPrices([], [{ ...price, amount }]), 'U0ADA', new Date());
   await answerTo(t.workspace, t.ada, '/domain spend');
   const shown = t.ada.ephemerals().at(-1);
   if (shown === undefined) throw new Error('what was spent was not shown');

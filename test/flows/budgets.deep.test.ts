@@ -1,6 +1,6 @@
 import type { View } from '@domain-steward/slack-workspace';
 import { beforeAll, expect, it } from 'vitest';
-import { priceEdits } from '../../src/money/prices.ts';
+import { diffPrices } from '../../src/money/prices.ts';
 import { answerTo, buttonsOf, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { detailsOf } from '../support/looking.ts';
 import { ask } from '../support/orders.ts';
@@ -14,7 +14,7 @@ const NOW = new Date();
 
 beforeAll(async () => {
   await t.demo.bot.prices.save(
-    priceEdits(
+    diffPrices(
       [],
       [
         {

@@ -1,7 +1,7 @@
 import type { Actor, Message } from '@domain-steward/slack-workspace';
 import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
-import { priceEdits } from '../../src/money/prices.ts';
+import { diffPrices } from '../../src/money/prices.ts';
 import { answerTo, DOMAINS, openedAfter, textOf, until, useTestDemo } from '../support/demo.ts';
 import { chargesFor, orderAfter } from '../support/orders.ts';
 import { closed } from '../support/people.ts';
@@ -73,7 +73,7 @@ test('a damaged credential stops only its own mandate', async () => {
     source: 'Contract 7',
   } as const;
   const amount = { currency: 'EUR', minor: 1_800 } as const;
-  await t.demo.bot.prices.save(priceEdits([], [{ ...renew, amount }]), 'U0ADA', new Date());
+  await t.demo.bot.prices.save(diffPrices([], [{ ...renew, amount }]), 'U0ADA', new Date());
   await watch('bobs.rest', 12);
   await watch('alices.rest', 12);
   await watch('watched.rest', 32);

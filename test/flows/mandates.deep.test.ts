@@ -1,6 +1,6 @@
 import type { Actor, Message, View } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { priceEdits } from '../../src/money/prices.ts';
+import { diffPrices } from '../../src/money/prices.ts';
 import {
   answerTo,
   buttonsOf,
@@ -31,7 +31,7 @@ beforeAll(async () => {
     source: 'Contract 7',
   } as const;
   await t.demo.bot.prices.save(
-    priceEdits([], [{ ...renew, amount: { currency: 'EUR', minor: 1_800 } }]),
+    diffPrices([], [{ ...renew, amount: { currency: 'EUR', minor: 1_800 } }]),
     'U0ADA',
     new Date(),
   );

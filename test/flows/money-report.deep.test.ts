@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { priceEdits } from '../../src/money/prices.ts';
+import { diffPrices } from '../../src/money/prices.ts';
 import { answerTo, openedAfter, textOf, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
 
@@ -14,7 +14,7 @@ const reports = (channel = FINANCE) =>
 it('a month is reported once at its end: spent, saved, upcoming, and decisions', async () => {
   const now = new Date();
   await t.demo.bot.prices.save(
-    priceEdits(
+    diffPrices(
       [],
       [
         {

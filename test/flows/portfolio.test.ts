@@ -1,6 +1,6 @@
 import type { Actor, View } from '@domain-steward/slack-workspace';
 import { describe, expect, it } from 'vitest';
-import { priceEdits } from '../../src/money/prices.ts';
+import { diffPrices } from '../../src/money/prices.ts';
 import {
   answerTo,
   buttonsOf,
@@ -151,7 +151,7 @@ describe('names', () => {
       await saved(await editForm(name), { tags: 'acme', owner: 'U0ADA' });
     }
     await t.demo.bot.prices.save(
-      priceEdits(
+      diffPrices(
         [],
         [
           {

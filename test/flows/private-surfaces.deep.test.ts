@@ -1,6 +1,6 @@
 import type { Actor, Message } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { priceEdits } from '../../src/money/prices.ts';
+import { diffPrices } from '../../src/money/prices.ts';
 import { answerTo, DOMAINS, openedAfter, openForm, textOf, useTestDemo } from '../support/demo.ts';
 import { orderAfter, orderOf } from '../support/orders.ts';
 import { closed } from '../support/people.ts';
@@ -43,7 +43,7 @@ async function approve(id: string): Promise<void> {
 
 beforeAll(async () => {
   const renew = { zone: 'rest', task: 'renew', period: 1, validFrom: '2020-01-01', source: 'C' } as const;
-  const price = priceEdits([], [{ ...renew, amount: { currency: 'EUR', minor: 1_800 } }]);
+  const price = diffPrices([], [{ ...renew, amount: { currency: 'EUR', minor: 1_800 } }]);
   await t.demo.bot.prices.save(price, 'U0ADA', new Date());
   for (const [name, days] of [
     ['secret.rest', 33],

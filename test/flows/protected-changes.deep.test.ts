@@ -195,7 +195,7 @@ test('asks for every confirmation that the rule needs, from its approvers', asyn
   const written = [{ userId: 'U0BOB' }, { userId: 'U0ALICE' }];
   const [progress] = await proposals.loadProgress({ ...waiting, confirmations: written });
   expect(
-    progress?.counted.map(({ userId }) => userId),
+    progress?.slots.map(({ userId }) => userId),
     'the requester never counts',
   ).toEqual(['U0BOB']);
   await t.bob.click(question, 'facts_confirm');

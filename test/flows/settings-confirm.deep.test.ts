@@ -1,6 +1,6 @@
 import type { Actor, Message } from '@domain-steward/slack-workspace';
 import { describe, expect, it } from 'vitest';
-import { draftBase } from '../../src/policy/drafts.ts';
+import { getDraftBase } from '../../src/policy/drafts.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createPolicyStore } from '../../src/store/policies.ts';
 import { rule } from '../policy/sample.ts';
@@ -179,7 +179,7 @@ describe('a price that a rule uses', () => {
     const rules = [rule({ tasks: ['renew'], names: ['*.rest'], over, approvers: ['U0CAROL'] })];
     const draft = await store.saveDraft(
       rules,
-      draftBase(await store.current(), undefined).revision,
+      getDraftBase(await store.current(), undefined).revision,
       'U0ADA',
       new Date(),
     );

@@ -1,6 +1,6 @@
 import type { Actor } from '@domain-steward/slack-workspace';
 import { expect, it } from 'vitest';
-import { priceEdits } from '../../src/money/prices.ts';
+import { diffPrices } from '../../src/money/prices.ts';
 import { answerTo, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
 
@@ -15,7 +15,7 @@ const monthOf = (day: string) =>
 it('a year and a month are shown with upcoming costs, and exported as a file', async () => {
   const price = { zone: 'rest', period: 1, validFrom: '2020-01-01', source: 'Contract 7' } as const;
   await t.demo.bot.prices.save(
-    priceEdits([], [{ ...price, task: 'renew', amount: { currency: 'EUR', minor: 1_850 } }]),
+    diffPrices([], [{ ...price, task: 'renew', amount: { currency: 'EUR', minor: 1_850 } }]),
     'U0ADA',
     NOW,
   );

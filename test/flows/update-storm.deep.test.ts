@@ -1,6 +1,6 @@
 import type { View } from '@domain-steward/slack-workspace';
 import { expect, it } from 'vitest';
-import { priceEdits } from '../../src/money/prices.ts';
+import { diffPrices } from '../../src/money/prices.ts';
 import { answerTo, DOMAINS, openedAfter, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { orderOf, SeenOrder } from '../support/orders.ts';
 import { closed } from '../support/people.ts';
@@ -42,7 +42,7 @@ it('an unrelated change sends no update, and after a price change the approved c
     validFrom: '2020-01-01',
     source: 'Contract 7',
   } as const;
-  await t.demo.bot.prices.save(priceEdits([], [{ ...renewal, amount: price17 }]), 'U0ADA', new Date());
+  await t.demo.bot.prices.save(diffPrices([], [{ ...renewal, amount: price17 }]), 'U0ADA', new Date());
   const names = Array.from({ length: ORDERS }, (_, n) => `storm-${n}.rest`);
   for (const name of names) t.service.state.addDomain({ name, context: 4 });
   for (let from = 0; from < ORDERS; from += AT_ONCE)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { priceEdits } from '../../src/money/prices.ts';
+import { diffPrices } from '../../src/money/prices.ts';
 import { answerTo, openedAfter, textOf, useTestDemo } from '../support/demo.ts';
 
 /* The cost of waiting, wherever a person decides about a name: on its screen, in the digest, before a lapse. */
@@ -12,7 +12,7 @@ test('is shown on a name’s screen, in the digest by its amount, and before a l
   const price = { period: 1, validFrom: '2020-01-01', source: 'Contract 7' } as const;
   const eur = (minor: number) => ({ currency: 'EUR', minor });
   await t.demo.bot.prices.save(
-    priceEdits(
+    diffPrices(
       [],
       [
         { ...price, zone: 'rest', task: 'renew', amount: eur(1_800) },

@@ -31,7 +31,7 @@ async function sealedLongAgo(size: number): Promise<void> {
 
 const file = () => textOf(rig.ledger().file());
 const newest = async () => {
-  const seal = await rig.ledgerStore.newestSeal();
+  const seal = await rig.ledgerStore.findNewestSeal();
   if (seal === undefined) throw new Error('nothing is sealed');
   return seal;
 };
@@ -103,7 +103,7 @@ describe('sealing', () => {
 
 describe('anchors', () => {
   test('are published once an hour if there is something new', async () => {
-    const anchors = async () => (await rig.ledgerStore.anchors()).map(({ n }) => n);
+    const anchors = async () => (await rig.ledgerStore.listAnchors()).map(({ n }) => n);
     await sealed(1, 1);
     expect(await anchors()).toEqual([]);
     rig.pass(HOUR_MS);
@@ -148,7 +148,7 @@ describe('the bot finds in its own ledger', () => {
     await sealed(4);
     await tamper(rig, statement);
     // At the start, and every hour.
-    const ledger = rig.ledger({ memory: { recall: async () => undefined, remember: async () => undefined } });
+    const ledger = rig.ledger({ anchorFile: { load: async () => undefined, save: async () => undefined } });
     await ledger.checkIfDue();
     const [found = []] = await told();
     expect(new Set(found.map(({ code }) => code))).toEqual(new Set(codes));
@@ -183,8 +183,8 @@ describe('the bot finds in its own ledger', () => {
     await rig.ledger().checkIfDue();
     expect(await told()).toEqual([[{ code: 'put_back', count: 1, first: 2 }]]);
     await rig.happen();
-    const elsewhere = { recall: async () => undefined, remember: async () => undefined };
-    await rig.ledger({ memory: elsewhere }).turn();
+    const elsewhere = { load: async () => undefined, save: async () => undefined };
+    await rig.ledger({ anchorFile: elsewhere }).turn();
     await rig.ledger().checkIfDue();
     expect((await told()).at(-1)).toEqual([{ code: 'other_history', count: 1, first: 2 }]);
   });

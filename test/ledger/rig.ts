@@ -35,9 +35,9 @@ export async function startLedgerRig() {
   const deps: LedgerContext = {
     store,
     key,
-    memory: {
-      recall: async () => remembered,
-      remember: async (anchor) => {
+    anchorFile: {
+      load: async () => remembered,
+      save: async (anchor) => {
         remembered = anchor;
       },
     },

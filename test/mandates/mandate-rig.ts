@@ -54,7 +54,7 @@ export function mandatesOn(rig: Rig) {
     async acts(): Promise<readonly MandateAct[]> {
       const rows = await rig.sql('SELECT DISTINCT day::text AS day FROM mandate_acts ORDER BY 1');
       const days = rows.map(({ day }) => String(day));
-      return (await Promise.all(days.map((day) => rig.mandates.mandates.actsOf(day)))).flat();
+      return (await Promise.all(days.map((day) => rig.mandates.mandates.listActsOfDay(day)))).flat();
     },
     /** Runs, and returns the act of a mandate for a name. */
     async renewName(name: string): Promise<MandateAct> {
@@ -66,7 +66,7 @@ export function mandatesOn(rig: Rig) {
     /** As if the message of the day was posted. */
     async announce(): Promise<void> {
       const ids = (await this.acts()).map(({ id }) => id);
-      await rig.mandates.mandates.announced(ids, rig.now, { channelId: 'C0REMINDERS', ts: '1.1' });
+      await rig.mandates.mandates.recordAnnounced(ids, rig.now, { channelId: 'C0REMINDERS', ts: '1.1' });
     },
     /** Another registry lookup with the same result. */
     async look(): Promise<void> {

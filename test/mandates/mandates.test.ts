@@ -5,12 +5,12 @@ import { endMandate } from '../../src/mandates/life.ts';
 import {
   findMandate,
   findMandatesInTime,
+  loadMandateStatuses,
   loadOutlook,
-  mandateStatuses,
 } from '../../src/mandates/overview.ts';
 import { runMandates } from '../../src/mandates/run.ts';
 import { checkClearance } from '../../src/mandates/sending.ts';
-import { sendingDay } from '../../src/money/order-cost.ts';
+import { getSendingDay } from '../../src/money/order-cost.ts';
 import type { OrdersContext } from '../../src/orders/context.ts';
 import { loadBudgetUse } from '../../src/orders/order-budget.ts';
 import type { OrderStore } from '../../src/orders/ports.ts';
@@ -55,7 +55,7 @@ test('its renewal is priced and budgeted by the day on which it is sent', async 
   const context: OrdersContext = {
     ...rig.mandates,
     priceOrder: (order) => {
-      priced.add(sendingDay(order, rig.now));
+      priced.add(getSendingDay(order, rig.now));
       return rig.mandates.priceOrder(order);
     },
     budgetsOn: (day) => {
@@ -119,10 +119,10 @@ describe('a mandate', () => {
       needed: 2,
     });
     const order = await on.ask();
-    expect(order.demand.requirements).toMatchObject([
+    expect(order.requirements.list).toMatchObject([
       { names: ['*.rest'], needed: 2, approvers: ['U0CAROL', 'U0DORA'] },
     ]);
-    expect(order.demand.breakGlass).toBe(false);
+    expect(order.requirements.breakGlass).toBe(false);
   });
 
   test('doesn’t come into force if its row was changed past the bot', async () => {
@@ -227,7 +227,9 @@ describe('acting', () => {
       given: { order: { id: soon.id } },
       isOverBefore: true,
     });
-    expect((await mandateStatuses(rig.mandates, ADA)).shown.map(({ coming }) => coming)).toEqual([[]]);
+    expect((await loadMandateStatuses(rig.mandates, ADA)).shown.map(({ upcoming }) => upcoming)).toEqual([
+      [],
+    ]);
     expect((await loadOutlook(rig.mandates, [end], 'system')).uncovered).toEqual(['cafe.rest']);
     rig.pass(1_000);
     const long = await on.inForce();
@@ -237,7 +239,7 @@ describe('acting', () => {
       isOverBefore: false,
     });
     expect((await loadOutlook(rig.mandates, [end], 'system')).uncovered).toEqual([]);
-    const coming = (await mandateStatuses(rig.mandates, ADA)).shown.map(({ order, coming: names }) => [
+    const coming = (await loadMandateStatuses(rig.mandates, ADA)).shown.map(({ order, upcoming: names }) => [
       order.id,
       names.length,
     ]);
@@ -337,13 +339,13 @@ describe('ceilings', () => {
     if (cleared.kind !== 'clear') throw new Error(`it is ${cleared.kind}`);
     const read = {
       name: 'a.rest',
-      touched: [],
-      actedFor: (await on.renewName('a.rest')).expiresAt,
+      affectedTags: [],
+      plannedExpiry: (await on.renewName('a.rest')).expiresAt,
       expiresAt: (await on.renewName('a.rest')).expiresAt,
       isLapsing: false,
       announcedAt: (await on.renewName('a.rest')).announcedAt,
       amount: { currency: 'EUR', minor: 2_000 },
-      taken: { byDay: [], countOn: () => 0 },
+      used: { byDay: [], countOn: () => 0 },
     };
     expect(cleared.sending.check(mandate, read)).toBeUndefined();
     rig.pass(Date.parse(`${cleared.sending.reservation.day}T00:00:00Z`) + DAY_MS - rig.now.getTime());
@@ -452,7 +454,7 @@ describe('if it doesn’t act', () => {
     let reported = 0;
     for (let minutes = 0; minutes <= 120; minutes += 10) {
       await runMandates(deps).catch(() => (reported += 1));
-      const due = await rig.mandates.mandates.dueForRegularOrder(rig.now, 500);
+      const due = await rig.mandates.mandates.listDueForRegularOrder(rig.now, 500);
       expect(due, 'others come first').toEqual([]);
       rig.pass(10 * MINUTE_MS);
     }

@@ -1,19 +1,19 @@
 import { DAY_MS, HOUR_MS } from '../../src/lib/duration.ts';
 import {
-  type ActingFacts,
-  ANNOUNCED_MS,
-  decideActing,
+  ANNOUNCEMENT_MS,
   decideClearance,
+  decideRenewal,
+  findSendingRefusal,
   isRenewalDue,
   isSameExpiry,
   needsOrder,
-  refusalToSend,
+  type RenewalFacts,
   type UsedAmounts,
 } from '../../src/mandates/acting.ts';
-import type { HeldCode } from '../../src/mandates/codes.ts';
+import type { HoldReason } from '../../src/mandates/codes.ts';
 import { findApplicableMandate, type Mandate, readMandate } from '../../src/mandates/mandate.ts';
-import { endOfMandate, type MandateTerms } from '../../src/mandates/terms.ts';
-import { periodOf } from '../../src/money/budget.ts';
+import { computeMandateEnd, type MandateTerms } from '../../src/mandates/terms.ts';
+import { getPeriod } from '../../src/money/budget.ts';
 import { utcDay } from '../../src/zones/calendar-day.ts';
 import { newOrder } from '../orders/sample.ts';
 
@@ -58,7 +58,7 @@ interface ModelOrder {
 interface Act {
   readonly name: string;
   readonly end: number;
-  held: HeldCode | undefined;
+  held: HoldReason | undefined;
   orderId: number | undefined;
 }
 
@@ -94,8 +94,8 @@ export interface Year {
   /** Names that expired although a mandate covered them, without a timely message. */
   readonly lapsed: readonly string[];
   /** The fate of covered names that were due: renewed by the mandate, or why not. */
-  readonly ends: readonly (State | HeldCode | 'RENEWED')[];
-  readonly held: readonly HeldCode[];
+  readonly ends: readonly (State | HoldReason | 'RENEWED')[];
+  readonly held: readonly HoldReason[];
 }
 
 export function simulateYear(random: Random): Year {
@@ -129,7 +129,7 @@ export function simulateYear(random: Random): Year {
       state: 'SUCCEEDED',
       input: given,
       closedAt: new Date(now),
-      expiresAt: endOfMandate(given),
+      expiresAt: computeMandateEnd(given),
     });
     const mandate = readMandate(order);
     if (mandate === undefined) throw new Error('the model gives a mandate that is none');
@@ -148,7 +148,7 @@ export function simulateYear(random: Random): Year {
   const lost: string[] = [];
   const lapsed: string[] = [];
   const ends: Year['ends'][number][] = [];
-  const held: HeldCode[] = [];
+  const held: HoldReason[] = [];
   /** Names that a mandate covered at some point while they were due, by their true end. */
   const covered = new Set<string>();
   let lastId = 0;
@@ -175,7 +175,7 @@ export function simulateYear(random: Random): Year {
     const expiresAt = new Date(loadKnown(name).end);
     return { name, expiresAt, renewableUntil: expiresAt };
   };
-  const factsOf = ({ name, price, ...each }: Name): ActingFacts => ({
+  const factsOf = ({ name, price, ...each }: Name): RenewalFacts => ({
     end: endOf(name),
     isDateCertain: loadKnown(name).isCertain,
     hasOwnerLeft: each.hasOwnerLeft,
@@ -186,7 +186,7 @@ export function simulateYear(random: Random): Year {
     policy: each.asksMore ? 'asks_more' : 'satisfied',
     amount: price === undefined ? undefined : { currency: 'EUR', minor: price },
   });
-  const hold = (act: Act, code: HeldCode) => {
+  const hold = (act: Act, code: HoldReason) => {
     act.held = code;
     held.push(code);
   };
@@ -203,7 +203,7 @@ export function simulateYear(random: Random): Year {
       if (isActedFor || end <= now.getTime()) continue;
       const mandate = findApplicableMandate(inForce(), name.name, name.tags, now);
       if (mandate === undefined || !isRenewalDue(mandate, endOf(name.name), now)) continue;
-      const plan = decideActing(mandate, factsOf(name), usedBy(mandate.id), now);
+      const plan = decideRenewal(mandate, factsOf(name), usedBy(mandate.id), now);
       if (plan === 'mandate_ended') continue;
       const act: Act = { name: name.name, end, held: undefined, orderId: undefined };
       db.acts.push(act);
@@ -267,13 +267,13 @@ export function simulateYear(random: Random): Year {
         mandate: inForce().find(({ id }) => id === order.mandateId),
         isUnchanged: true,
         name: order.name,
-        touched: name.tags,
-        actedFor: new Date(order.actedFor),
+        affectedTags: name.tags,
+        plannedExpiry: new Date(order.actedFor),
         expiresAt: new Date(loadKnown(order.name).end),
         isLapsing: false,
         announcedAt: order.announcedAt === undefined ? undefined : new Date(order.announcedAt),
         amount,
-        taken: usedBy(order.mandateId, order.id),
+        used: usedBy(order.mandateId, order.id),
       };
       const cleared = decideClearance(
         {
@@ -296,7 +296,7 @@ export function simulateYear(random: Random): Year {
         stoppedAt.set(order.id, now.getTime());
       }
       if (cleared.kind !== 'clear' || order.state !== 'APPROVED') continue;
-      if (refusalToSend(sending, now) !== undefined) continue;
+      if (findSendingRefusal(sending, now) !== undefined) continue;
       order.state = 'SENT';
       order.day = utcDay(now);
       order.minor = amount?.minor ?? 0;
@@ -311,7 +311,7 @@ export function simulateYear(random: Random): Year {
       if (Math.abs(loadKnown(name.name).end - name.trueEnd) > HOUR_MS) continue;
       const mandate = findApplicableMandate(inForce(), name.name, name.tags, now);
       if (mandate === undefined || !isRenewalDue(mandate, endOf(name.name), now)) continue;
-      if (decideActing(mandate, factsOf(name), usedBy(mandate.id), now) === 'mandate_ended') continue;
+      if (decideRenewal(mandate, factsOf(name), usedBy(mandate.id), now) === 'mandate_ended') continue;
       covered.add(keyOf(name));
     }
   };
@@ -361,7 +361,7 @@ export function simulateYear(random: Random): Year {
     for (const order of db.orders)
       if (order.state === 'APPROVED' && order.sendAfter <= now) order.state = 'UNKNOWN';
       else if (order.state === 'SENT') order.state = 'UNKNOWN';
-    if (now - at >= ANNOUNCED_MS) for (const id of mandates.keys()) db.ended[id] = true;
+    if (now - at >= ANNOUNCEMENT_MS) for (const id of mandates.keys()) db.ended[id] = true;
   };
 
   for (let real = START; real < START + YEAR_MS; real += STEP_MS) {
@@ -433,7 +433,7 @@ export function overCeilings({ charges, terms }: Year): string[] {
     const given = terms.get(mandateId);
     if (given === undefined) continue;
     if (minor > given.max_price.minor) found.push(`${mandateId}: a price of ${minor}`);
-    const key = `${mandateId} ${periodOf(given.span, day)}`;
+    const key = `${mandateId} ${getPeriod(given.span, day)}`;
     const sum = (sums.get(key) ?? 0) + minor;
     sums.set(key, sum);
     if (sum > given.max_total.minor) found.push(`${key}: ${sum} of ${given.max_total.minor}`);

@@ -9,8 +9,6 @@ import {
   isSameExpiry,
   MAX_SENT_A_DAY,
   planSending,
-  refusalToSend,
-  type SendingFacts,
   type UsedAmounts,
 } from '../../src/mandates/acting.ts';
 import { findApplicableMandate, readMandate } from '../../src/mandates/mandate.ts';
@@ -148,25 +146,25 @@ describe('right before sending', () => {
   const END = new Date(NOW.getTime() + 14 * DAY_MS);
   const mandate = given('a', ['*.rest']);
   const used = (day: string, minor: bigint): UsedAmounts => ({ byDay: [{ day, minor }], countOn: () => 0 });
-  const facts: SendingFacts = {
+  const facts: FinalCheckFacts = {
     mandate,
     isUnchanged: true,
     name: 'cafe.rest',
-    touched: [],
-    actedFor: END,
+    affectedTags: [],
+    plannedExpiry: END,
     expiresAt: END,
     isLapsing: false,
     announcedAt: new Date(NOW.getTime() - DAY_MS),
     amount: { currency: 'EUR', minor: 2_000 },
-    taken: { byDay: [], countOn: () => 0 },
+    used: { byDay: [], countOn: () => 0 },
   };
 
   test('a name that was announced a day ago, to the millisecond, is sent', () => {
-    expect(refusalToSend(facts, NOW)).toBeUndefined();
-    expect(refusalToSend(facts, new Date(NOW.getTime() - 1))).toBe('not_announced');
+    expect(findSendingRefusal(facts, NOW)).toBeUndefined();
+    expect(findSendingRefusal(facts, new Date(NOW.getTime() - 1))).toBe('not_announced');
   });
 
-  test.each<[string, Partial<SendingFacts>]>([
+  test.each<[string, Partial<FinalCheckFacts>]>([
     ['mandate_ended', { mandate: undefined }],
     ['mandate_ended', { isUnchanged: false }],
     ['mandate_ended', { mandate: { ...mandate, endsAt: NOW } }],
@@ -178,9 +176,9 @@ describe('right before sending', () => {
     ['price_unknown', { amount: undefined }],
     ['price_unknown', { amount: { currency: 'USD', minor: 1 } }],
     ['price_above', { amount: { currency: 'EUR', minor: 2_001 } }],
-    ['day_full', { taken: { byDay: [], countOn: () => MAX_SENT_A_DAY } }],
+    ['day_full', { used: { byDay: [], countOn: () => MAX_SENT_A_DAY } }],
   ])('%s: %j isn’t sent', (code, change) => {
-    expect(refusalToSend({ ...facts, ...change }, NOW)).toBe(code);
+    expect(findSendingRefusal({ ...facts, ...change }, NOW)).toBe(code);
   });
 
   test('the total of a year may be used up', () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { cancelOrder } from '../../src/approvals/pending.ts';
 import { DAY_MS, HOUR_MS } from '../../src/lib/duration.ts';
 import { endMandate } from '../../src/mandates/life.ts';
-import { mandateStatuses } from '../../src/mandates/overview.ts';
+import { loadMandateStatuses } from '../../src/mandates/overview.ts';
 import { changesSinceRequest } from '../../src/slack/approvals/signing/page-words.view.ts';
 import { mandatesMessage } from '../../src/slack/mandates/mandate.view.ts';
 import { purge } from '../../src/store/purge.ts';
@@ -109,7 +109,7 @@ test('a mandate that was only inserted as a row does nothing', async () => {
 test('a mandate is shown with its approvers by the log', async () => {
   const order = await on.inForce();
   await rig.sql(`UPDATE approvals SET user_id = 'U0EVE'`);
-  const { shown } = await mandateStatuses(rig.mandates, { id: 'U0ADA', isAdmin: true });
+  const { shown } = await loadMandateStatuses(rig.mandates, { id: 'U0ADA', isAdmin: true });
   const text = JSON.stringify(mandatesMessage({ shown, total: 1, offset: 0 }, []));
   expect(text).toContain('<@U0BOB> approved');
   expect(text).not.toContain('U0EVE');

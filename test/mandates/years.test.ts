@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { groupBy } from '../../src/lib/collections.ts';
-import { ANNOUNCED_MS } from '../../src/mandates/acting.ts';
+import { ANNOUNCEMENT_MS } from '../../src/mandates/acting.ts';
 import { runs } from '../support/properties.ts';
 import { seeded } from '../support/seeded.ts';
 import { overCeilings, simulateYear, type Year } from './model.ts';
@@ -52,7 +52,9 @@ describe('mandates over many years', () => {
 
   test('never send without an announcement a day before', () => {
     const unsaid = all.flatMap(({ charges }) =>
-      charges.filter(({ at, announcedAt }) => announcedAt === undefined || at - announcedAt < ANNOUNCED_MS),
+      charges.filter(
+        ({ at, announcedAt }) => announcedAt === undefined || at - announcedAt < ANNOUNCEMENT_MS,
+      ),
     );
     expect(unsaid).toEqual([]);
   });

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import {
-  amountInBudget,
   type Budget,
   type BudgetStatus,
-  budgetShares,
   buildReservation,
-  exactNumber,
-  missingAmounts,
-  periodOf,
+  computeRemaining,
+  computeShares,
+  findMissingAmounts,
+  getPeriod,
   type Reservation,
-  remainingAmount,
+  sumInBudget,
+  toExactNumber,
 } from '../../src/money/budget.ts';
 import { calculateCost, type Price } from '../../src/money/prices.ts';
 import fc from '../support/properties.ts';
@@ -62,7 +62,7 @@ describe('an order’s share of a budget', () => {
         for (const { amount, tags } of reservation.items)
           if (amount?.currency === 'EUR' && (tag === undefined || tags.some((each) => each === tag)))
             sum += BigInt(amount.minor);
-        expect(amountInBudget(budget({ tag }), reservation)).toBe(sum);
+        expect(sumInBudget(budget({ tag }), reservation)).toBe(sum);
       }),
     );
   });
@@ -70,7 +70,7 @@ describe('an order’s share of a budget', () => {
   test('doesn’t depend on the order of its names, nor on how they are split into orders', () => {
     fc.assert(
       fc.property(reservations, fc.nat(60), (reservation, cut) => {
-        const part = (items: Reservation['items']) => amountInBudget(budget(), { ...reservation, items });
+        const part = (items: Reservation['items']) => sumInBudget(budget(), { ...reservation, items });
         const { items } = reservation;
         expect(part(items.toReversed())).toBe(part(items));
         expect(part(items.slice(0, cut)) + part(items.slice(cut))).toBe(part(items));
@@ -83,7 +83,7 @@ describe('an order’s share of a budget', () => {
     const reservation = buildReservation(cost, asked('cafe.rest', 'bar.rest'), ON, () => ['brand']);
     expect(reservation.items.map(({ amount }) => amount)).toEqual([undefined, undefined]);
     const full = standing({ booked: 20_000n });
-    expect(budgetShares([full], reservation)).toEqual([]);
+    expect(computeShares([full], reservation)).toEqual([]);
   });
 
   test('has the price and the tags of each name, in the order of the items', () => {
@@ -118,12 +118,12 @@ describe('a budget', () => {
           booked,
           reserved,
         });
-        const shares = budgetShares([one], reservation);
-        const takes = amountInBudget(one.budget, reservation);
+        const shares = computeShares([one], reservation);
+        const takes = sumInBudget(one.budget, reservation);
         const isOver = takes > 0n && booked + reserved + takes > BigInt(has);
-        expect(missingAmounts(shares)).toHaveLength(isOver ? 1 : 0);
-        for (const { leftMinor, takesMinor } of missingAmounts(shares)) {
-          expect(BigInt(leftMinor)).toBe(remainingAmount(one));
+        expect(findMissingAmounts(shares)).toHaveLength(isOver ? 1 : 0);
+        for (const { leftMinor, takesMinor } of findMissingAmounts(shares)) {
+          expect(BigInt(leftMinor)).toBe(computeRemaining(one));
           expect(BigInt(takesMinor)).toBe(takes);
         }
       }),
@@ -139,16 +139,18 @@ describe('a budget', () => {
       items: [{ n: 1, amount: { currency: 'EUR', minor }, tags: [] }],
     });
     const one = standing({ booked: 4_000n, reserved: 5_999n });
-    expect(missingAmounts(budgetShares([one], takes(1)))).toEqual([]);
-    expect(missingAmounts(budgetShares([one], takes(2)))).toMatchObject([{ leftMinor: 1, takesMinor: 2 }]);
+    expect(findMissingAmounts(computeShares([one], takes(1)))).toEqual([]);
+    expect(findMissingAmounts(computeShares([one], takes(2)))).toMatchObject([
+      { leftMinor: 1, takesMinor: 2 },
+    ]);
   });
 
   test('counts by the month or the year of the day', () => {
-    expect([periodOf('month', '2026-11-30'), periodOf('year', '2026-11-30')]).toEqual(['2026-11', '2026']);
+    expect([getPeriod('month', '2026-11-30'), getPeriod('year', '2026-11-30')]).toEqual(['2026-11', '2026']);
   });
 
   test('never has a sum that a number would round', () => {
-    expect(() => exactNumber(2n ** 53n)).toThrow(RangeError);
-    expect(exactNumber(2n ** 53n - 1n)).toBe(Number.MAX_SAFE_INTEGER);
+    expect(() => toExactNumber(2n ** 53n)).toThrow(RangeError);
+    expect(toExactNumber(2n ** 53n - 1n)).toBe(Number.MAX_SAFE_INTEGER);
   });
 });

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { type Amount, sumByCurrency } from '../../src/money/amount.ts';
 import { calculateCost, PRICED_TASKS, type Price } from '../../src/money/prices.ts';
-import { calculateSpend, totalOf } from '../../src/money/spend.ts';
+import { calculateSpend, sumSpend } from '../../src/money/spend.ts';
 import fc from '../support/properties.ts';
 
 /* Amounts never use floating point: neither in the sources, nor in results. */
@@ -78,7 +78,7 @@ test('every sum equals the one with unbounded integers, for any list', () => {
       const bought = asked.map((name) => ({ name, task: 'renew' as const, period, requesterId: 'U', at }));
       const spend = calculateSpend(list, bought);
       expectExact(spend.total.sums, parts);
-      expectExact(totalOf(spend.byZone).sums, parts);
+      expectExact(sumSpend(spend.byZone).sums, parts);
     }),
   );
 });

@@ -3,10 +3,10 @@ import { formatAmount, formatDecimal, sumByCurrency } from '../../src/money/amou
 import {
   calculateCost,
   findQuote,
+  getZone,
   isSameCost,
   PRICED_TASKS,
   type Price,
-  zoneOf,
 } from '../../src/money/prices.ts';
 import fc from '../support/properties.ts';
 
@@ -74,7 +74,7 @@ describe('the price on a day', () => {
   });
 
   test('is unknown for a name in a zone below the listed one', () => {
-    expect(zoneOf('cafe.com.de')).toBe('com.de');
+    expect(getZone('cafe.com.de')).toBe('com.de');
     expect(
       findQuote([price({ zone: 'de' })], { name: 'cafe.com.de', task: 'renew' }, '2026-12-01'),
     ).toBeUndefined();
@@ -122,7 +122,7 @@ describe('what an order costs', () => {
           for (const { quote, name } of cost.names) {
             // Every quote comes from a valid line of the list; none is invented.
             const from = list.filter(
-              (each) => each.zone === zoneOf(name) && each.task === task && each.validFrom <= day,
+              (each) => each.zone === getZone(name) && each.task === task && each.validFrom <= day,
             );
             if (quote === undefined) expect(from.filter((each) => each.period === 1)).toEqual([]);
             else expect(from.map((each) => each.amount.minor * quote.times)).toContain(quote.amount.minor);

@@ -1,7 +1,7 @@
 import { stringify } from 'csv-stringify/sync';
 import { describe, expect, test } from 'vitest';
-import { PRICED_TASKS, type Price, priceKey } from '../../src/money/prices.ts';
-import { PRICE_COLUMNS, priceCells, readPrice, readPrices } from '../../src/money/read-prices.ts';
+import { formatPriceKey, PRICED_TASKS, type Price } from '../../src/money/prices.ts';
+import { PRICE_COLUMNS, readPrice, readPrices, toPriceCells } from '../../src/money/read-prices.ts';
 import fc from '../support/properties.ts';
 
 const GOOD = {
@@ -136,8 +136,8 @@ describe('a list as CSV', () => {
       source: fc.constantFrom('Contract "7"', 'a,b;c', '=1+1', '@web', 'ü'),
     });
     await fc.assert(
-      fc.asyncProperty(fc.uniqueArray(price, { minLength: 1, selector: priceKey }), async (prices) => {
-        const rows = prices.map((each) => priceCells(each).map((cell) => cell.replace(/^(?=[=@])/, "'")));
+      fc.asyncProperty(fc.uniqueArray(price, { minLength: 1, selector: formatPriceKey }), async (prices) => {
+        const rows = prices.map((each) => toPriceCells(each).map((cell) => cell.replace(/^(?=[=@])/, "'")));
         expect(await readPrices(stringify([PRICE_COLUMNS, ...rows]), 'USD')).toEqual({ ok: true, prices });
       }),
     );

@@ -2,7 +2,7 @@ import type { Amount } from '../../src/money/amount.ts';
 import type { BudgetSpan } from '../../src/money/budget.ts';
 import { createBudgetComparison } from '../../src/money/budget-comparison.ts';
 import { createOrderPricer } from '../../src/money/order-cost.ts';
-import { priceEdits } from '../../src/money/prices.ts';
+import { diffPrices } from '../../src/money/prices.ts';
 import { pickBudgetedItems } from '../../src/orders/order-budget.ts';
 import type { OrderRequest } from '../../src/orders/request-context.ts';
 import { requestOrder } from '../../src/orders/request-order.ts';
@@ -28,7 +28,7 @@ export async function startRig() {
   const tags = new Map<string, readonly string[]>();
   const now = () => rig.now;
   await prices.save(
-    priceEdits(
+    diffPrices(
       [],
       [
         { zone: 'rest', task: 'renew', period: 1, amount: eur(1_000), validFrom: '2026-01-01', source: 'C' },

@@ -4,9 +4,9 @@ import {
   addSpend,
   CONCEALED,
   calculateSpend,
+  forecastRenewals,
   type Purchase,
   readSpan,
-  renewalsAhead,
   type Spend,
   type SpendLine,
 } from '../../src/money/spend.ts';
@@ -160,7 +160,7 @@ test('the forecast lists every month with its number of names', () => {
     { month: '2027-02', zone: 'jp', count: 1 },
     { month: '2028-01', zone: 'rest', count: 9 },
   ];
-  expect(renewalsAhead(LIST, counts, ['2026-12', '2027-01', '2027-02'], '2026-11-22')).toEqual([
+  expect(forecastRenewals(LIST, counts, ['2026-12', '2027-01', '2027-02'], '2026-11-22')).toEqual([
     { key: '2026-12', names: 5, unknown: 2, sums: eur(6_000) },
     { key: '2027-01', names: 0, unknown: 0, sums: [] },
     { key: '2027-02', names: 1, unknown: 0, sums: [{ currency: 'JPY', minor: 3_000 }] },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Price } from '../../src/money/prices.ts';
-import { compareCostAtRisk, costAtRisk, waitingSteps } from '../../src/money/waiting.ts';
+import { compareCostAtRisk, computeCostAtRisk, listWaitingSteps } from '../../src/money/waiting.ts';
 import fc from '../support/properties.ts';
 
 const price = (task: Price['task'], minor: number, validFrom = '2026-11-01'): Price => ({
@@ -18,7 +18,7 @@ const kinds = (steps: readonly { readonly kind: string }[]) => steps.map(({ kind
 
 describe('the cost of waiting', () => {
   test('goes from a renewal over the grace and the restore to the loss', () => {
-    expect(waitingSteps(LIST, 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'))).toEqual([
+    expect(listWaitingSteps(LIST, 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'))).toEqual([
       {
         kind: 'renew',
         until: '2027-02-28',
@@ -37,13 +37,13 @@ describe('the cost of waiting', () => {
 
   test('uses the list of the day on which a step begins', () => {
     const list = [...LIST, price('restore', 9_000, '2027-04-15')];
-    const [, , restore] = waitingSteps(list, 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'));
+    const [, , restore] = listWaitingSteps(list, 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'));
     expect(restore).toMatchObject({ restore: { amount: { minor: 9_000 } } });
   });
 
   test('begins with the name’s current phase', () => {
     const on = (day: string, deletedAt?: Date) =>
-      kinds(waitingSteps(LIST, 'cafe.rest', { expiresAt: EXPIRES, deletedAt }, at(day)));
+      kinds(listWaitingSteps(LIST, 'cafe.rest', { expiresAt: EXPIRES, deletedAt }, at(day)));
     expect(on('2027-03-10')).toEqual(['at_own_risk', 'restore', 'lost']);
     expect(on('2027-03-10', new Date('2027-03-05T00:00:00Z'))).toEqual(['restore', 'lost']);
     expect(on('2027-05-17')).toEqual(['lost']);
@@ -53,7 +53,7 @@ describe('the cost of waiting', () => {
   test('offers a deleted name no renewal, even in a zone without documented periods', () => {
     const deletedAt = new Date('2027-02-20T00:00:00Z');
     const left = (name: string, deletionPhase: 'redemption' | 'pending_delete') =>
-      kinds(waitingSteps(LIST, name, { expiresAt: EXPIRES, deletedAt, deletionPhase }, at('2027-02-22')));
+      kinds(listWaitingSteps(LIST, name, { expiresAt: EXPIRES, deletedAt, deletionPhase }, at('2027-02-22')));
     expect(left('cafe.rest', 'redemption')).toEqual(['restore', 'lost']);
     expect(left('cafe.rest', 'pending_delete')).toEqual(['lost']);
     expect(left('cafe.example', 'redemption')).toEqual(['restore']);
@@ -61,7 +61,7 @@ describe('the cost of waiting', () => {
   });
 
   test('names unknown prices instead of treating them as zero', () => {
-    expect(waitingSteps([], 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'))).toMatchObject([
+    expect(listWaitingSteps([], 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'))).toMatchObject([
       { kind: 'renew', renewal: undefined },
       { kind: 'at_own_risk', renewal: undefined },
       { kind: 'restore', restore: undefined, renewal: undefined },
@@ -70,7 +70,7 @@ describe('the cost of waiting', () => {
   });
 
   test('has only the current options if the zone’s periods aren’t documented', () => {
-    expect(waitingSteps(LIST, 'cafe.example', { expiresAt: EXPIRES }, at('2026-11-22'))).toEqual([
+    expect(listWaitingSteps(LIST, 'cafe.example', { expiresAt: EXPIRES }, at('2026-11-22'))).toEqual([
       { kind: 'renew', until: undefined, renewal: undefined },
     ]);
   });
@@ -81,7 +81,7 @@ describe('the cost of waiting', () => {
     fc.assert(
       fc.property(hours, zones, (after, timeZone) => {
         const now = new Date(EXPIRES.getTime() + after * 3_600_000);
-        const steps = waitingSteps(LIST, 'cafe.rest', { expiresAt: EXPIRES }, { now, timeZone });
+        const steps = listWaitingSteps(LIST, 'cafe.rest', { expiresAt: EXPIRES }, { now, timeZone });
         expect(
           ['renew', 'at_own_risk', 'restore', 'lost'].filter((kind) => kinds(steps).includes(kind)),
         ).toEqual(kinds(steps));
@@ -98,12 +98,12 @@ describe('the cost of waiting', () => {
 describe('what is at stake', () => {
   const eur = (minor: number) => ({ currency: 'EUR', minor });
   const steps = (list: readonly Price[]) =>
-    waitingSteps(list, 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'));
+    listWaitingSteps(list, 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'));
 
   test('is the restore with its renewal, if both are on the list', () => {
-    expect(costAtRisk(steps(LIST))).toEqual(eur(9_800));
-    expect(costAtRisk(steps([price('renew', 1_800)]))).toEqual(eur(1_800));
-    expect(costAtRisk(steps([]))).toBeUndefined();
+    expect(computeCostAtRisk(steps(LIST))).toEqual(eur(9_800));
+    expect(computeCostAtRisk(steps([price('renew', 1_800)]))).toEqual(eur(1_800));
+    expect(computeCostAtRisk(steps([]))).toBeUndefined();
   });
 
   test('is sorted from the most expensive, by currency, with unknown ones last', () => {

@@ -150,7 +150,7 @@ const mandate = (...patterns: string[]) => mandateUnder([], ...patterns);
 const mandateUnder = (rules: readonly PolicyRule[], ...patterns: string[]) =>
   ({
     order: {
-      demand: { requirements: rules.map((each) => ({ ...each, rule: { kind: 'rule' }, names: [] })) },
+      requirements: { list: rules.map((each) => ({ ...each, rule: { kind: 'rule' }, names: [] })) },
     },
     mandate: {
       patterns: {

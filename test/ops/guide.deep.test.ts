@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { VARIABLE_EXAMPLES } from '../../src/config/environment.ts';
-import { draftBase } from '../../src/policy/drafts.ts';
+import { getDraftBase } from '../../src/policy/drafts.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createPolicyStore } from '../../src/store/policies.ts';
 import { purge } from '../../src/store/purge.ts';
@@ -48,12 +48,12 @@ async function keepPolicies(): Promise<void> {
     [[rule({ approvers: ['U0ALICE', 'U0BOB'] })], 'U0ALICE', 'U0BOB'],
     [[rule({ approvers: ['U0BOB'] })], 'U0BOB', 'U0ALICE'],
   ] as const) {
-    const { revision } = draftBase(await store.current(), undefined);
+    const { revision } = getDraftBase(await store.current(), undefined);
     const draft = await store.saveDraft(rules, revision, by, new Date());
     await store.publish(draft?.revision ?? '', by, new Date());
     await confirmPolicy(database, t.workspace.teamId, draft?.revision ?? '', confirms, new Date());
   }
-  const { revision } = draftBase(await store.current(), undefined);
+  const { revision } = getDraftBase(await store.current(), undefined);
   const draft = await store.saveDraft([], revision, 'U0ALICE', new Date());
   await store.publish(draft?.revision ?? '', 'U0ALICE', new Date());
   await database.close();

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import {
+  buildCharter,
+  buildRulesWithKeys,
   type CharterStatus,
-  charterStatus,
-  effectiveRulesWithKeys,
+  evaluateCharter,
+  findLastValidCharter,
+  formatWitnessText,
   hashCharter,
   type LoggedCharter,
-  lastSigned,
-  makeCharter,
   type ProtectedSettings,
   type Rules,
   type Witness,
-  witnessText,
 } from '../../src/approvals/charter.ts';
 import { type CharterChallenge, hashJson } from '../../src/approvals/signing/assertion.ts';
 import {
@@ -54,7 +54,7 @@ function charter(
   more: Partial<LoggedCharter> & { readonly signer?: Signer; readonly previous?: string } = {},
 ): LoggedCharter {
   const { signer = bob, previous, ...changed } = more;
-  const hash = hashJson(makeCharter(rules, 'U0ADA'));
+  const hash = hashJson(buildCharter(rules, 'U0ADA'));
   const challenge: CharterChallenge = {
     ...{ by: signer.owner, charter: hash, decision: 'publish' as const, nonce: newNonce() },
     ...(previous === undefined ? hashCharter(last) : { previous }),
@@ -62,7 +62,7 @@ function charter(
   const signature = signer.authenticator.assert(challenge);
   return {
     ...{ n: 10, rules, hash, publisher: 'U0ADA', signature },
-    witness: witness.sign(witnessText(challenge)),
+    witness: witness.sign(formatWitnessText(challenge)),
     ...changed,
   };
 }
@@ -73,7 +73,7 @@ describe('a charter', () => {
   const unsigned = { ...second.signature, signature: first.signature.signature };
 
   test('is valid if it is signed by an admin’s key and names the previous one', async () => {
-    expect(await lastSigned({ keys: log, charters: [first, second] }, trust)).toBe(second);
+    expect(await findLastValidCharter({ keys: log, charters: [first, second] }, trust)).toBe(second);
   });
 
   test.each<[string, LoggedCharter]>([
@@ -87,13 +87,13 @@ describe('a charter', () => {
     ['nobody vouches for the key', charter(rulesOf(2), first, { signer: newSigner('U0EVE') })],
     ['its signature is of another charter', { ...second, signature: unsigned }],
   ])('is invalid if %s; the previous one is the last valid one', async (_, newest) => {
-    expect(await lastSigned({ keys: log, charters: [first, newest] }, trust)).toBe(first);
+    expect(await findLastValidCharter({ keys: log, charters: [first, newest] }, trust)).toBe(first);
   });
 
   test('is invalid if the bot has no key of its own', async () => {
-    expect(await lastSigned({ keys: log, charters: [first] }, { ...trust, witness: undefined })).toBe(
-      undefined,
-    );
+    expect(
+      await findLastValidCharter({ keys: log, charters: [first] }, { ...trust, witness: undefined }),
+    ).toBe(undefined);
   });
 
   test.each<[string, number, 'retired' | 'compromised', boolean]>([
@@ -104,7 +104,7 @@ describe('a charter', () => {
   ])('whose key was %s', async (_, n, reason, counts) => {
     const revoked = { key: bob.authenticator.fingerprint, by: 'U0BOB', at: new Date(), n };
     const keys = { ...log, revoked: [{ ...revoked, signature: revoking(bob, bob, reason) }] };
-    expect(await lastSigned({ keys, charters: [first] }, trust)).toBe(counts ? first : undefined);
+    expect(await findLastValidCharter({ keys, charters: [first] }, trust)).toBe(counts ? first : undefined);
   });
 });
 
@@ -136,7 +136,7 @@ describe('the status', () => {
       ...([[first], log, rulesOf(1, changed), first, ['rows_differ', 1]] as const),
     ]),
   ])('when %s', (_, charters, keys, rows, signed, expected) => {
-    const status = charterStatus({ keys, charters }, rows, signed);
+    const status = evaluateCharter({ keys, charters }, rows, signed);
     expect(status.kind === 'lapsed' ? [status.problem, status.last.policy.version] : status.kind).toEqual(
       expected,
     );
@@ -158,13 +158,13 @@ describe('what decides', () => {
   const lapsed = (last: Rules): CharterStatus => ({ kind: 'lapsed', problem: 'rows_differ', last });
 
   test('before the first charter is the environment, with signatures; tags of the policy protect names', () => {
-    const { settings, policy } = effectiveRulesWithKeys(rows, environment, { kind: 'none' });
+    const { settings, policy } = buildRulesWithKeys(rows, environment, { kind: 'none' });
     expect(settings).toMatchObject(environment);
     expect(policy).toEqual({ version: 0, rules: [], signsSettings: true, tags: ['row'], lapsed: undefined });
   });
 
   test('while none is valid is the last signed one plus the environment, with the tags of both', () => {
-    const { settings, policy } = effectiveRulesWithKeys(rows, environment, lapsed(rulesOf(2)));
+    const { settings, policy } = buildRulesWithKeys(rows, environment, lapsed(rulesOf(2)));
     expect(settings).toMatchObject(SETTINGS);
     expect(policy).toEqual({
       ...rulesOf(2).policy,
@@ -182,7 +182,7 @@ describe('what decides', () => {
     [true, false],
     [false, true],
   ])('allows self-approval only if both do: %s, %s', (last, start) => {
-    const { settings } = effectiveRulesWithKeys(
+    const { settings } = buildRulesWithKeys(
       { ...rows, settings: { ...rows.settings, allowSelfApproval: true } },
       { ...environment, allowSelfApproval: start },
       lapsed(rulesOf(2, { allowSelfApproval: last })),

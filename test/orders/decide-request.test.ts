@@ -15,13 +15,13 @@ import { ALICE } from './rig.ts';
 import { hoursLater, newDemand, newOrder, PLACES, START } from './sample.ts';
 
 const NEEDED = newDemand(['cafe.rest'], 2);
-const FREE = { ...NEEDED, outcome: 'free', requirements: [] } as const;
+const FREE = { ...NEEDED, outcome: 'free', list: [] } as const;
 const RULE = { kind: 'rule', version: 3, index: 0, name: 'no renewals' } as const;
 const REFUSED = { ...FREE, outcome: 'refuse', refusedBy: [RULE] } as const;
 const RESERVATION = { teamId: 'T0STEWARD', day: '2026-03-01', items: [], agreedExcess: [], isLimited: true };
 
 interface Given extends Partial<Omit<RequestContext, 'request'>> {
-  readonly demand?: RequestContext['evaluated']['demand'];
+  readonly demand?: RequestContext['evaluated']['requirements'];
   readonly request?: Partial<OrderRequest>;
 }
 
@@ -32,7 +32,7 @@ function checkedOf(request: OrderRequest): CheckedRequest {
 }
 
 /** Alice requests a renewal of cafe.rest that needs two approvals. */
-function newRequest({ demand = NEEDED, request: changes, ...rest }: Given): RequestContext {
+function newRequest({ demand: requirements = NEEDED, request: changes, ...rest }: Given): RequestContext {
   const request: OrderRequest = {
     task: 'renew',
     input: { names: ['cafe.rest'], period: '2' },
@@ -52,7 +52,7 @@ function newRequest({ demand = NEEDED, request: changes, ...rest }: Given): Requ
     account: ALICE,
     checked: checkedOf(request),
     schedule: undefined,
-    evaluated: { settings: newTeamSettings(), policyVersion: 3, demand, decidedBy: [RULE] },
+    evaluated: { settings: newTeamSettings(), policyVersion: 3, requirements, decidedBy: [RULE] },
     price: undefined,
     firstExpiry: undefined,
     budgets: { price: undefined, over: [], reservation: RESERVATION },

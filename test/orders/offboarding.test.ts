@@ -40,7 +40,7 @@ async function start() {
     store: rig.store,
     advance: () => undefined,
     accounts: {
-      people: async () => linked.map(({ userId }) => userId),
+      listPeople: async () => linked.map(({ userId }) => userId),
       list: async (userId) => linked.filter((account) => account.userId === userId),
       unlink: async (userId) => {
         const gone = linked.filter((account) => account.userId === userId);

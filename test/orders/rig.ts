@@ -212,8 +212,8 @@ export async function startRig(
       ...{ policy: state.policy, saved: {}, standIns: new Map() },
     }),
     directory,
-    settingsOf: () => state.team,
-    start: TEAM,
+    applySaved: () => state.team,
+    environmentSettings: TEAM,
     ruleFacts,
     now,
   });

@@ -36,7 +36,7 @@ export function newBulk(waveSize: number): Bulk {
 export function newDemand(names: readonly string[], needed = 1): Requirements {
   return {
     outcome: 'approve',
-    requirements: [
+    list: [
       { rule: { kind: 'approval_tasks' }, names, needed, approvers: ['U0BOB'], silent: [], signed: false },
     ],
     refusedBy: [],
@@ -84,7 +84,7 @@ export function newOrder(names: readonly string[], overrides: Partial<Order> = {
     approvals: [],
     approvalsRequired,
     policyVersion: 0,
-    demand: newDemand(names, approvalsRequired),
+    requirements: newDemand(names, approvalsRequired),
     expiresAt: hoursLater(72),
     remindAt: hoursLater(4),
     claim: undefined,

@@ -74,7 +74,7 @@ describe('an order of a person without their own account', () => {
     rig.setPolicy(1, { decision: 'free' });
     const order = await asked(task, input);
     expect(order).toMatchObject({ state: 'PENDING', approvalsRequired: 1 });
-    expect(order.demand?.requirements).toMatchObject([{ approvers: ['U0BOB', 'U0CAROL', 'S0LEADS'] }]);
+    expect(order.requirements?.list).toMatchObject([{ approvers: ['U0BOB', 'U0CAROL', 'S0LEADS'] }]);
     await rig.runDue();
     expect(sent()).toBe(0);
     const approved = await approveOrder(rig.orders, order.id, 'U0BOB');

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
-  evaluate,
+  evaluatePolicy,
+  formatRequirementKey,
   mergeStricter,
   type PolicyFacts,
   type PolicyOrder,
   type PolicySettings,
   type Requirements,
-  requirementKey,
 } from '../../src/policy/evaluate.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import fc, { runs } from '../support/properties.ts';
@@ -53,17 +53,17 @@ function run(
   order: Partial<PolicyOrder> = {},
   facts: Partial<PolicyFacts> = {},
 ) {
-  return evaluate({ version: 3, rules }, SETTINGS, { ...ORDER, ...order }, { ...FACTS, ...facts });
+  return evaluatePolicy({ version: 3, rules }, SETTINGS, { ...ORDER, ...order }, { ...FACTS, ...facts });
 }
 
-const keysOf = ({ requirements }: Requirements) => requirements.map(requirementKey);
+const keysOf = ({ list }: Requirements) => list.map(formatRequirementKey);
 
 describe('without rules', () => {
   test('a task of the setting needs the approvers of the settings', () => {
-    const { demand, names } = run([]);
-    expect(demand).toEqual({
+    const { requirements, names } = run([]);
+    expect(requirements).toEqual({
       outcome: 'approve',
-      requirements: [
+      list: [
         {
           rule: { kind: 'approval_tasks' },
           names: ['cafe.rest'],
@@ -85,18 +85,18 @@ describe('without rules', () => {
   });
 
   test('everything else is free', () => {
-    const { demand, names } = run([], { task: 'redirect' });
-    expect(demand.outcome).toBe('free');
+    const { requirements, names } = run([], { task: 'redirect' });
+    expect(requirements.outcome).toBe('free');
     expect(names[0]?.decidedBy).toEqual([{ rule: { kind: 'rest' }, unknowns: [] }]);
   });
 
   test('orders with the team’s account need an approval', () => {
-    const { demand } = run([rule({ decision: 'free' })], { usesTeamAccount: true });
-    expect(demand.requirements).toMatchObject([{ rule: { kind: 'team_account' }, approvers: ['U0BOSS'] }]);
+    const { requirements } = run([rule({ decision: 'free' })], { usesTeamAccount: true });
+    expect(requirements.list).toMatchObject([{ rule: { kind: 'team_account' }, approvers: ['U0BOSS'] }]);
   });
 
   test('an order without a name needs what any name needs', () => {
-    expect(run([], { names: [] }).demand.outcome).toBe('approve');
+    expect(run([], { names: [] }).requirements.outcome).toBe('approve');
   });
 });
 
@@ -160,14 +160,14 @@ describe('the first matching rule decides', () => {
     ['tag:brand', 'cafe.rest/menu', true],
     ['tag:brand', 'info@cafe.rest', true],
   ])('%s and %s', (pattern, name, fits) => {
-    const { demand } = run([rule({ names: [pattern], decision: 'refuse' })], { names: [name] });
-    expect(demand.outcome === 'refuse').toBe(fits);
+    const { requirements } = run([rule({ names: [pattern], decision: 'refuse' })], { names: [name] });
+    expect(requirements.outcome === 'refuse').toBe(fits);
   });
 
   test('the amount is that of the whole order', () => {
     const rules = [rule({ over: { currency: 'EUR', minor: 2_399 }, decision: 'refuse' })];
-    expect(run(rules).demand.outcome).toBe('approve');
-    expect(run(rules, { names: ['cafe.rest', 'bar.rest'] }).demand.outcome).toBe('refuse');
+    expect(run(rules).requirements.outcome).toBe('approve');
+    expect(run(rules, { names: ['cafe.rest', 'bar.rest'] }).requirements.outcome).toBe('refuse');
   });
 });
 
@@ -184,28 +184,34 @@ describe('an order of several names', () => {
   });
 
   test('needs what each of them needs, with the shortest deadline', () => {
-    const { demand } = run([brand], { names: ['cafe.rest', 'bar.rest'] });
-    expect(demand.requirements.map(({ names, needed, approvers }) => ({ names, needed, approvers }))).toEqual(
-      [
-        { names: ['cafe.rest'], needed: 2, approvers: ['S0LEGAL'] },
-        { names: ['bar.rest'], needed: 1, approvers: ['U0BOSS'] },
-      ],
-    );
-    expect(demand).toMatchObject({ ttlMs: 48 * HOUR, remindAfterMs: 4 * HOUR, escalateAfterMs: 24 * HOUR });
-    expect(demand).toMatchObject({ escalateTo: ['U0CEO'], escalateToAdmins: true, breakGlass: false });
+    const { requirements } = run([brand], { names: ['cafe.rest', 'bar.rest'] });
+    expect(requirements.list.map(({ names, needed, approvers }) => ({ names, needed, approvers }))).toEqual([
+      { names: ['cafe.rest'], needed: 2, approvers: ['S0LEGAL'] },
+      { names: ['bar.rest'], needed: 1, approvers: ['U0BOSS'] },
+    ]);
+    expect(requirements).toMatchObject({
+      ttlMs: 48 * HOUR,
+      remindAfterMs: 4 * HOUR,
+      escalateAfterMs: 24 * HOUR,
+    });
+    expect(requirements).toMatchObject({ escalateTo: ['U0CEO'], escalateToAdmins: true, breakGlass: false });
   });
 
   test('is refused if one of them is', () => {
-    const { demand } = run([rule({ names: ['bar.rest'], decision: 'refuse' })], {
+    const { requirements } = run([rule({ names: ['bar.rest'], decision: 'refuse' })], {
       names: ['cafe.rest', 'bar.rest'],
     });
-    expect(demand).toMatchObject({ outcome: 'refuse', requirements: [], refusedBy: [{ name: 'a rule' }] });
+    expect(requirements).toMatchObject({
+      outcome: 'refuse',
+      list: [],
+      refusedBy: [{ name: 'a rule' }],
+    });
   });
 
   test('needs the same rule once', () => {
-    const { demand } = run([brand], { names: ['cafe.rest', 'cafe.rest'] });
-    expect(demand.requirements).toHaveLength(1);
-    expect(demand.breakGlass).toBe(true);
+    const { requirements } = run([brand], { names: ['cafe.rest', 'cafe.rest'] });
+    expect(requirements.list).toHaveLength(1);
+    expect(requirements.breakGlass).toBe(true);
   });
 });
 
@@ -214,21 +220,25 @@ describe('unknown facts count against the order', () => {
   const group = { kind: 'group', group: 'S0MARKETING' };
 
   test('a free rule doesn’t match', () => {
-    const { demand, names, unknowns } = run([rule({ by: ['S0MARKETING'], decision: 'free' })], {}, nobody);
-    expect(demand.outcome).toBe('approve');
+    const { requirements, names, unknowns } = run(
+      [rule({ by: ['S0MARKETING'], decision: 'free' })],
+      {},
+      nobody,
+    );
+    expect(requirements.outcome).toBe('approve');
     expect(names[0]?.skipped).toMatchObject([{ because: 'unknown', unknowns: [group] }]);
     expect(unknowns).toEqual([group]);
   });
 
   test('a refusing rule matches', () => {
-    const { demand, unknowns } = run([rule({ by: ['S0MARKETING'], decision: 'refuse' })], {}, nobody);
-    expect(demand.outcome).toBe('refuse');
+    const { requirements, unknowns } = run([rule({ by: ['S0MARKETING'], decision: 'refuse' })], {}, nobody);
+    expect(requirements.outcome).toBe('refuse');
     expect(unknowns).toEqual([group]);
   });
 
   test('an approve rule matches, and the rules that would decide without it are needed too', () => {
-    const { demand, names } = run([rule({ by: ['S0MARKETING'] })], {}, nobody);
-    expect(demand.requirements.map(({ approvers }) => approvers)).toEqual([['U0CFO'], ['U0BOSS']]);
+    const { requirements, names } = run([rule({ by: ['S0MARKETING'] })], {}, nobody);
+    expect(requirements.list.map(({ approvers }) => approvers)).toEqual([['U0CFO'], ['U0BOSS']]);
     expect(names[0]?.decidedBy).toMatchObject([
       { rule: { kind: 'rule' }, unknowns: [group] },
       { rule: { kind: 'approval_tasks' }, unknowns: [] },
@@ -236,17 +246,23 @@ describe('unknown facts count against the order', () => {
   });
 
   test('a person listed by their own id is known', () => {
-    const { demand, unknowns } = run([rule({ by: ['S0MARKETING', 'U0ANNA'], decision: 'free' })], {}, nobody);
-    expect(demand.outcome).toBe('free');
+    const { requirements, unknowns } = run(
+      [rule({ by: ['S0MARKETING', 'U0ANNA'], decision: 'free' })],
+      {},
+      nobody,
+    );
+    expect(requirements.outcome).toBe('free');
     expect(unknowns).toEqual([]);
   });
 
   test('an unknown price is above any amount', () => {
     const over = { currency: 'EUR', minor: 1_000_000 };
-    const { demand, unknowns } = run([rule({ over })], {}, { prices: new Map() });
-    expect(demand.requirements.map(({ approvers }) => approvers)).toEqual([['U0CFO']]);
+    const { requirements, unknowns } = run([rule({ over })], {}, { prices: new Map() });
+    expect(requirements.list.map(({ approvers }) => approvers)).toEqual([['U0CFO']]);
     expect(unknowns).toEqual([{ kind: 'price', name: 'cafe.rest' }]);
-    expect(run([rule({ over, decision: 'free' })], {}, { prices: new Map() }).demand.outcome).toBe('approve');
+    expect(run([rule({ over, decision: 'free' })], {}, { prices: new Map() }).requirements.outcome).toBe(
+      'approve',
+    );
   });
 
   test('amounts of two currencies are not compared', () => {
@@ -255,17 +271,20 @@ describe('unknown facts count against the order', () => {
   });
 
   test('known prices may already be above it', () => {
-    const { unknowns, demand } = run([rule({ over: { currency: 'EUR', minor: 1_000 }, decision: 'free' })], {
-      names: ['cafe.rest', 'new.rest'],
-    });
+    const { unknowns, requirements } = run(
+      [rule({ over: { currency: 'EUR', minor: 1_000 }, decision: 'free' })],
+      {
+        names: ['cafe.rest', 'new.rest'],
+      },
+    );
     expect(unknowns).toEqual([]);
-    expect(demand.outcome).toBe('free');
+    expect(requirements.outcome).toBe('free');
   });
 
   test('unknown tags', () => {
-    const { unknowns, demand } = run([rule({ names: ['tag:brand'] })], { names: ['new.rest'] });
+    const { unknowns, requirements } = run([rule({ names: ['tag:brand'] })], { names: ['new.rest'] });
     expect(unknowns).toEqual([{ kind: 'tags', name: 'new.rest' }]);
-    expect(demand.requirements).toHaveLength(2);
+    expect(requirements.list).toHaveLength(2);
   });
 });
 
@@ -295,7 +314,7 @@ function naive(
   order: PolicyOrder,
   facts: PolicyFacts,
 ): NaiveNeed {
-  const fallback = requirementKey({
+  const fallback = formatRequirementKey({
     needed: options.approvalsRequired,
     approvers: [...options.approvers, ...options.silentApprovers],
     signed: false,
@@ -349,7 +368,7 @@ function naive(
       return isFree ? { refused: false, sure: false, needs: [] } : { ...needsOf(name, others), sure: false };
     }
     if (first.decision === 'refuse') return { refused: true, sure: false, needs: [] };
-    const own = requirementKey({ ...first, approvers: [...first.approvers, ...first.silent] });
+    const own = formatRequirementKey({ ...first, approvers: [...first.approvers, ...first.silent] });
     if (doubt === 'true') return { refused: false, sure: true, needs: [own] };
     const other = needsOf(name, others);
     return { ...other, needs: [own, ...other.needs] };
@@ -379,10 +398,10 @@ describe('for random policies and orders', () => {
             each.decision === 'approve' && n % 2 === 0 ? { ...each, silent: ['U0EVE'] } : each,
           ),
         };
-        const { demand } = evaluate(rules, options, order, facts);
+        const { requirements } = evaluatePolicy(rules, options, order, facts);
         const expected = naive(rules, options, order, facts);
-        expect(demand.outcome === 'refuse').toBe(expected.refused);
-        expect([...new Set(keysOf(demand))].sort()).toEqual([...expected.needs].sort());
+        expect(requirements.outcome === 'refuse').toBe(expected.refused);
+        expect([...new Set(keysOf(requirements))].sort()).toEqual([...expected.needs].sort());
       }),
       { numRuns: runs(10_000) },
     );
@@ -397,12 +416,12 @@ describe('for random policies and orders', () => {
             each.decision === 'approve' && n % 2 === 0 ? { ...each, silent: ['U0EVE'] } : each,
           ),
         };
-        const { demand } = evaluate(rules, options, order, facts);
+        const { requirements } = evaluatePolicy(rules, options, order, facts);
         for (const world of worlds({ order, facts })) {
-          const known = evaluate(rules, options, order, world).demand;
-          if (demand.outcome === 'refuse') return;
+          const known = evaluatePolicy(rules, options, order, world).requirements;
+          if (requirements.outcome === 'refuse') return;
           expect(known.outcome).not.toBe('refuse');
-          expect(keysOf(demand)).toEqual(expect.arrayContaining(keysOf(known)));
+          expect(keysOf(requirements)).toEqual(expect.arrayContaining(keysOf(known)));
         }
       }),
       { numRuns: runs(1_500) },
@@ -420,8 +439,13 @@ describe('for random policies and orders', () => {
           // Amounts add up, so one more name can make another rule decide.
           const plain = { ...rules, rules: rules.rules.map((each) => ({ ...each, over: undefined })) };
           fc.pre(order.names.length > 0 && !order.usesTeamAccount);
-          const before = evaluate(plain, options, order, facts).demand;
-          const after = evaluate(plain, options, { ...order, names: [...order.names, name] }, facts).demand;
+          const before = evaluatePolicy(plain, options, order, facts).requirements;
+          const after = evaluatePolicy(
+            plain,
+            options,
+            { ...order, names: [...order.names, name] },
+            facts,
+          ).requirements;
           if (after.outcome === 'refuse') return;
           expect(before.outcome).not.toBe('refuse');
           expect(keysOf(after)).toEqual(expect.arrayContaining(keysOf(before)));
@@ -444,8 +468,8 @@ describe('for random policies and orders', () => {
           const like = rules.rules[of % Math.max(1, rules.rules.length)] ?? rule({});
           const refusing = { ...like, name: 'no', decision: 'refuse' as const };
           const changed = { ...rules, rules: rules.rules.toSpliced(place, 0, refusing) };
-          const before = evaluate(rules, options, order, facts).demand;
-          const after = evaluate(changed, options, order, facts).demand;
+          const before = evaluatePolicy(rules, options, order, facts).requirements;
+          const after = evaluatePolicy(changed, options, order, facts).requirements;
           if (after.outcome === 'refuse') return;
           expect({ outcome: after.outcome, keys: keysOf(after) }).toEqual({
             outcome: before.outcome,
@@ -460,7 +484,7 @@ describe('for random policies and orders', () => {
   test('every name is decided, and its rules are listed in order', () => {
     fc.assert(
       fc.property(policy, settings, situation, (rules, options, { order, facts }) => {
-        const { names, demand } = evaluate(rules, options, order, facts);
+        const { names, requirements } = evaluatePolicy(rules, options, order, facts);
         expect(names.map(({ name }) => name)).toEqual(order.names.length === 0 ? [''] : order.names);
         for (const { decidedBy, skipped } of names) {
           expect(decidedBy.length).toBeGreaterThan(0);
@@ -469,7 +493,7 @@ describe('for random policies and orders', () => {
             .sort((a, b) => a - b);
           expect(indexes).toEqual(indexes.map((_, index) => index));
         }
-        expect(demand.ttlMs).toBeLessThan(Number.POSITIVE_INFINITY);
+        expect(requirements.ttlMs).toBeLessThan(Number.POSITIVE_INFINITY);
       }),
       { numRuns: runs(2_000) },
     );
@@ -479,10 +503,10 @@ describe('for random policies and orders', () => {
     fc.assert(
       fc.property(policy, settings, situation, policy, (rules, options, { order, facts }, other) => {
         const input = structuredClone({ rules, options, order, facts });
-        const first = evaluate(rules, options, order, facts);
-        evaluate(other, options, order, facts);
+        const first = evaluatePolicy(rules, options, order, facts);
+        evaluatePolicy(other, options, order, facts);
         expect({ rules, options, order, facts }).toEqual(input);
-        expect(evaluate(input.rules, input.options, input.order, input.facts)).toEqual(first);
+        expect(evaluatePolicy(input.rules, input.options, input.order, input.facts)).toEqual(first);
       }),
       { numRuns: runs(1_000) },
     );
@@ -525,8 +549,13 @@ describe('for random policies and orders', () => {
             })),
           };
           const prices = new Map(texts.map((text) => [text, price]));
-          const { demand } = evaluate(strange, options, { ...order, names: texts }, { ...facts, prices });
-          expect(['free', 'approve', 'refuse']).toContain(demand.outcome);
+          const { requirements } = evaluatePolicy(
+            strange,
+            options,
+            { ...order, names: texts },
+            { ...facts, prices },
+          );
+          expect(['free', 'approve', 'refuse']).toContain(requirements.outcome);
         },
       ),
       { numRuns: runs(1_000) },
@@ -539,7 +568,10 @@ describe('the stricter of two demands', () => {
     .tuple(policy, policy, settings, situation)
     .map(
       ([a, b, options, { order, facts }]) =>
-        [evaluate(a, options, order, facts).demand, evaluate(b, options, order, facts).demand] as const,
+        [
+          evaluatePolicy(a, options, order, facts).requirements,
+          evaluatePolicy(b, options, order, facts).requirements,
+        ] as const,
     );
 
   test('needs everything of both', () => {
@@ -552,10 +584,10 @@ describe('the stricter of two demands', () => {
         // Requirements of the same people are one, as strong as the strongest.
         const peopleOf = ({ approvers }: { readonly approvers: readonly string[] }) =>
           approvers.toSorted().join();
-        const given = [...a.requirements, ...b.requirements];
-        expect(new Set(both.requirements.map(peopleOf))).toEqual(new Set(given.map(peopleOf)));
+        const given = [...a.list, ...b.list];
+        expect(new Set(both.list.map(peopleOf))).toEqual(new Set(given.map(peopleOf)));
         for (const requirement of given) {
-          const covering = both.requirements.filter((each) => peopleOf(each) === peopleOf(requirement));
+          const covering = both.list.filter((each) => peopleOf(each) === peopleOf(requirement));
           expect(covering).toHaveLength(1);
           expect(covering[0]?.needed).toBeGreaterThanOrEqual(requirement.needed);
           expect(covering[0]?.signed || !requirement.signed).toBe(true);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { evaluate, type PolicyFacts, type PolicySettings } from '../../src/policy/evaluate.ts';
+import { evaluatePolicy, type PolicyFacts, type PolicySettings } from '../../src/policy/evaluate.ts';
 import type { PolicyRule } from '../../src/policy/policy.ts';
-import { type FactOrder, type FactSources, gatherFacts } from '../../src/policy/rule-facts.ts';
+import { type FactOrder, type FactSources, loadRuleFacts } from '../../src/policy/rule-facts.ts';
 import { rule } from './sample.ts';
 
 const ORDER: FactOrder = {
@@ -53,7 +53,7 @@ function sources(known: Partial<FactSources['directory'] & FactSources['ruleFact
 }
 
 const gather = (from: FactSources, rules: readonly PolicyRule[], order = ORDER) =>
-  gatherFacts(from, rules, order);
+  loadRuleFacts(from, rules, order);
 
 test('reads only facts that a rule uses, each group once', async () => {
   const { from, asked } = sources();
@@ -73,8 +73,8 @@ test('an unknown fact is left out, and counts against the order', async () => {
   expect(facts.groups.size).toBe(0);
   expect(facts.tags.size).toBe(0);
   expect([...facts.prices]).toEqual([['cafe.rest', EUR(1_200)]]);
-  const { demand, unknowns } = evaluate({ version: 1, rules }, SETTINGS, ORDER, facts);
-  expect(demand.outcome).toBe('approve');
+  const { requirements, unknowns } = evaluatePolicy({ version: 1, rules }, SETTINGS, ORDER, facts);
+  expect(requirements.outcome).toBe('approve');
   expect(unknowns.map(({ kind }) => kind).sort()).toEqual(['group', 'price', 'tags', 'tags']);
 });
 
@@ -89,7 +89,7 @@ test('a redirect touches its host and every parent, a user nothing', async () =>
   const outcomeOf = async (name: string, nameKind: 'host' | 'id') => {
     const order = { ...ORDER, names: [name], facts: { ...ORDER.facts, nameKind } };
     const facts = await gather(from, rules, order);
-    return evaluate({ version: 1, rules }, SETTINGS, order, facts).demand.outcome;
+    return evaluatePolicy({ version: 1, rules }, SETTINGS, order, facts).requirements.outcome;
   };
   expect(await outcomeOf('info@shop.brand.rest', 'host')).toBe('refuse');
   expect(asked).toEqual(['shop.brand.rest', 'brand.rest']);
@@ -103,5 +103,5 @@ test('a free task costs zero, so it is not above an amount', async () => {
   const free = { ...ORDER, isFree: () => true };
   const facts = await gather(from, rules, free);
   expect([...facts.prices.values()]).toEqual([EUR(0), EUR(0)]);
-  expect(evaluate({ version: 1, rules }, SETTINGS, free, facts).demand.outcome).toBe('free');
+  expect(evaluatePolicy({ version: 1, rules }, SETTINGS, free, facts).requirements.outcome).toBe('free');
 });

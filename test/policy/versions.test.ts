@@ -2,16 +2,16 @@ import { describe, expect, test } from 'vitest';
 import { ORDER_TASK_NAMES } from '../../src/orders/order.ts';
 import { findTask, ORDER_TASKS } from '../../src/orders/tasks.ts';
 import { diffPolicies } from '../../src/policy/diff.ts';
-import { evaluate, type PolicySettings } from '../../src/policy/evaluate.ts';
+import { evaluatePolicy, type PolicySettings } from '../../src/policy/evaluate.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import { type PastOrder, replay } from '../../src/policy/replay.ts';
 import { describeRule } from '../../src/policy/rule-parts.ts';
 import { parseRules } from '../../src/policy/rule-text.ts';
 import {
   fillStartingPoint,
+  getStartingPoint,
   STARTING_POINTS,
   type StartingPoint,
-  startingPoint,
 } from '../../src/policy/starting-points.ts';
 import fc, { runs } from '../support/properties.ts';
 import { policy, rules, settings, situation } from './arbitraries.ts';
@@ -23,7 +23,7 @@ const rule = (name: string, fields: Partial<PolicyRule> = {}) =>
 const under =
   (version: Policy, current: PolicySettings) =>
   ({ order, facts }: PastOrder) =>
-    evaluate(version, current, order, facts).demand;
+    evaluatePolicy(version, current, order, facts).requirements;
 
 describe('the difference of two versions', () => {
   const [a, b, c, d] = [rule('a'), rule('b'), rule('c'), rule('d')];
@@ -161,7 +161,7 @@ describe('past orders under a draft', () => {
       orderId: name,
       order,
       facts,
-      demand: evaluate({ version: 1, rules: [] }, options, order, facts).demand,
+      requirements: evaluatePolicy({ version: 1, rules: [] }, options, order, facts).requirements,
     };
   });
 
@@ -195,7 +195,7 @@ describe('past orders under a draft', () => {
           orderId: String(index),
           order,
           facts: known,
-          demand: evaluate(version, current, order, known).demand,
+          requirements: evaluatePolicy(version, current, order, known).requirements,
         }));
         expect(replay(under(version, current), kept)).toMatchObject({ unchanged: kept.length, changed: [] });
       }),
@@ -223,14 +223,14 @@ describe.each(STARTING_POINTS)('the starting policy %s', (name) => {
     Object.fromEntries(roles.map((role) => [role, [`S0${role.replace('_', '').toUpperCase()}`]]));
 
   test('is a valid policy once it has people', () => {
-    const start = startingPoint(name);
+    const start = getStartingPoint(name);
     const read = parseRules(fillStartingPoint(start, groupsOf(start), { canSign: true }), vocabulary);
     expect(read).toMatchObject({ ok: true });
     expect(JSON.stringify(read)).not.toMatch(/managers|finance|legal|brand_owners|security/);
   });
 
   test('names every role without a person', () => {
-    const start = startingPoint(name);
+    const start = getStartingPoint(name);
     const read = parseRules(fillStartingPoint(start, {}, { canSign: true }), vocabulary);
     expect(read.ok ? [] : read.issues.map(({ field, code }) => [field, code])).toContainEqual([
       'approvers',
@@ -239,30 +239,35 @@ describe.each(STARTING_POINTS)('the starting policy %s', (name) => {
   });
 
   test('makes no task free for everybody that can lose a name or take it down', () => {
-    const start = startingPoint(name);
+    const start = getStartingPoint(name);
     const read = parseRules(fillStartingPoint(start, groupsOf(start), { canSign: true }), vocabulary);
     expect(read).toMatchObject({ ok: true });
     for (const task of Object.values(ORDER_TASKS).filter(({ risk }) => risk !== 'none')) {
       for (const tags of [[], ['brand', 'guarded', 'own']]) {
         const order = { task: task.name, names: ['cafe.rest'], requester: 'U0ANNA', usesTeamAccount: false };
-        const { demand } = evaluate({ version: 1, rules: read.ok ? read.rules : [] }, CURRENT, order, {
-          task,
-          tags: new Map([['cafe.rest', tags]]),
-          groups: new Map(),
-          prices: new Map(),
-        });
-        expect(demand.outcome).not.toBe('free');
+        const { requirements } = evaluatePolicy(
+          { version: 1, rules: read.ok ? read.rules : [] },
+          CURRENT,
+          order,
+          {
+            task,
+            tags: new Map([['cafe.rest', tags]]),
+            groups: new Map(),
+            prices: new Map(),
+          },
+        );
+        expect(requirements.outcome).not.toBe('free');
       }
     }
   });
 
   test('says for whom new nameservers are free', () => {
-    const start = startingPoint(name);
+    const start = getStartingPoint(name);
     const read = parseRules(fillStartingPoint(start, groupsOf(start), { canSign: true }), vocabulary);
     expect(read).toMatchObject({ ok: true });
     const current = { ...CURRENT, approvalTasks: ['nameservers'] };
     const outcomeFor = (requester: string, tags: readonly string[]) =>
-      evaluate(
+      evaluatePolicy(
         { version: 1, rules: read.ok ? read.rules : [] },
         current,
         { task: 'nameservers', names: ['cafe.rest'], requester, usesTeamAccount: false },
@@ -272,7 +277,7 @@ describe.each(STARTING_POINTS)('the starting policy %s', (name) => {
           groups: new Map([['S0MANAGERS', new Set(['U0MANAGERS'])]]),
           prices: new Map(),
         },
-      ).demand.outcome;
+      ).requirements.outcome;
     const forManagers = { small_team: 'free', agency: 'free', company: 'approve', regulated: 'approve' };
     expect(outcomeFor('U0MANAGERS', [])).toBe(forManagers[name]);
     expect(outcomeFor('U0MANAGERS', ['guarded', 'brand', 'own'])).toBe('approve');

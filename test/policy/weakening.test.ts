@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Amount } from '../../src/money/amount.ts';
 import type { Price, PriceEdit } from '../../src/money/prices.ts';
 import { findTask } from '../../src/orders/tasks.ts';
-import { weakenedPrices, weakenedSettings } from '../../src/policy/weakening.ts';
+import { findWeakenedPrices, findWeakenedSettings } from '../../src/policy/weakening.ts';
 import { rule } from './sample.ts';
 
 describe('a changed setting', () => {
@@ -34,12 +34,12 @@ describe('a changed setting', () => {
       ['allow_self_approval'],
     ],
   ])('%s', (_, change, loosened) => {
-    expect([...weakenedSettings(before, { ...before, ...change })]).toEqual(loosened);
+    expect([...findWeakenedSettings(before, { ...before, ...change })]).toEqual(loosened);
   });
 
   test('requesters may no longer approve: that tightens', () => {
     const allowed = { ...before, allowSelfApproval: true };
-    expect(weakenedSettings(allowed, before).size).toBe(0);
+    expect(findWeakenedSettings(allowed, before).size).toBe(0);
   });
 });
 
@@ -61,11 +61,11 @@ describe('a changed price, with a rule above 100.00', () => {
     rules: [rule({ tasks: ['renew'], names: ['*.rest'], over })],
     mandates: [] as readonly { readonly names: readonly string[]; readonly maxPrice: Amount }[],
     budgets: [] as readonly { readonly amount: Amount }[],
-    factsOf: findTask,
+    getTaskRisk: findTask,
     today: '2026-11-23',
   };
   const loosens = (list: readonly Price[], edit: PriceEdit, given: Partial<typeof conditions> = {}) =>
-    weakenedPrices(list, [edit], { ...conditions, ...given }).length === 1;
+    findWeakenedPrices(list, [edit], { ...conditions, ...given }).length === 1;
   const edit = (before: Price | undefined, after: Price) => ({ before, after });
   const cheap = price({ minor: 5_000 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { MAX_YAML_LENGTH, policyFromYaml, policyToYaml } from '../../src/policy/yaml.ts';
+import { formatPolicyYaml, MAX_YAML_LENGTH, parsePolicyYaml } from '../../src/policy/yaml.ts';
 import { policyIssueSentence } from '../../src/slack/policy/policy-issue.view.ts';
 import fc, { runs } from '../support/properties.ts';
 import { rules, VOCABULARY } from './arbitraries.ts';
@@ -25,18 +25,18 @@ const EXAMPLE = `- rule_name: transfers of the brand
 `;
 
 function linesOf(text: string) {
-  const read = policyFromYaml(text, VOCABULARY);
+  const read = parsePolicyYaml(text, VOCABULARY);
   return read.ok ? [] : read.issues.map(({ line, code }) => [line, code]);
 }
 
 test('a file is read, and written unchanged', () => {
-  const read = policyFromYaml(EXAMPLE, VOCABULARY);
+  const read = parsePolicyYaml(EXAMPLE, VOCABULARY);
   expect(read.ok ? read.rules.map(({ name, over, needed }) => [name, over?.minor, needed]) : read).toEqual([
     ['transfers of the brand', undefined, 2],
     ['large renewals of marketing', 10_000, 1],
     ['redirects are free', undefined, 1],
   ]);
-  expect(read.ok && policyToYaml(read.rules, 'EUR')).toBe(
+  expect(read.ok && formatPolicyYaml(read.rules, 'EUR')).toBe(
     EXAMPLE.replace('"tag:brand"', 'tag:brand').replace('48h', '2d'),
   );
 });
@@ -44,7 +44,7 @@ test('a file is read, and written unchanged', () => {
 test.each(['xn--53h.com', '"☕.com"', '" ca\u200bfe.example"', '"*.☕.com"'])(
   'a rule may name %s',
   (name) => {
-    expect(policyFromYaml(EXAMPLE.replace('"*.rest"', name), VOCABULARY).ok).toBe(true);
+    expect(parsePolicyYaml(EXAMPLE.replace('"*.rest"', name), VOCABULARY).ok).toBe(true);
   },
 );
 
@@ -54,13 +54,13 @@ test.each([
   ['comments and a start', `# ours\n---\n${EXAMPLE}# end\n`],
   ['block lists', EXAMPLE.replace('[S0LEGAL, U0CFO]', '\n    - S0LEGAL\n    - "U0CFO"')],
 ])('%s changes nothing', (_name, text) => {
-  expect(policyFromYaml(text, VOCABULARY)).toEqual(policyFromYaml(EXAMPLE, VOCABULARY));
+  expect(parsePolicyYaml(text, VOCABULARY)).toEqual(parsePolicyYaml(EXAMPLE, VOCABULARY));
 });
 
 test('an empty file is a policy without rules', () => {
-  expect(policyFromYaml('', VOCABULARY)).toEqual({ ok: true, rules: [] });
-  expect(policyFromYaml('# nothing yet\n', VOCABULARY)).toEqual({ ok: true, rules: [] });
-  expect(policyFromYaml(policyToYaml([], 'EUR'), VOCABULARY)).toEqual({ ok: true, rules: [] });
+  expect(parsePolicyYaml('', VOCABULARY)).toEqual({ ok: true, rules: [] });
+  expect(parsePolicyYaml('# nothing yet\n', VOCABULARY)).toEqual({ ok: true, rules: [] });
+  expect(parsePolicyYaml(formatPolicyYaml([], 'EUR'), VOCABULARY)).toEqual({ ok: true, rules: [] });
 });
 
 describe('a problem has its line', () => {
@@ -111,11 +111,11 @@ describe('a problem has its line', () => {
   });
 
   test('and a sentence that says what to write', () => {
-    const read = policyFromYaml(EXAMPLE.replace('48h', 'soon'), VOCABULARY);
+    const read = parsePolicyYaml(EXAMPLE.replace('48h', 'soon'), VOCABULARY);
     expect(read.ok ? [] : read.issues.map(policyIssueSentence)).toEqual([
       'Line 7, rule “transfers of the brand”, field “ttl”: “soon” isn’t a duration. Write it like these: 90s, 15m, 48h, 7d.',
     ]);
-    const star = policyFromYaml('- names: [*.rest]\n', VOCABULARY);
+    const star = parsePolicyYaml('- names: [*.rest]\n', VOCABULARY);
     expect(star.ok ? [] : star.issues.map(policyIssueSentence)).toEqual([
       'Line 1: “*.rest” is a YAML anchor or alias. Write out its value, or quote a text that starts like this, such as "*.rest".',
     ]);
@@ -182,7 +182,7 @@ describe('for random texts', () => {
           name: `${(names[index] ?? '').replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').trim()}${index}`,
           needed: rule.decision === 'approve' ? Math.min(rule.needed, rule.approvers.length) : 1,
         }));
-        expect(policyFromYaml(policyToYaml(written, 'EUR'), VOCABULARY)).toEqual({
+        expect(parsePolicyYaml(formatPolicyYaml(written, 'EUR'), VOCABULARY)).toEqual({
           ok: true,
           rules: written,
         });
@@ -225,7 +225,7 @@ describe('for random texts', () => {
           fc.string(),
         ),
         (text) => {
-          const read = policyFromYaml(text, VOCABULARY);
+          const read = parsePolicyYaml(text, VOCABULARY);
           for (const { line } of read.ok ? [] : read.issues) {
             expect(line).toBeGreaterThanOrEqual(1);
             expect(line).toBeLessThanOrEqual(text.split('\n').length);

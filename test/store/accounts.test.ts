@@ -153,11 +153,11 @@ test('credentials of older keys are found and replaced, unless the account was l
   await store.save(account('b', { slot: '1', context: 1 }), sealed(2, 'older'));
   await store.save(account('c', { slot: '2', context: 2 }), sealed(3, 'new'));
   const mine = async (limit = 1_000) =>
-    (await store.sealedWithOtherKey('new', limit))
+    (await store.listSealedWithOtherKey('new', limit))
       .map(({ account: { id } }) => id)
       .filter((id) => id.startsWith(`${account('a').userId}-`));
   expect(await mine()).toEqual([account('a').id, account('b').id]);
-  expect(await store.sealedWithOtherKey('new', 1)).toHaveLength(1);
+  expect(await store.listSealedWithOtherKey('new', 1)).toHaveLength(1);
 
   expect(await store.reseal(account('a').id, sealed(1, 'old'), sealed(9, 'new'))).toBe(true);
   expect((await store.find(account('a').id))?.sealed).toEqual(sealed(9, 'new'));

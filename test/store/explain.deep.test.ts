@@ -66,7 +66,7 @@ async function fill(): Promise<void> {
   const created = `$1::timestamptz - interval '10 minutes' * (${ORDERS} - n)`;
   await admin.query(
     `INSERT INTO orders (id, task, state, version, requester_id, account_id, account_login, account_method, context, names,
-       input, statement_hash, channel_id, approvals_required, policy_version, demand, delivery_id, expires_at, remind_at, worker_id, lease_until,
+       input, statement_hash, channel_id, approvals_required, policy_version, requirements, delivery_id, expires_at, remind_at, worker_id, lease_until,
        created_at, updated_at, closed_at, due_at)
      SELECT 'order-' || n, CASE n % 3 WHEN 0 THEN 'renew' WHEN 1 THEN 'nameservers' ELSE 'create' END, state, 5,
        'U0PERSON' || n % 300, 'account-' || n % 300, 'login', 'password', 4, ARRAY['name' || n % 40000 || '.rest'],
@@ -323,7 +323,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'the orders for a name': () => orders().list({ viewer: 'system', name: 'name77.rest', limit: 20 }),
   'what a form is prefilled from': () => orders().findLatest('create', 'U0PERSON8', 4),
   'the audit log of a day': () => all(createEventLog(database, '').read(ago(24), NOW)),
-  'what an order costs': () => createPriceStore(database, 'T0STEWARD').listOf(['zone7', 'zone8']),
+  'what an order costs': () => createPriceStore(database, 'T0STEWARD').listForZones(['zone7', 'zone8']),
   'the remaining budgets': () => createBudgetStore(database, 'T0STEWARD').statuses('2027-06-15'),
   'the accounts of a person': () => createAccountStore(database).list('T0STEWARD', 'U0PERSON7'),
   'a success that is followed': follow,
@@ -349,16 +349,17 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'a date that moves': moveDate,
   'dates that are imported': () =>
     arrangedList(database).importBatch([{ name: 'name77.rest', expiresAt: NOW }], 'U0BOB', NOW),
-  'names that mandates have to act for': () => mandates().due(ago(45 * 24), ago(-30 * 24), undefined, 200),
+  'names that mandates have to act for': () =>
+    mandates().listDue(ago(45 * 24), ago(-30 * 24), undefined, 200),
   'more of them': () =>
-    mandates().due(ago(45 * 24), ago(-30 * 24), { name: 'name77.rest', expiresAt: ago(-20 * 24) }, 200),
+    mandates().listDue(ago(45 * 24), ago(-30 * 24), { name: 'name77.rest', expiresAt: ago(-20 * 24) }, 200),
   'names that a mandate shows': () => mandates().findMany(['name77.rest', 'name78.rest']),
-  'what mandates have taken': () => mandates().usedBy('order-7'),
-  'what a mandate has spent': () => mandates().spentBy('order-7', '2027-06-01', '2027-07-01'),
-  'what a mandate did lately': () => mandates().actsBy('order-7', ago(30 * 24)),
-  'the account of a name': () => mandates().latestAccount('name77.rest'),
+  'what mandates have taken': () => mandates().loadUsedAmounts('order-7'),
+  'what a mandate has spent': () => mandates().loadSpending('order-7', '2027-06-01', '2027-07-01'),
+  'what a mandate did lately': () => mandates().listActs('order-7', ago(30 * 24)),
+  'the account of a name': () => mandates().findLatestAccount('name77.rest'),
   'what a mandate does not do': () =>
-    mandates().keepHeld(
+    mandates().saveHeld(
       {
         ...{ name: 'name77.rest', expiresAt: ago(-1_000 * 24), mandateId: 'order-7', at: NOW },
         amount: undefined,
@@ -366,14 +367,14 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
       'price_unknown',
     ),
   'an order of a mandate that is held': () => mandates().hold('order-8', 'price_above', NOW),
-  'names to ask for': () => mandates().dueForRegularOrder(NOW, 500),
+  'names to ask for': () => mandates().listDueForRegularOrder(NOW, 500),
   'names that nobody could be asked for': () => mandates().countDelayedOrders(),
   'the act of an order': () => mandates().findByOrder('order-8'),
-  'the message of a day': () => mandates().actsOf('2027-06-15'),
+  'the message of a day': () => mandates().listActsOfDay('2027-06-15'),
   'what was said of mandates': () =>
-    mandates().announced(['act-7', 'act-8'], NOW, { channelId: 'C0EXPIRY', ts: '1.1' }),
-  'a message that is brought up to date': () => mandates().orderChanged('order-8', NOW),
-  'what a mandate has not sent': () => mandates().unsentOf('order-7'),
+    mandates().recordAnnounced(['act-7', 'act-8'], NOW, { channelId: 'C0EXPIRY', ts: '1.1' }),
+  'a message that is brought up to date': () => mandates().requestUpdate('order-8', NOW),
+  'what a mandate has not sent': () => mandates().listUnsentIds('order-7'),
   'incidents of a name': () => incidents().listForName('name77.rest', 10),
   'incidents that are open': () => incidents().listAllOpen(100),
   'what was deleted': () => all(createReminderStore(database, 'T0STEWARD').deletedCandidates(ago(80 * 24))),

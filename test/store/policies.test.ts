@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { draftBase } from '../../src/policy/drafts.ts';
+import { getDraftBase } from '../../src/policy/drafts.ts';
 import type { PolicyRule } from '../../src/policy/policy.ts';
 import type { PolicyDraft, PolicyStore } from '../../src/policy/ports.ts';
 import type { Database } from '../../src/store/database.ts';
@@ -44,7 +44,7 @@ const large = rule({
 const free = rule({ name: 'redirects', tasks: ['redirect'], decision: 'free', approvers: [] });
 
 async function drafted(rules: readonly PolicyRule[], at = AT): Promise<PolicyDraft> {
-  const { revision } = draftBase(await store.current(), await store.draft());
+  const { revision } = getDraftBase(await store.current(), await store.draft());
   const saved = await store.saveDraft(rules, revision, 'U0ADA', at);
   if (saved === undefined) throw new Error('the draft was not saved');
   return saved;

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import type { PriceStore } from '../../src/money/ports.ts';
-import { type Price, type PriceEdit, priceEdits } from '../../src/money/prices.ts';
+import { diffPrices, type Price, type PriceEdit } from '../../src/money/prices.ts';
 import type { Database } from '../../src/store/database.ts';
 import { createPriceStore } from '../../src/store/prices.ts';
 import { useTestDatabase } from '../support/database.ts';
@@ -44,7 +44,7 @@ const CHANGED = { kind: 'price_changed', subject: { kind: 'price', id: 'rest' } 
 
 /** Adds prices to the current list. */
 async function put(prices: readonly Price[], by = 'U0ADA'): Promise<void> {
-  expect(await store.save(priceEdits(await store.list(), prices), by, AT)).toBe(true);
+  expect(await store.save(diffPrices(await store.list(), prices), by, AT)).toBe(true);
 }
 
 test('saved prices are listed with every digit, the newest of a kind first', async () => {
@@ -122,8 +122,8 @@ test('another admin’s confirmation is applied with both people in the log, if 
 test('concurrent reads get the prices of their own zones', async () => {
   const [rest, cafe, coUk] = [price(), price({ zone: 'cafe', task: 'create' }), price({ zone: 'co.uk' })];
   await put([rest, cafe, coUk, price({ zone: 'uk' })]);
-  await createPriceStore(database, 'T2').save(priceEdits([], [dearer]), 'U0EVE', AT);
-  const asked = [['rest', 'cafe'], ['co.uk'], ['com'], []].map((zones) => store.listOf(zones));
+  await createPriceStore(database, 'T2').save(diffPrices([], [dearer]), 'U0EVE', AT);
+  const asked = [['rest', 'cafe'], ['co.uk'], ['com'], []].map((zones) => store.listForZones(zones));
   const listed = (each: Price) => ({ id: expect.any(String), ...each });
   const [first, ...others] = await Promise.all(asked);
   expect(first).toHaveLength(2);
@@ -136,6 +136,6 @@ test('another team has its own list and log', async () => {
   await put([price()]);
   expect(await other.list()).toEqual([]);
   expect(await logged('T2')).toEqual([]);
-  expect(await other.save(priceEdits([], [dearer]), 'U0EVE', AT)).toBe(true);
+  expect(await other.save(diffPrices([], [dearer]), 'U0EVE', AT)).toBe(true);
   expect((await store.list()).map(({ amount }) => amount.minor)).toEqual([1_800]);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { formatDecimal } from '../../src/money/amount.ts';
-import { priceEdits } from '../../src/money/prices.ts';
+import { diffPrices } from '../../src/money/prices.ts';
 import { readPrices } from '../../src/money/read-prices.ts';
 import { calculateSpend } from '../../src/money/spend.ts';
 import { spendRows } from '../../src/slack/money/spend.view.ts';
@@ -113,7 +113,7 @@ test('a year of orders matches the spreadsheet, line by line', async () => {
         channelId: 'C1',
         approvalsRequired: 1,
         policyVersion: 0,
-        demand: {},
+        requirements: {},
         deliveryId: id,
         createdAt: at,
         updatedAt: at,
@@ -125,7 +125,7 @@ test('a year of orders matches the spreadsheet, line by line', async () => {
   const prices = createPriceStore(database, 'T');
   const read = await readPrices(PRICES, 'EUR');
   if (!read.ok) throw new Error('the price list cannot be read');
-  await prices.save(priceEdits([], read.prices), 'U0ADA', new Date());
+  await prices.save(diffPrices([], read.prices), 'U0ADA', new Date());
   const year = [new Date('2026-01-01T00:00:00Z'), new Date('2027-01-01T00:00:00Z')] as const;
   const spend = calculateSpend(await prices.list(), await createSpendStore(database).purchases(...year));
   const rows = spendRows(

@@ -48,7 +48,7 @@ async function order(
       channelId: 'C1',
       approvalsRequired: 1,
       policyVersion: 0,
-      demand: {},
+      requirements: {},
       deliveryId: id,
       createdAt: JULY,
       updatedAt: JULY,

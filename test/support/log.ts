@@ -63,14 +63,18 @@ export function orderEvent<Kind extends OrderLogEntry['kind']>(
 
 /** The approval event that makes these people's approvals count. @param order has the requirements */
 export function approvedBy(
-  { demand, state, approvalsRequired }: Pick<Order, 'demand' | 'state' | 'approvalsRequired'>,
+  {
+    requirements: demand,
+    state,
+    approvalsRequired,
+  }: Pick<Order, 'requirements' | 'state' | 'approvalsRequired'>,
   userIds: readonly string[],
   lapsed: readonly string[] = [],
 ) {
-  const requirements = demand.requirements.map((requirement) => ({
+  const requirements = demand.list.map((requirement) => ({
     ...requirement,
     needed: approvalsRequired,
-    given: userIds.map((userId) => ({ userId })),
+    slots: userIds.map((userId) => ({ userId })),
   }));
   const progress = { requirements, isApproved: state !== 'PENDING', isStricter: false, policyVersion: 0 };
   return orderEvent('approved', state, { actor: userIds.at(-1) ?? 'system', lapsed, progress });

@@ -8,12 +8,12 @@ export const NO_MONEY = {
 
 /** Budgets with tags for names without rows. */
 export function withTags(
-  { statusesFor }: BudgetStore,
+  { loadStatusesForNames }: BudgetStore,
   tagsOf: (names: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>,
-): Pick<BudgetStore, 'statusesFor'> {
+): Pick<BudgetStore, 'loadStatusesForNames'> {
   return {
-    statusesFor: async (names, day, without) => ({
-      ...(await statusesFor(names, day, without)),
+    loadStatusesForNames: async (names, day, without) => ({
+      ...(await loadStatusesForNames(names, day, without)),
       tags: await tagsOf(names),
     }),
   };

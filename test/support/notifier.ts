@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import type { NotificationStore, Subject } from '../../src/outbox/notifications.ts';
-import { subjectKey } from '../../src/outbox/notifications.ts';
+import { formatSubjectKey } from '../../src/outbox/notifications.ts';
 import { NOTIFICATION_LEASE_MS, type NotifierDeps, notify } from '../../src/slack/outbound/notify.ts';
 
 /** A planner that a test does not call. */
@@ -41,7 +41,7 @@ export function notifierDeps(
 export async function notifyDue(deps: NotifierDeps): Promise<readonly string[]> {
   const due = await deps.notifications.claimDue(deps.now(), deps.leaseMs, 100);
   for (const subject of due) await notify(deps, subject, true).catch(() => undefined);
-  return due.map(subjectKey);
+  return due.map(formatSubjectKey);
 }
 
 /** A subject's messages, with their places and shown versions. */

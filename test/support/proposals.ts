@@ -21,7 +21,7 @@ export async function confirmProposal(store: ProposalStore, id: string, userId: 
   const found = await store.read(id, at);
   const proposal = found?.state === 'proposed' ? found : undefined;
   const confirmation = { userId };
-  const given = { ...DECIDED, proposal, confirmation, shown: proposal?.hash ?? '' };
+  const given = { ...DECIDED, proposal, confirmation, shownHash: proposal?.hash ?? '' };
   const decision = decideConfirmation(given);
   if (!decision.ok) return { kind: 'refused', code: decision.refusal.code } as const;
   return (await store.apply(decision.confirmed, at)) ?? ({ kind: 'conflict' } as const);

@@ -6,7 +6,7 @@ import { askRequester, cancelOrder } from '../../src/approvals/pending.ts';
 import type { ProposedChange } from '../../src/approvals/proposals/proposal.ts';
 import { createBudgetComparison } from '../../src/money/budget-comparison.ts';
 import { createOrderPricer } from '../../src/money/order-cost.ts';
-import { type Price, priceEdits } from '../../src/money/prices.ts';
+import { diffPrices, type Price } from '../../src/money/prices.ts';
 import { hashIncident, updateIncidents } from '../../src/names/incident.ts';
 import { confirmIncidentAsOurs, raiseIncident } from '../../src/names/incident-actions.ts';
 import { confirmOrder } from '../../src/orders/confirm-draft.ts';
@@ -17,7 +17,7 @@ import { retryOrder } from '../../src/orders/retry-button.ts';
 import { revealSecret } from '../../src/orders/reveal.ts';
 import { transition } from '../../src/orders/state-machine.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
-import { draftBase } from '../../src/policy/drafts.ts';
+import { getDraftBase } from '../../src/policy/drafts.ts';
 import type { PolicyRule } from '../../src/policy/policy.ts';
 import { createBudgetStore } from '../../src/store/budgets.ts';
 import { openDatabase } from '../../src/store/database.ts';
@@ -291,7 +291,7 @@ export async function recordDay(url: string): Promise<Generated> {
       source: 'C',
     });
     pass();
-    await prices.save(priceEdits([], [price(1_800)]), 'U0ADA', rig.now);
+    await prices.save(diffPrices([], [price(1_800)]), 'U0ADA', rig.now);
     pass();
     const dearer = [{ before: price(1_800), after: price(2_000) }];
     const proposals = proposalsOf(database, TEAM, { approvers: 'U0BOB', approval_ttl: '48h' });
@@ -356,7 +356,7 @@ export async function recordDay(url: string): Promise<Generated> {
     const policies = createPolicyStore(database, TEAM, true);
     const draftRules = async (rules: readonly PolicyRule[]) => {
       pass();
-      const { revision } = draftBase(await policies.current(), await policies.draft());
+      const { revision } = getDraftBase(await policies.current(), await policies.draft());
       const draft = await policies.saveDraft(rules, revision, 'U0ADA', rig.now);
       return draft?.revision ?? '';
     };

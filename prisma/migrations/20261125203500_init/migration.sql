@@ -65,7 +65,7 @@ CREATE TABLE "orders" (
     "thread_ts" TEXT,
     "approvals_required" INTEGER NOT NULL,
     "policy_version" INTEGER NOT NULL,
-    "demand" JSONB,
+    "requirements" JSONB,
     "retry_of" TEXT,
     "bulk" JSONB,
     "earlier_requesters" TEXT[] DEFAULT ARRAY[]::TEXT[],

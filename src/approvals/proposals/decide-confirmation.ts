@@ -43,7 +43,7 @@ export interface ConfirmationContext {
   readonly proposal: Proposal | undefined;
   readonly confirmation: Confirmation;
   /** The hash of what the person saw. */
-  readonly shown: string;
+  readonly shownHash: string;
   readonly confirmers: Confirmers;
   readonly isAdmin: boolean;
   /** Why the person isn't an approver; undefined if they are, or if there are no requirements. */
@@ -62,10 +62,10 @@ export type ConfirmationDecision =
 export function decideConfirmation(context: ConfirmationContext): ConfirmationDecision {
   const { proposal, confirmation, progress } = context;
   if (proposal === undefined) return { ok: false, refusal: { code: 'gone' } };
-  const refusal = refusalToConfirm(proposal, context);
+  const refusal = checkConfirmation(proposal, context);
   if (refusal !== undefined) return { ok: false, refusal };
-  const confirmations = withConfirmation(proposal, confirmation);
-  const isMet = progress.every(({ requirement: { needed }, counted }) => counted.length >= needed);
+  const confirmations = addConfirmation(proposal, confirmation);
+  const isMet = progress.every(({ requirement: { needed }, slots }) => slots.length >= needed);
   return {
     ok: true,
     confirmed: new ValidConfirmation({ ...proposal, confirmations }, confirmation.userId),
@@ -74,21 +74,21 @@ export function decideConfirmation(context: ConfirmationContext): ConfirmationDe
   };
 }
 
-function refusalToConfirm(proposal: Proposal, context: ConfirmationContext): ProposalRefusal | undefined {
+function checkConfirmation(proposal: Proposal, context: ConfirmationContext): ProposalRefusal | undefined {
   const { confirmation, confirmers, isAdmin, refusal } = context;
   // The charter's page says who may sign it.
   if (context.charter === 'missing') return { code: 'needs_charter', proposal };
   if (proposal.proposer === confirmation.userId) return { code: 'own' };
   if (confirmers === 'another_admin' && !isAdmin) return { code: 'not_an_admin' };
   if (refusal !== undefined) return refusal;
-  if (proposal.hash !== context.shown) return { code: 'changed', current: proposal };
+  if (proposal.hash !== context.shownHash) return { code: 'changed', current: proposal };
   return context.needsSignature ? { code: 'needs_signature', proposal } : undefined;
 }
 
 /** Confirmations so far, with the person's new one instead of their previous one. */
-export function withConfirmation(
+export function addConfirmation(
   { confirmations }: Pick<Proposal, 'confirmations'>,
-  given: Confirmation,
+  added: Confirmation,
 ): readonly Confirmation[] {
-  return [...confirmations.filter(({ userId }) => userId !== given.userId), given];
+  return [...confirmations.filter(({ userId }) => userId !== added.userId), added];
 }

@@ -2,7 +2,7 @@ import type { SignedCharter } from '../signing/ports.ts';
 import type { Confirmed } from './decide-confirmation.ts';
 import type { NewProposal, Obstacle, Proposal, ProposalKind, ProposalOf } from './proposal.ts';
 
-export type Applied =
+export type ApplyOutcome =
   | { readonly kind: 'applied'; readonly proposal: Proposal }
   /** The current values differ from the proposal's. @property again the remaining changes, proposed again */
   | { readonly kind: 'changed'; readonly current: Proposal | undefined }
@@ -31,7 +31,7 @@ export interface ProposalStore {
    * @param charter the charter under which it takes effect, if it needs one
    * @returns undefined on a conflict: read again
    */
-  apply(confirmed: Confirmed, at: Date, charter?: SignedCharter): Promise<Applied | undefined>;
+  apply(confirmed: Confirmed, at: Date, charter?: SignedCharter): Promise<ApplyOutcome | undefined>;
   /** @returns false on a conflict: read again */
   withdraw(proposal: Proposal, by: string, at: Date): Promise<boolean>;
 }

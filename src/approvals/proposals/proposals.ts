@@ -2,17 +2,17 @@ import { compareAndSwap } from '../../lib/compare-and-swap.ts';
 import type { OrdersContext } from '../../orders/context.ts';
 import type { Refusal } from '../../orders/refusal.ts';
 import type { Requirement } from '../../policy/evaluate.ts';
-import { versionToSign } from '../../policy/policy.ts';
-import { buildApprovalPolicy, readPeople, refusalOfNonApprover } from '../approvers.ts';
-import { type RequirementProgress, validSlots } from '../progress.ts';
+import { getSignedVersion } from '../../policy/policy.ts';
+import { buildApproverRights, checkApprover, loadPeople } from '../approvers.ts';
+import { findValidSlots, type RequirementProgress } from '../progress.ts';
 import type { SignedSubject } from '../signing/approval.ts';
 import type { SignedCharter } from '../signing/ports.ts';
 import {
+  addConfirmation,
   type ConfirmationContext,
   type Confirmers,
   decideConfirmation,
   type ProposalRefusal,
-  withConfirmation,
 } from './decide-confirmation.ts';
 import type { ProposalStore } from './ports.ts';
 import type { Confirmation, Proposal, ProposalKind, ProposalOf } from './proposal.ts';
@@ -23,7 +23,7 @@ export interface ProposalsContext {
   readonly orders: OrdersContext;
   readonly store: ProposalStore;
   /** The people who can confirm changes of names, by the current rules. */
-  readonly confirmersOfNames: (proposal: ProposalOf<'facts' | 'lapse'>) => Promise<Confirmers>;
+  readonly findNameConfirmers: (proposal: ProposalOf<'facts' | 'lapse'>) => Promise<Confirmers>;
 }
 
 async function findConfirmers(context: ProposalsContext, proposal: Proposal): Promise<Confirmers> {
@@ -34,12 +34,12 @@ async function findConfirmers(context: ProposalsContext, proposal: Proposal): Pr
       return 'another_admin';
     case 'facts':
     case 'lapse':
-      return context.confirmersOfNames(proposal);
+      return context.findNameConfirmers(proposal);
   }
 }
 
 /** Kinds that change the charter, which an admin signs if keys are used. */
-const IN_CHARTER: ReadonlySet<ProposalKind> = new Set(['settings', 'policy']);
+const CHARTER_KINDS: ReadonlySet<ProposalKind> = new Set(['settings', 'policy']);
 
 export interface ProposalConfirmation extends Confirmation {
   /** The hash of what the person saw. */
@@ -65,7 +65,7 @@ export function createProposals(context: ProposalsContext) {
     /** Requirements with their confirmations; empty when there are none. */
     loadProgress: (proposal: Proposal) => loadProgress(context, proposal),
     /** The statement for a signed confirmation. */
-    signedSubject: (proposal: Proposal) => signedSubject(context, proposal),
+    signedSubject: (proposal: Proposal) => buildProposalSubject(context, proposal),
     /** Confirms a proposal. The last confirmation applies it. @param key its id or its subject */
     confirm: (kinds: readonly ProposalKind[], key: string, given: ProposalConfirmation) =>
       confirm(context, kinds, key, given),
@@ -84,7 +84,7 @@ function confirm(
     `confirming ${key}`,
     () => store.find(kinds, key, orders.now()),
     async (proposal) => {
-      if (proposal === undefined) return refused({ code: 'gone' });
+      if (proposal === undefined) return refuse({ code: 'gone' });
       const decision = decideConfirmation(await loadConfirmation(context, proposal, given));
       if (!decision.ok) return decision;
       const { confirmed, isComplete } = decision;
@@ -100,9 +100,9 @@ function confirm(
         case 'applied':
           return { ok: true, proposal: outcome.proposal, isComplete };
         case 'changed':
-          return refused({ code: 'changed', current: outcome.current });
+          return refuse({ code: 'changed', current: outcome.current });
         case 'blocked':
-          return refused({ code: outcome.by });
+          return refuse({ code: outcome.by });
       }
     },
   );
@@ -119,9 +119,9 @@ function withdraw(
     `withdrawing ${key}`,
     () => store.find(kinds, key, orders.now()),
     async (proposal) => {
-      if (proposal === undefined) return refused({ code: 'gone' });
-      const refusal = proposal.proposer === by ? undefined : await refusalToWithdraw(context, proposal, by);
-      if (refusal !== undefined) return refused(refusal);
+      if (proposal === undefined) return refuse({ code: 'gone' });
+      const refusal = proposal.proposer === by ? undefined : await checkWithdrawal(context, proposal, by);
+      if (refusal !== undefined) return refuse(refusal);
       if (!(await store.withdraw(proposal, by, orders.now()))) return undefined;
       const ended = { ...proposal, state: 'withdrawn', endedBy: by } as const;
       return { ok: true, proposal: ended, isComplete: true };
@@ -129,40 +129,40 @@ function withdraw(
   );
 }
 
-async function refusalToWithdraw(
+async function checkWithdrawal(
   context: ProposalsContext,
   proposal: Proposal,
   by: string,
 ): Promise<ProposalRefusal | undefined> {
   const confirmers = await findConfirmers(context, proposal);
   if (confirmers === 'another_person') return undefined;
-  if (confirmers !== 'another_admin') return refusalOfPerson(context, proposal, confirmers, by);
+  if (confirmers !== 'another_admin') return checkPerson(context, proposal, confirmers, by);
   return (await context.orders.isAdmin(by)) ? undefined : { code: 'not_an_admin' };
 }
 
 async function loadConfirmation(
   context: ProposalsContext,
   proposal: Proposal,
-  { shown, charter, ...confirmation }: ProposalConfirmation,
+  { shown: shownHash, charter, ...confirmation }: ProposalConfirmation,
 ): Promise<ConfirmationContext> {
   const { orders } = context;
   const { userId, signed } = confirmation;
   const confirmers = await findConfirmers(context, proposal);
   const requirements = typeof confirmers === 'string' ? [] : confirmers;
-  const given = { ...proposal, confirmations: withConfirmation(proposal, confirmation) };
+  const withNewConfirmation = { ...proposal, confirmations: addConfirmation(proposal, confirmation) };
   const [isAdmin, refusal, progress] = await Promise.all([
     confirmers === 'another_admin' ? orders.isAdmin(userId) : false,
-    typeof confirmers === 'string' ? undefined : refusalOfPerson(context, proposal, confirmers, userId),
-    countConfirmations(context, requirements, given),
+    typeof confirmers === 'string' ? undefined : checkPerson(context, proposal, confirmers, userId),
+    countConfirmations(context, requirements, withNewConfirmation),
   ]);
   const alone = { ...proposal, confirmations: [confirmation] };
   const toSign = requirements.filter((requirement) => requirement.signed);
-  const couldSign = signed === undefined ? await countConfirmations(context, toSign, alone, true) : [];
+  const signable = signed === undefined ? await countConfirmations(context, toSign, alone, true) : [];
   return {
-    ...{ proposal, confirmation, shown, confirmers, isAdmin, refusal, progress },
-    needsSignature: couldSign.some(({ counted }) => counted.length > 0),
+    ...{ proposal, confirmation, shownHash, confirmers, isAdmin, refusal, progress },
+    needsSignature: signable.some(({ slots }) => slots.length > 0),
     charter:
-      !IN_CHARTER.has(proposal.kind) || orders.signing.trust === undefined
+      !CHARTER_KINDS.has(proposal.kind) || orders.signing.trust === undefined
         ? 'not_needed'
         : charter === undefined
           ? 'missing'
@@ -170,22 +170,22 @@ async function loadConfirmation(
   };
 }
 
-function refused(refusal: ProposalRefusal): ProposalOutcome {
+function refuse(refusal: ProposalRefusal): ProposalOutcome {
   return { ok: false, refusal };
 }
 
 /** Why a person isn't in the requirements. */
-async function refusalOfPerson(
+async function checkPerson(
   { orders }: ProposalsContext,
   { proposer }: Proposal,
   requirements: readonly Requirement[],
   userId: string,
 ): Promise<Refusal | undefined> {
   const at = orders.now();
-  const [settings, away] = await Promise.all([orders.loadSettings(), orders.standIns.current(at)]);
-  const known = await readPeople({ directory: orders.directory, away, at }, requirements, [userId]);
+  const [settings, standIns] = await Promise.all([orders.loadSettings(), orders.standIns.current(at)]);
+  const known = await loadPeople({ directory: orders.directory, standIns, at }, requirements, [userId]);
   const question = { requirements, requesters: new Set([proposer]), userIds: [userId] };
-  return refusalOfNonApprover(buildApprovalPolicy(question, known, settings, at), userId, 'confirm_facts');
+  return checkApprover(buildApproverRights(question, known, settings, at), userId, 'confirm_facts');
 }
 
 async function loadProgress(
@@ -207,29 +207,29 @@ async function countConfirmations(
   const at = orders.now();
   const { proposer, confirmations } = proposal;
   const approvals = confirmations.map(({ userId }) => userId);
-  const [away, subject] = await Promise.all([
+  const [standIns, subject] = await Promise.all([
     orders.standIns.current(at),
-    signedSubject({ orders }, proposal),
+    buildProposalSubject({ orders }, proposal),
   ]);
   const [{ people }, signers] = await Promise.all([
-    readPeople({ directory: orders.directory, away, at }, requirements, approvals),
+    loadPeople({ directory: orders.directory, standIns, at }, requirements, approvals),
     orders.signing.findSigners(confirmations, subject),
   ]);
   const requesters = new Set([proposer]);
   return requirements.map((requirement) => ({
     requirement,
-    counted: validSlots(requirement, {
+    slots: findValidSlots(requirement, {
       ...{ requesters, allowSelfApproval: false, now: at, people },
       approvals: approvals.filter((userId) => !requirement.signed || unsigned || signers.has(userId)),
     }),
   }));
 }
 
-async function signedSubject(
+async function buildProposalSubject(
   { orders }: { readonly orders: OrdersContext },
   proposal: Proposal,
 ): Promise<SignedSubject> {
-  const version = versionToSign(await orders.policy.current());
+  const version = getSignedVersion(await orders.policy.current());
   const bound = { change: proposal.id, requesters: [proposal.proposer] };
   return { statement: proposal.hash, policy: version, bound };
 }

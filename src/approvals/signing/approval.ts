@@ -9,7 +9,7 @@ import {
   type VouchChallenge,
 } from './assertion.ts';
 import type { SignatureDifference } from './difference.ts';
-import { type KeyRing, signingKey } from './key-ring.ts';
+import { findSigningKey, type KeyRing } from './key-ring.ts';
 
 /**
  * A signed approval. The challenge contains the statement's hash, the decision, the approver and the policy's version.
@@ -51,7 +51,7 @@ export function buildChallenge(approver: string, { statement, policy, bound }: S
 }
 
 /** How an approval differs from its use; undefined if an approver signed exactly this with a valid key. */
-export async function findDifference(
+export async function findSignatureDifference(
   { userId, signed }: { readonly userId: string; readonly signed?: ApprovalSignature | undefined },
   subject: SignedSubject,
   ring: KeyRing,
@@ -66,6 +66,6 @@ export async function findDifference(
   if (challenge.policy !== subject.policy) return 'policy';
   if (salt === undefined || challenge.nonce !== hashJson(bound) || !isDeepStrictEqual(rest, subject.bound))
     return 'order';
-  if (signingKey(ring.counting, signature, userId) === undefined) return 'key';
+  if (findSigningKey(ring.validKeys, signature, userId) === undefined) return 'key';
   return (await verifier.verify(signature)) === undefined ? 'signature' : undefined;
 }

@@ -77,7 +77,7 @@ export type CharterChallenge = Readonly<z.output<typeof charterChallenge>>;
 export type Challenge = ApprovalChallenge | VouchChallenge | RevokeChallenge | CharterChallenge;
 
 /** A stored signature: the content, the key, and the authenticator's response. */
-function assertionOver<Signed extends z.ZodType<Challenge>>(challenge: Signed) {
+function buildAssertionSchema<Signed extends z.ZodType<Challenge>>(challenge: Signed) {
   return z.strictObject({
     challenge,
     key: fingerprint,
@@ -90,17 +90,17 @@ function assertionOver<Signed extends z.ZodType<Challenge>>(challenge: Signed) {
   });
 }
 
-export const approvalAssertion = assertionOver(approvalChallenge);
-export const vouchAssertion = assertionOver(vouchChallenge);
-export const revokeAssertion = assertionOver(revokeChallenge);
-export const charterAssertion = assertionOver(charterChallenge);
+export const approvalAssertion = buildAssertionSchema(approvalChallenge);
+export const vouchAssertion = buildAssertionSchema(vouchChallenge);
+export const revokeAssertion = buildAssertionSchema(revokeChallenge);
+export const charterAssertion = buildAssertionSchema(charterChallenge);
 
 export type Assertion<Signed extends Challenge = Challenge> = Readonly<
   Omit<z.output<typeof approvalAssertion>, 'challenge'> & { readonly challenge: Signed }
 >;
 
 /** The challenge for the authenticator, in unpadded base64url. */
-export function challengeText(challenge: Challenge): string {
+export function encodeChallenge(challenge: Challenge): string {
   return Buffer.from(hashJson(challenge), 'hex').toString('base64url');
 }
 
@@ -111,7 +111,7 @@ export interface Verifier {
 }
 
 /** Signatures whose result is cached. */
-const MAX_REMEMBERED = 10_000;
+const MAX_CACHED = 10_000;
 
 const NO_VERIFIER: Verifier = { relyingParty: { id: '', origin: '' }, verify: async () => undefined };
 
@@ -121,16 +121,16 @@ const NO_VERIFIER: Verifier = { relyingParty: { id: '', origin: '' }, verify: as
  */
 export function createVerifier(relyingParty: RelyingParty | undefined): Verifier {
   if (relyingParty === undefined) return NO_VERIFIER;
-  const remembered = new Map<string, Promise<number | undefined>>();
+  const cache = new Map<string, Promise<number | undefined>>();
   return {
     relyingParty,
     verify(assertion) {
-      const all = hashJson(assertion);
-      const known = remembered.get(all);
+      const key = hashJson(assertion);
+      const known = cache.get(key);
       if (known !== undefined) return known;
-      if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+      if (cache.size >= MAX_CACHED) cache.clear();
       const result = verifyAssertion(assertion, relyingParty);
-      remembered.set(all, result);
+      cache.set(key, result);
       return result;
     },
   };
@@ -151,7 +151,7 @@ async function verifyAssertion(
         response: { authenticatorData, clientDataJSON, signature },
         clientExtensionResults: {},
       },
-      expectedChallenge: challengeText(challenge),
+      expectedChallenge: encodeChallenge(challenge),
       expectedOrigin,
       expectedRPID,
       // The counter was checked when the signature was made; the stored one has increased since.

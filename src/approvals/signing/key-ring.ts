@@ -69,9 +69,9 @@ export interface KeyLog {
 }
 
 /** Keys without any revocation, proven or not. */
-export function activeKeys({ added, revoked }: KeyLog): readonly AddedKey[] {
-  const gone = new Set(revoked.map(({ key }) => key));
-  return added.filter(({ fingerprint: key }) => !gone.has(key));
+export function listActiveKeys({ added, revoked }: KeyLog): readonly AddedKey[] {
+  const revokedKeys = new Set(revoked.map(({ key }) => key));
+  return added.filter(({ fingerprint: key }) => !revokedKeys.has(key));
 }
 
 /** Unrevoked passkeys per person. */
@@ -79,7 +79,7 @@ export const MAX_KEYS = 10;
 
 /** Whether a person must revoke a passkey before adding another. */
 export function isAtKeyLimit(log: KeyLog, userId: string): boolean {
-  return activeKeys(log).filter(({ owner }) => owner === userId).length >= MAX_KEYS;
+  return listActiveKeys(log).filter(({ owner }) => owner === userId).length >= MAX_KEYS;
 }
 
 export interface ValidKey extends AddedKey {
@@ -96,8 +96,8 @@ export type InvalidReason =
   | 'events_missing';
 
 export interface KeyRing {
-  readonly counting: ReadonlyMap<string, ValidKey>;
-  readonly keys: readonly (AddedKey & { readonly counts: 'yes' | InvalidReason })[];
+  readonly validKeys: ReadonlyMap<string, ValidKey>;
+  readonly keys: readonly (AddedKey & { readonly validity: 'yes' | InvalidReason })[];
 }
 
 export interface Trust {
@@ -107,34 +107,34 @@ export interface Trust {
   readonly left: ReadonlySet<string>;
 }
 
-type Obstacle = (key: AddedKey) => InvalidReason | undefined;
+type FindInvalidReason = (key: AddedKey) => InvalidReason | undefined;
 
 export async function buildKeyRing(log: KeyLog, trust: Trust): Promise<KeyRing> {
   const known = new Map(log.added.map((key) => [key.fingerprint, key]));
-  const ambiguous = ambiguousKeys(log.added);
+  const ambiguous = findAmbiguousKeys(log.added);
   // Includes revoked keys: whether a revocation is proven must not depend on later revocations.
-  const ever = await reach(log, known, trust, (key) =>
+  const everValid = await findReachableKeys(log, known, trust, (key) =>
     ambiguous.has(key.fingerprint) ? 'ambiguous' : undefined,
   );
-  const revoked = await provenRevocations(log, known, ever, trust);
-  const obstacle: Obstacle = (key) => {
+  const revoked = await findProvenRevocations(log, known, everValid, trust);
+  const findInvalidReason: FindInvalidReason = (key) => {
     if (!log.isWhole) return 'events_missing';
     if (ambiguous.has(key.fingerprint)) return 'ambiguous';
     if (revoked.has(key.fingerprint)) return 'revoked';
     if (trust.left.has(key.owner)) return 'left';
     return key.host === trust.verifier.relyingParty.id ? undefined : 'other_host';
   };
-  const counting = await reach(log, known, trust, obstacle);
+  const validKeys = await findReachableKeys(log, known, trust, findInvalidReason);
   return {
-    counting,
+    validKeys,
     keys: [...known.values()].map((key) => ({
       ...key,
-      counts: counting.has(key.fingerprint) ? 'yes' : (obstacle(key) ?? 'not_vouched'),
+      validity: validKeys.has(key.fingerprint) ? 'yes' : (findInvalidReason(key) ?? 'not_vouched'),
     })),
   };
 }
 
-function ambiguousKeys(added: readonly AddedKey[]): ReadonlySet<string> {
+function findAmbiguousKeys(added: readonly AddedKey[]): ReadonlySet<string> {
   const seen = new Set<string>();
   const ambiguous = new Set<string>();
   for (const { fingerprint: key, publicKey } of added) {
@@ -145,11 +145,11 @@ function ambiguousKeys(added: readonly AddedKey[]): ReadonlySet<string> {
 }
 
 /** The keys that vouching signatures connect with a root. Each event is visited once. */
-async function reach(
+async function findReachableKeys(
   { vouched }: KeyLog,
   known: ReadonlyMap<string, AddedKey>,
   { roots, verifier }: Trust,
-  obstacle: Obstacle,
+  findInvalidReason: FindInvalidReason,
 ): Promise<ReadonlyMap<string, ValidKey>> {
   const byVoucher = new Map<string, (typeof vouched)[number][]>();
   for (const each of vouched) {
@@ -159,14 +159,14 @@ async function reach(
   }
   const reached = new Map<string, ValidKey>();
   const next: ValidKey[] = [...known.values()]
-    .filter((key) => roots.has(key.fingerprint) && obstacle(key) === undefined)
+    .filter((key) => roots.has(key.fingerprint) && findInvalidReason(key) === undefined)
     .map((key) => ({ ...key, chain: [] }));
   for (const voucher of next) {
     if (reached.has(voucher.fingerprint)) continue;
     reached.set(voucher.fingerprint, voucher);
     for (const { key, signature } of byVoucher.get(voucher.fingerprint) ?? []) {
       const to = known.get(key);
-      if (to === undefined || reached.has(key) || obstacle(to) !== undefined) continue;
+      if (to === undefined || reached.has(key) || findInvalidReason(to) !== undefined) continue;
       if (!isVouchSignature(signature, voucher, to)) continue;
       if ((await verifier.verify(signature)) === undefined) continue;
       next.push({ ...to, chain: [signature, ...voucher.chain] });
@@ -176,10 +176,10 @@ async function reach(
 }
 
 /** Keys with a revocation signed by a person who may revoke them, or recorded by the bot because the owner has left. */
-async function provenRevocations(
+async function findProvenRevocations(
   log: KeyLog,
   known: ReadonlyMap<string, AddedKey>,
-  ever: ReadonlyMap<string, ValidKey>,
+  everValid: ReadonlyMap<string, ValidKey>,
   { roots, verifier }: Trust,
 ): Promise<ReadonlySet<string>> {
   const vouchers = collectVouchers(log);
@@ -189,7 +189,7 @@ async function provenRevocations(
     if (target === undefined || revoked.has(key)) continue;
     if (left === true && signature === undefined) revoked.add(key);
     if (signature === undefined || signature.challenge.key !== key) continue;
-    const by = signingKey(ever, signature, signature.challenge.by);
+    const by = findSigningKey(everValid, signature, signature.challenge.by);
     if (by === undefined || !isRevoker(vouchers, roots, by, target)) continue;
     if ((await verifier.verify(signature)) !== undefined) revoked.add(key);
   }
@@ -213,8 +213,8 @@ function isVouchSignature(
 }
 
 /** The key that made a signature, if it is valid and belongs to a person. Doesn't verify the signature. */
-export function signingKey(
-  counting: KeyRing['counting'],
+export function findSigningKey(
+  counting: KeyRing['validKeys'],
   { key, publicKey, credential }: Assertion,
   owner: string,
 ): ValidKey | undefined {
@@ -242,16 +242,16 @@ function isRevoker(
 }
 
 /** @returns whether one of a person's valid keys may revoke a key */
-export function revocationRights(log: KeyLog, roots: ReadonlySet<string>) {
+export function createRevocationCheck(log: KeyLog, roots: ReadonlySet<string>) {
   const vouchers = collectVouchers(log);
   return (own: readonly ValidKey[], key: AddedKey) => own.some((by) => isRevoker(vouchers, roots, by, key));
 }
 
 /** The log at a charter's signature, plus later revocations of compromised keys. */
-export function logAtCharter(log: KeyLog, n: number): KeyLog {
-  const counts = ({ n: at, signature }: Revocation) =>
+export function getLogAtCharter(log: KeyLog, n: number): KeyLog {
+  const applies = ({ n: at, signature }: Revocation) =>
     at < n || signature?.challenge.reason === 'compromised';
-  return { ...log, revoked: log.revoked.filter(counts) };
+  return { ...log, revoked: log.revoked.filter(applies) };
 }
 
 /** The policy and the protected settings, signed together. */

@@ -53,12 +53,12 @@ export interface KeyStore {
   vouch(owner: string, signature: Assertion<VouchChallenge>, at: Date): Promise<void>;
   revoke(owner: string, signature: Assertion<RevokeChallenge>, at: Date): Promise<void>;
   /** Revokes the keys of a person who has left. @returns how many */
-  revokeOfLeaver(owner: string, at: Date): Promise<number>;
+  revokeForDeparture(owner: string, at: Date): Promise<number>;
   /** @returns false if another charter was signed meanwhile */
   signCharter(signed: SignedCharter, at: Date): Promise<boolean>;
   lastPublisher(): Promise<string | undefined>;
   /** Queues the notification that charters became invalid or valid. @returns whether people are notified */
-  noteStatus(status: 'counts' | CharterProblem, at: Date): Promise<boolean>;
+  recordStatus(status: 'counts' | CharterProblem, at: Date): Promise<boolean>;
   /**
    * Saves a key's counter. A counter that stays at 0 is unused.
    * @returns false if the counter hasn't increased: the key may have been copied

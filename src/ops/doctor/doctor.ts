@@ -99,7 +99,7 @@ async function examineDatabase({ config, database, vault, now }: Examined): Prom
     const facts = await readServerFacts(client);
     const opened = new Map<string, boolean>();
     // No key has this id, so the accounts of all keys are returned.
-    for (const { account, sealed } of await database.accounts.sealedWithOtherKey('', MAX_ACCOUNTS)) {
+    for (const { account, sealed } of await database.accounts.listSealedWithOtherKey('', MAX_ACCOUNTS)) {
       if (!opened.has(sealed.keyId)) opened.set(sealed.keyId, canDecryptAccount(vault, account, sealed));
     }
     const known = loadCredentialsKeys(config).map(({ id }) => id);

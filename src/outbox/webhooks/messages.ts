@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { type HeldCode, heldCode } from '../../mandates/codes.ts';
+import { type HoldReason, holdReason } from '../../mandates/codes.ts';
 import { DANGERS, type DangerCode } from '../../names/posture.ts';
 import { INCIDENT_KINDS, type IncidentKind } from '../../names/unexplained-changes.ts';
 import { ORDER_TASK_NAMES } from '../../orders/order.ts';
@@ -59,7 +59,7 @@ const DATA = {
     name,
     order_id: z.string().exactOptional(),
     mandate: z.string(),
-    code: heldCode,
+    code: holdReason,
   }),
   /** `anchor` is the input of the verifier: the seal's number and the SHA-256 of its canonical form. */
   'seal.created': z.strictObject({
@@ -83,7 +83,7 @@ export type WebhookEvent = {
 
 const text = z.string();
 
-function body<Type extends WebhookType>(type: Type) {
+function buildBodySchema<Type extends WebhookType>(type: Type) {
   return z.strictObject({
     type: z.literal(type),
     timestamp: z.iso.datetime(),
@@ -92,17 +92,17 @@ function body<Type extends WebhookType>(type: Type) {
 }
 
 export const webhookBody = z.discriminatedUnion('type', [
-  body('incident.opened'),
-  body('incident.changed'),
-  body('incident.closed'),
-  body('finding.opened'),
-  body('finding.closed'),
-  body('reminder.last'),
-  body('order.unknown'),
-  body('mandate.held'),
-  body('seal.created'),
-  body('slack.unreachable'),
-  body('test'),
+  buildBodySchema('incident.opened'),
+  buildBodySchema('incident.changed'),
+  buildBodySchema('incident.closed'),
+  buildBodySchema('finding.opened'),
+  buildBodySchema('finding.closed'),
+  buildBodySchema('reminder.last'),
+  buildBodySchema('order.unknown'),
+  buildBodySchema('mandate.held'),
+  buildBodySchema('seal.created'),
+  buildBodySchema('slack.unreachable'),
+  buildBodySchema('test'),
 ]);
 
 const INCIDENT_TEXTS: Readonly<Record<IncidentKind, string>> = {
@@ -139,7 +139,7 @@ const REMINDER_TEXTS: Readonly<Record<LifePhase, (expires: string) => string>> =
   deleted: () => 'was deleted',
 };
 
-const MANDATE_TEXTS: Readonly<Record<HeldCode, string>> = {
+const MANDATE_TEXTS: Readonly<Record<HoldReason, string>> = {
   price_unknown: 'its price is unknown',
   price_above: 'its price is above the mandate’s limit',
   total_spent: 'the mandate’s remaining total is too low',
@@ -175,7 +175,7 @@ const MOMENT = new Intl.DateTimeFormat('en-GB', {
   timeZoneName: 'short',
 });
 
-function textOf(event: WebhookEvent): string {
+function formatText(event: WebhookEvent): string {
   switch (event.type) {
     case 'incident.opened':
       return `${event.data.name}: ${INCIDENT_TEXTS[event.data.code]}, and no one here ordered it.`;
@@ -194,7 +194,7 @@ function textOf(event: WebhookEvent): string {
     case 'reminder.last':
       return `${event.data.name} ${REMINDER_TEXTS[event.data.code](DAY.format(new Date(event.data.expires)))}.`;
     case 'order.unknown':
-      return unknownText(event.data);
+      return formatUnknownText(event.data);
     case 'mandate.held':
       return `${event.data.name} was not renewed by its mandate: ${MANDATE_TEXTS[event.data.code]}.`;
     case 'seal.created':
@@ -208,7 +208,7 @@ function textOf(event: WebhookEvent): string {
   }
 }
 
-function unknownText({ order_id: id, task, names }: z.output<(typeof DATA)['order.unknown']>): string {
+function formatUnknownText({ order_id: id, task, names }: z.output<(typeof DATA)['order.unknown']>): string {
   const settle = `outcome of order ${id} is unknown. An approver has to mark it as done or failed.`;
   const [first, ...others] = names ?? [];
   if (first === undefined) return `The ${settle}`;
@@ -217,7 +217,7 @@ function unknownText({ order_id: id, task, names }: z.output<(typeof DATA)['orde
 }
 
 /** Webhooks with the same subject are sent in order. */
-function subjectOf(event: WebhookEvent): string {
+function getSubject(event: WebhookEvent): string {
   if ('name' in event.data) return `name:${event.data.name}`;
   if ('order_id' in event.data) return `order:${event.data.order_id}`;
   return event.type;
@@ -237,11 +237,11 @@ export function buildWebhook(event: WebhookEvent): Webhook {
   const sent = webhookBody.parse({
     type,
     timestamp: at.toISOString(),
-    data: { ...data, text: textOf(event) },
+    data: { ...data, text: formatText(event) },
   });
   return {
     id: `msg_${randomUUID().replaceAll('-', '')}`,
-    subject: subjectOf(event),
+    subject: getSubject(event),
     at,
     body: JSON.stringify(sent),
   };

@@ -39,9 +39,9 @@ export type Webhooks = ReturnType<typeof createWebhooks>;
 export const WEBHOOK_TIMEOUT_MS = 10_000;
 /** Longer than an attempt. */
 const LEASE_MS = 3 * WEBHOOK_TIMEOUT_MS;
-const FIRST_PAUSE_MS = 5_000;
-const LONGEST_PAUSE_MS = HOUR_MS;
-const KEPT_MS = 3 * DAY_MS;
+const MIN_RETRY_DELAY_MS = 5_000;
+const MAX_RETRY_DELAY_MS = HOUR_MS;
+const RETRY_PERIOD_MS = 3 * DAY_MS;
 /** After this time, admins are alerted about a failing endpoint, and endpoints about a Slack outage. */
 const ALERT_AFTER_MS = HOUR_MS;
 
@@ -59,7 +59,7 @@ export function createWebhooks(deps: WebhooksContext) {
       store.serve(
         endpoints.map(({ id }) => id),
         now(),
-        new Date(now().getTime() - KEPT_MS),
+        new Date(now().getTime() - RETRY_PERIOD_MS),
       ),
     test: (): Promise<void> => store.queue({ type: 'test', at: now(), data: { code: 'asked' } }),
     async testMonthly(): Promise<void> {
@@ -94,8 +94,8 @@ async function deliver(context: EndpointContext, first: string): Promise<void> {
   const { id, url, store, now, log, signal } = context;
   let delivery = await store.read(first);
   while (delivery !== undefined) {
-    const failed = await attempt(context, delivery);
-    if (failed === undefined) {
+    const failure = await attemptDelivery(context, delivery);
+    if (failure === undefined) {
       await store.recordAccepted(id, now());
       delivery = await store.finish(id, delivery, now(), LEASE_MS);
       continue;
@@ -103,23 +103,23 @@ async function deliver(context: EndpointContext, first: string): Promise<void> {
     if (signal.aborted) return store.release(delivery.id);
     const { webhookId, type, attempts } = delivery;
     const at = now().getTime();
-    const about = { webhookId, type, host: url.host, code: failed.code };
-    if (at - delivery.at.getTime() >= KEPT_MS) {
-      log.error(about, 'an endpoint failed for three days; the webhook is dropped');
+    const details = { webhookId, type, host: url.host, code: failure.code };
+    if (at - delivery.at.getTime() >= RETRY_PERIOD_MS) {
+      log.error(details, 'an endpoint failed for three days; the webhook is dropped');
       delivery = await store.finish(id, delivery, now(), LEASE_MS);
       continue;
     }
-    const pause = Math.max(FIRST_PAUSE_MS * 2 ** attempts, failed.waitMs ?? 0);
-    const until = new Date(at + Math.min(pause, LONGEST_PAUSE_MS));
-    log.warn({ ...about, until }, 'delivering a webhook failed, will retry');
+    const delayMs = Math.max(MIN_RETRY_DELAY_MS * 2 ** attempts, failure.waitMs ?? 0);
+    const until = new Date(at + Math.min(delayMs, MAX_RETRY_DELAY_MS));
+    log.warn({ ...details, until }, 'delivering a webhook failed, will retry');
     // A failed test is reported immediately.
     const alertAt = new Date(type === 'test' ? at : at + ALERT_AFTER_MS);
-    return store.postpone(id, delivery.id, { code: failed.code, until, alertAt });
+    return store.postpone(id, delivery.id, { code: failure.code, until, alertAt });
   }
 }
 
 /** @returns the reason for the failure; undefined when accepted */
-async function attempt(
+async function attemptDelivery(
   { url, signer, signal, timeoutMs }: EndpointContext,
   webhook: WebhookDelivery,
 ): Promise<{ code: string; waitMs?: number } | undefined> {

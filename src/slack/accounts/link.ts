@@ -277,7 +277,7 @@ async function runUse(call: CommandCall): Promise<void> {
   const [word] = call.words;
   const accounts = await call.context.accounts.list(call.person.id);
   if (word === undefined) return call.respond(chooseActiveText(accounts));
-  const account = await call.context.accounts.use(call.person.id, parseSlot(word));
+  const account = await call.context.accounts.activate(call.person.id, parseSlot(word));
   await call.respond(account === undefined ? noSuchSlot(accounts) : activeText(account));
 }
 

@@ -1,5 +1,5 @@
 import type { Button } from '@slack/types';
-import { type Account, accountName, isDemoContext } from '../../accounts/account.ts';
+import { type Account, formatAccountName, isDemoContext } from '../../accounts/account.ts';
 import type { LookupOutcome } from '../../accounts/accounts.ts';
 import type { LinkOutcome, LinkRefusal, ServiceStatement } from '../../accounts/check.ts';
 import { dropMissing } from '../../lib/collections.ts';
@@ -76,8 +76,8 @@ export function teamLinkedText({ account, replaced }: LinkOutcome & { readonly k
   const removed =
     replaced === undefined
       ? ''
-      : ` It replaces ${code(accountName(replaced))}: pending orders with that account won’t be sent.`;
-  return `:white_check_mark: Saved as the *team’s account*: ${code(accountName(account))}, not yet used. The service has no documented check, so its first use will show whether it works. Approved orders of people without their own account now use it.${removed} \`/domain unlink team\` deletes it.`;
+      : ` It replaces ${code(formatAccountName(replaced))}: pending orders with that account won’t be sent.`;
+  return `:white_check_mark: Saved as the *team’s account*: ${code(formatAccountName(account))}, not yet used. The service has no documented check, so its first use will show whether it works. Approved orders of people without their own account now use it.${removed} \`/domain unlink team\` deletes it.`;
 }
 
 export function linkedText({
@@ -85,7 +85,7 @@ export function linkedText({
   verified,
   replaced,
 }: LinkOutcome & { readonly kind: 'linked' }): string {
-  const name = code(accountName(account));
+  const name = code(formatAccountName(account));
   const system = isDemoContext(account.context) ? '*DEMO*' : '*LIVE*';
   const limits =
     account.method === 'two_factor'
@@ -94,7 +94,7 @@ export function linkedText({
   const removed =
     replaced === undefined
       ? ''
-      : ` It replaces ${code(accountName(replaced))} (${METHOD_WORDS[replaced.method]}): pending orders with that account won’t be sent.`;
+      : ` It replaces ${code(formatAccountName(replaced))} (${METHOD_WORDS[replaced.method]}): pending orders with that account won’t be sent.`;
   return verified
     ? `:white_check_mark: Linked: ${name}, ${system}. It’s your active account now.${removed}${limits} Try \`/domain renew cafe.rest\`, or \`/domain help\`.`
     : `:white_check_mark: Saved: ${name}, not yet used. The service has no documented check, so its first use will show whether it works. It’s your active account now.${removed}`;
@@ -114,7 +114,7 @@ export function unlinkedText(
   unsent: readonly string[],
   isTeams = false,
 ): string {
-  const names = removed.map((account) => code(accountName(account))).join(', ');
+  const names = removed.map((account) => code(formatAccountName(account))).join(', ');
   const orders =
     unsent.length === 0
       ? 'No pending order uses it.'
@@ -124,7 +124,7 @@ export function unlinkedText(
 
 export function chooseUnlinkText(accounts: readonly Account[]): string {
   const list = accounts
-    .map((account) => `• \`/domain unlink ${account.slot}\`: ${code(accountName(account))}`)
+    .map((account) => `• \`/domain unlink ${account.slot}\`: ${code(formatAccountName(account))}`)
     .join('\n');
   return `You have ${accounts.length} linked accounts. Which one should be deleted?\n${list}`;
 }
@@ -134,7 +134,7 @@ export function chooseActiveText(accounts: readonly Account[]): string {
 }
 
 export function activeText(account: Account): string {
-  return `Active now: ${code(accountName(account))}, ${formatContext(account.context)}.`;
+  return `Active now: ${code(formatAccountName(account))}, ${formatContext(account.context)}.`;
 }
 
 /** The input may be a password, so it isn't repeated. */
@@ -157,7 +157,7 @@ function accountLine(account: Account): string {
   const checked =
     account.verifiedAt === undefined ? 'not yet used' : `last checked ${moment(account.verifiedAt)}`;
   const name = account.application === undefined ? '' : ` “${escapeText(account.application)}”`;
-  return `${account.active ? ':large_green_circle: *active*' : ':white_circle:'} ${code(accountName(account))}${name}, ${formatContext(account.context)}, ${METHOD_WORDS[account.method]}, ${checked}${formatProfile(account)}`;
+  return `${account.active ? ':large_green_circle: *active*' : ':white_circle:'} ${code(formatAccountName(account))}${name}, ${formatContext(account.context)}, ${METHOD_WORDS[account.method]}, ${checked}${formatProfile(account)}`;
 }
 
 function formatProfile({ profile, method }: Account): string {
@@ -180,7 +180,7 @@ function teamAccountLine(team: Account | undefined, hasOwn: boolean): string {
   const by = team.linkedBy === undefined ? '' : `, linked by ${mention(team.linkedBy)}`;
   const checked = team.verifiedAt === undefined ? 'not yet used' : `last used ${moment(team.verifiedAt)}`;
   const use = hasOwn ? 'You use your own account.' : 'You use it, because you have no account of your own.';
-  return `\n:busts_in_silhouette: *The team’s account*: ${code(accountName(team))} “${escapeText(team.application ?? '')}”, ${checked}${by}. Only approved orders use it. ${use}`;
+  return `\n:busts_in_silhouette: *The team’s account*: ${code(formatAccountName(team))} “${escapeText(team.application ?? '')}”, ${checked}${by}. Only approved orders use it. ${use}`;
 }
 
 export function whoamiText(accounts: readonly Account[], team: Account | undefined): string {
@@ -190,7 +190,7 @@ export function whoamiText(accounts: readonly Account[], team: Account | undefin
 
 export function detailsButton(account: Account): Button {
   return button('whoami_details', 'Load rights, profile and customer', account.id, {
-    label: `Load more about ${accountName(account)} from the service`,
+    label: `Load more about ${formatAccountName(account)} from the service`,
   });
 }
 
@@ -209,9 +209,9 @@ export function detailsMessage(account: Account, outcome: LookupOutcome): Messag
     case 'told': {
       const facts = listFields(outcome.record);
       const left = facts.length - MAX_FACTS;
-      return message(`Data of the service about ${escapeText(accountName(account))}`, [
+      return message(`Data of the service about ${escapeText(formatAccountName(account))}`, [
         ...lines([
-          `*Data of the service about ${code(accountName(account))}*`,
+          `*Data of the service about ${code(formatAccountName(account))}*`,
           ...facts.slice(0, MAX_FACTS).map(([name, value]) => `• ${fieldWords(name)}: ${quote(value, 300)}`),
           left > 0 && `• and ${left} more`,
         ]),

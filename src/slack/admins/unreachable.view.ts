@@ -1,4 +1,4 @@
-import { type Account, accountName } from '../../accounts/account.ts';
+import { type Account, formatAccountName } from '../../accounts/account.ts';
 import { code, escapeText, type Message, mention, mentionApprover, textMessage } from '../kit/blocks.ts';
 import { reminderProblem } from '../outbound/slack-error.view.ts';
 
@@ -35,7 +35,7 @@ export function unreadableGroupAlert(groupId: string, why: string): Message {
 
 export function departedLinkerAlert(account: Account, userId: string): Message {
   return textMessage(
-    `:warning: ${mention(userId)} left the workspace. They linked the team’s account, ${code(accountName(account))}, which stays linked and is used for approved orders of people without their own account. They may know its password: change it at the domain service, then link it again with \`/domain link\`. \`/domain unlink team\` deletes it.`,
+    `:warning: ${mention(userId)} left the workspace. They linked the team’s account, ${code(formatAccountName(account))}, which stays linked and is used for approved orders of people without their own account. They may know its password: change it at the domain service, then link it again with \`/domain link\`. \`/domain unlink team\` deletes it.`,
   );
 }
 

@@ -2,7 +2,12 @@ import type { PendingDecision } from '../../approvals/approvers.ts';
 import type { Slot } from '../../approvals/progress.ts';
 import type { ApprovalProgress, Order } from '../../orders/order.ts';
 import type { Requirement, Requirements } from '../../policy/evaluate.ts';
-import { dropUnknownRules, loggedRules, notifiedIds, type RuleReference } from '../../policy/policy.ts';
+import {
+  dropUnknownRules,
+  findLoggedRules,
+  findNotifiedIds,
+  type RuleReference,
+} from '../../policy/policy.ts';
 import { count } from '../kit/blocks.ts';
 import { mention, mentionApprover, moment, quote } from '../kit/mrkdwn.ts';
 import { findLapsedApprovals, type HistoryEvent } from '../orders/order.view.ts';
@@ -37,11 +42,7 @@ export function ruleNames(rules: readonly RuleReference[]): string {
 }
 
 /** Whether the approvers aren't only from the settings. */
-export function hasPolicyRule({
-  requirements,
-}: {
-  readonly requirements: readonly Pick<Requirement, 'rule'>[];
-}): boolean {
+export function hasPolicyRule(requirements: readonly Pick<Requirement, 'rule'>[]): boolean {
   return requirements.length > 1 || requirements.some(({ rule }) => rule.kind === 'rule');
 }
 
@@ -57,7 +58,7 @@ export function findLastProgress(history: readonly HistoryEvent[]): ApprovalProg
 
 /** From the log, because rows can be changed. Excludes admins who only agreed to exceed a budget. */
 export function findValidApprovers(history: readonly HistoryEvent[]): readonly string[] {
-  const given = findLastProgress(history)?.requirements.flatMap((requirement) => requirement.given) ?? [];
+  const given = findLastProgress(history)?.requirements.flatMap((requirement) => requirement.slots) ?? [];
   return dropLapsed(
     given.map(({ userId }) => userId),
     history,
@@ -83,7 +84,7 @@ function slotName({ userId, standsInFor }: Slot): string {
 
 /** For a person known only by id. */
 export function approverName(userId: string, history: readonly HistoryEvent[]): string {
-  const given = findLastProgress(history)?.requirements.flatMap((requirement) => requirement.given) ?? [];
+  const given = findLastProgress(history)?.requirements.flatMap((requirement) => requirement.slots) ?? [];
   const own = given.find((each) => each.userId === userId && each.standsInFor === undefined);
   return slotName(own ?? given.find((each) => each.userId === userId) ?? { userId });
 }
@@ -92,18 +93,18 @@ export function approverName(userId: string, history: readonly HistoryEvent[]): 
 export function selectNotifiedApprovers(
   requirement: Pick<Requirement, 'approvers' | 'silent'>,
 ): readonly string[] {
-  const notified = notifiedIds([requirement]);
+  const notified = findNotifiedIds([requirement]);
   return notified.length > 0 ? notified : requirement.approvers;
 }
 
-export function requirementLines(demand: Requirements, history: readonly HistoryEvent[]): string[] {
+export function requirementLines(requirements: Requirements, history: readonly HistoryEvent[]): string[] {
   const progress = findLastProgress(history);
-  return demand.requirements.map((requirement) => {
+  return requirements.list.map((requirement) => {
     const { needed, approvers } = requirement;
     const same = progress?.requirements.find(
       (each) => each.needed === needed && each.approvers.join() === approvers.join(),
     );
-    const given = same?.given ?? [];
+    const given = same?.slots ?? [];
     const missing = Math.max(0, needed - given.length);
     const by = given.length === 0 ? '' : ` (${given.map(slotName).join(', ')})`;
     const mentions = selectNotifiedApprovers(requirement).map(mentionApprover).join(', ');
@@ -118,10 +119,10 @@ export function collectRules(
   decision: PendingDecision | undefined,
   history: readonly HistoryEvent[],
 ): RuleReference[] {
-  const logged = loggedRules(history);
+  const logged = findLoggedRules(history);
   const requestedRules = logged.some(({ kind }) => kind === 'rule') ? logged : [];
-  const { demand, decidedBy = [] } = decision ?? {};
-  const current = [...(demand?.requirements.map(({ rule }) => rule) ?? []), ...(demand?.refusedBy ?? [])];
+  const { requirements, decidedBy = [] } = decision ?? {};
+  const current = [...(requirements?.list.map(({ rule }) => rule) ?? []), ...(requirements?.refusedBy ?? [])];
   // Requirements include the row's, and rows can be changed.
   const now = dropUnknownRules(current, [...logged, ...decidedBy]);
   const approved = findLastProgress(history)?.requirements.map(({ rule }) => rule) ?? [];
@@ -132,20 +133,22 @@ export function collectRules(
 
 /** Undefined unless the requirements grew or it is now refused. */
 export function changedRequirementsLine({
-  demand,
+  requirements,
   isStricter,
   policyVersion,
 }: PendingDecision): string | undefined {
   if (!isStricter) return undefined;
-  if (demand.outcome === 'refuse')
-    return `:warning: The policy changed and no longer allows this: ${ruleNames(demand.refusedBy)}. It can’t be approved.`;
-  const lead = hasPolicyRule(demand) ? `Policy version ${policyVersion} requires` : 'The settings require';
+  if (requirements.outcome === 'refuse')
+    return `:warning: The policy changed and no longer allows this: ${ruleNames(requirements.refusedBy)}. It can’t be approved.`;
+  const lead = hasPolicyRule(requirements.list)
+    ? `Policy version ${policyVersion} requires`
+    : 'The settings require';
   return `:warning: ${lead} more than when this was requested.`;
 }
 
 /** Undefined when several requirements each need some. */
 export function approvalsNeeded(order: Order, decision: PendingDecision | undefined): number | undefined {
-  const requirements = decision?.demand.requirements ?? [];
+  const requirements = decision?.requirements.list ?? [];
   const [only, ...others] = requirements;
   if (others.length > 0) return undefined;
   return only?.needed ?? order.approvalsRequired;
@@ -156,14 +159,14 @@ export function missingLines({
   requirements,
 }: {
   readonly requirements: readonly (Pick<Requirement, 'needed' | 'approvers'> & {
-    readonly given: readonly unknown[];
+    readonly slots: readonly unknown[];
   })[];
 }): string[] {
   return requirements
-    .filter(({ needed, given }) => given.length < needed)
+    .filter(({ needed, slots }) => slots.length < needed)
     .map(
-      ({ needed, given, approvers }) =>
-        `${needed - given.length} of ${approvers.map(mentionApprover).join(', ')}`,
+      ({ needed, slots, approvers }) =>
+        `${needed - slots.length} of ${approvers.map(mentionApprover).join(', ')}`,
     );
 }
 

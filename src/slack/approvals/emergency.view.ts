@@ -77,7 +77,7 @@ export function emergencyNotice(order: Order, event: EmergencyEvent): Message {
 
 /** Shown while pending, if the policy allows emergency approval. */
 export function breakGlassButtons(order: Order, decision: PendingDecision | undefined): Button[] {
-  if (order.state !== 'PENDING' || decision?.demand.breakGlass !== true) return [];
+  if (order.state !== 'PENDING' || decision?.requirements.breakGlass !== true) return [];
   return [
     button('order_break_glass', 'Break glass', order.id, {
       style: 'danger',

@@ -1,7 +1,7 @@
 import { toReminder } from '../../expiry/digest.ts';
 import type { RenewalDays, WatchedDomain, WatchedReminder } from '../../expiry/ports.ts';
 import { loadOutlook, type Outlook } from '../../mandates/overview.ts';
-import { type WaitingStep, waitingSteps } from '../../money/waiting.ts';
+import { listWaitingSteps, type WaitingStep } from '../../money/waiting.ts';
 import { isAtForeignRegistrar } from '../../names/trust.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import type { SlackContext } from '../context.ts';
@@ -24,7 +24,7 @@ export async function loadWaitingCosts(
     const dates = isRenewed ? { expiresAt: renewedUntil } : { expiresAt, deletedAt, deletionPhase };
     // A date entered by a person is the same in every zone.
     const timeZone = source === 'person' && !isRenewed ? 'UTC' : reminderTimezone;
-    return list.length === 0 ? [] : waitingSteps(list, name, dates, { now, timeZone });
+    return list.length === 0 ? [] : listWaitingSteps(list, name, dates, { now, timeZone });
   };
 }
 

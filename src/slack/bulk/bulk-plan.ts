@@ -1,5 +1,5 @@
 import { isTeamAccount } from '../../accounts/account.ts';
-import { refusedNames } from '../../approvals/requirements.ts';
+import { findRefusedNames } from '../../approvals/requirements.ts';
 import { sumByCurrency } from '../../money/amount.ts';
 import { toImpactTask } from '../../names/name-orders.ts';
 import { buildBulkInput, planBulk, type RowFacts } from '../../orders/bulk/bulk.ts';
@@ -48,7 +48,7 @@ async function loadFacts(
     context.expiry.findMany(names),
     toImpactTask(task) === undefined ? undefined : context.names.impacts.inUse(names),
     context.orders.priceOrder(order),
-    refusedNames(context.orders, order),
+    findRefusedNames(context.orders, order),
   ]);
   const visible = await filterVisibleIds(context.orders, toViewer(call), open.values());
   const known = new Map(watched.map((domain) => [domain.name, domain]));

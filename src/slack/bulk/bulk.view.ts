@@ -165,8 +165,10 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
 /** Lines above a plan's buttons; one line follows them. */
 const PLAN_LINES = MAX_LINES.plan - ROW_OF_BUTTONS - 1;
 
-function decidersText({ demand }: Order): string {
-  return demand.outcome === 'free' ? 'It needs no approval.' : requirementLines(demand, []).join('\n');
+function decidersText({ requirements }: Order): string {
+  return requirements.outcome === 'free'
+    ? 'It needs no approval.'
+    : requirementLines(requirements, []).join('\n');
 }
 
 /** Skipped rows shown in a message; the file has all. */

@@ -12,7 +12,7 @@ import type {
   WatchedReminder,
 } from '../../expiry/ports.ts';
 import { dropMissing } from '../../lib/collections.ts';
-import { compareCostAtRisk, costAtRisk, type WaitingStep } from '../../money/waiting.ts';
+import { compareCostAtRisk, computeCostAtRisk, type WaitingStep } from '../../money/waiting.ts';
 import { getOwnerAnswer } from '../../names/portfolio.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import { displayName } from '../../zones/names.ts';
@@ -178,7 +178,7 @@ function sortByUrgency(
       reminder,
       rank: isRenewedByMandate(reminder, renewals) ? 1 : 0,
       deadline: findDeadline(reminder),
-      stake: costAtRisk(calculateWaiting(reminder.watched)),
+      stake: computeCostAtRisk(calculateWaiting(reminder.watched)),
     }))
     .sort(
       (a, b) =>

@@ -1,5 +1,5 @@
 import type { KnownBlock } from '@slack/types';
-import { waitingFor } from '../../approvals/approvers.ts';
+import { loadDecisionQueue } from '../../approvals/approvers.ts';
 import { loadBriefing } from '../../approvals/briefing.ts';
 import { createErrorReference } from '../../lib/log.ts';
 import { findMandatesByPerson } from '../../mandates/overview.ts';
@@ -47,7 +47,7 @@ async function homeData(context: SlackContext, userId: string, admin: boolean): 
   const now = context.now();
   const [account, incidents, teamAccount, standIns, open, next, months, money, mandates, decisions, judged] =
     await Promise.all([
-      context.accounts.active(userId),
+      context.accounts.findActive(userId),
       context.names.incidents.allOpen(MAX_LISTED),
       context.accounts.team.current(),
       context.standIns.current(context.now()),
@@ -91,7 +91,9 @@ async function loadDecisions(context: SlackContext, userId: string, admin: boole
     admin ? store.list({ viewer: 'system', isReviewOpen: true, limit: MAX_READ }) : [],
   ]);
   // Admins see every unreadable group; others only those they may belong to.
-  const waiting = await waitingFor(context.orders, userId, [...pending, ...unknown], { allGroups: admin });
+  const waiting = await loadDecisionQueue(context.orders, userId, [...pending, ...unknown], {
+    allGroups: admin,
+  });
   // Longest wait first.
   const toDecide = waiting.isApprover ? waiting.toDecide.toReversed() : undefined;
   const shown = toDecide?.slice(0, HOME_LENGTH) ?? [];

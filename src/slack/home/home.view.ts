@@ -1,5 +1,5 @@
 import type { KnownBlock } from '@slack/types';
-import { type Account, accountName, isDemoContext } from '../../accounts/account.ts';
+import { type Account, formatAccountName, isDemoContext } from '../../accounts/account.ts';
 import type { Briefing } from '../../approvals/briefing.ts';
 import type { StandIn } from '../../approvals/progress.ts';
 import type { MonthCount } from '../../expiry/chart.ts';
@@ -174,8 +174,8 @@ const LINK_BUTTON = button('home_link', 'Link your account', 'link', { style: 'p
 
 function worksAs({ account, teamAccount }: HomeData): string {
   return account === undefined
-    ? `You have no account of your own. Your approved orders use the *team’s account*${teamAccount === undefined ? '' : `, ${code(accountName(teamAccount))}`}.`
-    : `Your account: ${code(accountName(account))}, ${formatContext(account.context)}. Change it with \`/domain use\`.`;
+    ? `You have no account of your own. Your approved orders use the *team’s account*${teamAccount === undefined ? '' : `, ${code(formatAccountName(teamAccount))}`}.`
+    : `Your account: ${code(formatAccountName(account))}, ${formatContext(account.context)}. Change it with \`/domain use\`.`;
 }
 
 /** Without an account: pending orders, then first steps. */
@@ -314,7 +314,7 @@ function waitingEntry(order: Order, briefing: Briefing | undefined): KnownBlock[
     ...actions(`home_${order.id}`, [
       ...decisionButtons(order, isWhole),
       isWhole && clickButton(order),
-      (isWhole || needsSignatures(order.demand)) && reviewButton(order),
+      (isWhole || needsSignatures(order.requirements)) && reviewButton(order),
     ]),
   ];
 }
@@ -414,15 +414,15 @@ function decisionText(order: Order, briefing: Briefing | undefined): string {
 const SHOWN_REQUIREMENTS = 3;
 
 /** Approvers by rule, as of the request; empty if only the settings apply. */
-function ruleLines({ demand }: Order): string[] {
-  if (!hasPolicyRule(demand)) return [];
-  const shown = demand.requirements
+function ruleLines({ requirements }: Order): string[] {
+  if (!hasPolicyRule(requirements.list)) return [];
+  const shown = requirements.list
     .slice(0, SHOWN_REQUIREMENTS)
     .map(
       ({ rule, needed, approvers }) =>
         `Needs ${count(needed, 'approval')} of ${approverList(approvers)}: ${ruleNames([rule])}`,
     );
-  const left = demand.requirements.length - shown.length;
+  const left = requirements.list.length - shown.length;
   return left === 0 ? shown : [...shown, `Needs the approvals of ${count(left, 'more rule')}`];
 }
 

@@ -78,7 +78,7 @@ export function createInteraction(
     deliveryId,
     arrivedAt: acknowledgement.arrivedAt,
     account: () => {
-      account ??= context.accounts.active(person.id);
+      account ??= context.accounts.findActive(person.id);
       return account;
     },
     orderAccount: () => {

@@ -102,7 +102,7 @@ async function buildRetiredReply(
 ): Promise<Message | undefined> {
   if (message == null || channel == null) return undefined;
   const { notifications, web } = call.context;
-  const found = await notifications.replacementOf({ channelId: channel.id, ts: message.ts });
+  const found = await notifications.findReplacement({ channelId: channel.id, ts: message.ts });
   if (found === undefined) return undefined;
   call.acknowledge();
   const { subject, current } = found;

@@ -1,4 +1,4 @@
-import { accountName } from '../../accounts/account.ts';
+import { formatAccountName } from '../../accounts/account.ts';
 import type { AuditedEvent, TeamEvent, TeamEventOf } from '../../ledger/events.ts';
 import { hasSecretInput, type Order, type OrderItem } from '../../orders/order.ts';
 import type { AnyOrderLogEntry, OrderLogEntry } from '../../orders/order-events.ts';
@@ -165,7 +165,7 @@ async function decisionBasis({ entry, decisions }: AuditedEvent, nameOf: NameOf)
   const before = isDecision ? decisions.filter(({ version }) => version <= entry.version) : [];
   const [{ rules, version } = NO_RULES] = [entry, ...before.toReversed()].flatMap(rulesOf);
   const versions = rules.map((rule) => (rule.kind === 'rule' ? rule.version : version));
-  const seats = progress?.requirements.flatMap(({ given }) => given) ?? [];
+  const seats = progress?.requirements.flatMap(({ slots }) => slots) ?? [];
   const standIns = await Promise.all(
     seats.flatMap(({ userId, standsInFor }) =>
       standsInFor === undefined ? [] : [nameBoth(userId, standsInFor, nameOf)],
@@ -264,7 +264,7 @@ const teamAccountRow =
   ({ subject, application }: TeamEventOf<'team_account_linked'>): Row => ({
     task,
     names: 'team',
-    account: `${accountName({ login: subject.id, context: undefined })} (the team’s account)`,
+    account: `${formatAccountName({ login: subject.id, context: undefined })} (the team’s account)`,
     result: `${task}ed the application "${application}"`,
   });
 

@@ -1,5 +1,5 @@
-import { silentPeople } from '../../approvals/approvers.ts';
-import { defaultRequirement } from '../../approvals/requirements.ts';
+import { findSilentPeople } from '../../approvals/approvers.ts';
+import { buildDefaultRequirement } from '../../approvals/requirements.ts';
 import type { TeamEvent } from '../../ledger/events.ts';
 import { charterStatusMessage } from '../approvals/signing/charter.view.ts';
 import type { SlackContext } from '../context.ts';
@@ -22,7 +22,9 @@ export function createEventPlanner(context: SlackContext): NotificationPlanner {
     const event = await context.events.find(id);
     if (event === undefined) return undefined;
     const { directory } = context;
-    const silent = await silentPeople(directory, [defaultRequirement(await context.savedSettings(), [])]);
+    const silent = await findSilentPeople(directory, [
+      buildDefaultRequirement(await context.savedSettings(), []),
+    ]);
     const send: typeof sendAsIs = (wanted) => sendAsIs(dropMentions(directory, wanted, silent));
     const common = { version: ONCE, since: event.at };
     if (event.kind === 'stand_in_changed') {

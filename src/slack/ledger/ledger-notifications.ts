@@ -48,7 +48,7 @@ export function createAnchorPlanner(context: SlackContext): NotificationPlanner 
     const { alertChannel: channelId } = await context.savedSettings();
     if (channelId === undefined) return undefined;
     const from = new Date(`${day}T00:00:00Z`);
-    const anchors = await context.seals.anchorsBetween(from, new Date(from.getTime() + DAY_MS));
+    const anchors = await context.seals.listAnchorsBetween(from, new Date(from.getTime() + DAY_MS));
     const line = await send({
       ...{ purpose: 'day', version: ONCE, since: from },
       // Readers of reminders don't need hashes.

@@ -1,6 +1,6 @@
-import type { HeldCode } from '../../mandates/codes.ts';
+import type { HoldReason } from '../../mandates/codes.ts';
 
-const HELD: Readonly<Record<HeldCode, string>> = {
+const HELD: Readonly<Record<HoldReason, string>> = {
   price_unknown: 'its price is unknown',
   price_above: 'its price is above the maximum',
   total_spent: 'the mandate’s remaining total is too low',
@@ -23,6 +23,6 @@ const HELD: Readonly<Record<HeldCode, string>> = {
 };
 
 /** Inside a sentence. */
-export function heldReasonText(code: HeldCode): string {
+export function heldReasonText(code: HoldReason): string {
   return HELD[code];
 }

@@ -23,7 +23,7 @@ export function createMandateDayPlanner(context: SlackContext): NotificationPlan
       first ??= at;
       if (state !== 'current') continue;
       const ids = acts.filter(({ act }) => act.held === undefined).map(({ act }) => act.id);
-      await context.orders.mandates.announced(ids, context.now(), first);
+      await context.orders.mandates.recordAnnounced(ids, context.now(), first);
     }
     return undefined;
   };
@@ -63,7 +63,7 @@ async function notifiedActs(
   { mandates, store }: OrdersContext,
   day: string,
 ): Promise<readonly NotifiedAct[]> {
-  const acts = await mandates.actsOf(day);
+  const acts = await mandates.listActsOfDay(day);
   return Promise.all(
     acts.map(async (act) => ({
       act,
@@ -73,6 +73,6 @@ async function notifiedActs(
 }
 
 /** Whether an order's cards have no place yet: a mandate's cards go into the thread of the daily message. */
-export function waitsForDayMessage({ mandated, threadTs }: Order): boolean {
-  return mandated !== undefined && threadTs === undefined;
+export function waitsForDayMessage({ mandate, threadTs }: Order): boolean {
+  return mandate !== undefined && threadTs === undefined;
 }

@@ -5,7 +5,7 @@ import type { CoveringMandate, MandatePreview, MandateStatus } from '../../manda
 import type { MandateAct } from '../../mandates/ports.ts';
 import type { MandateIssue, MandateTerms } from '../../mandates/terms.ts';
 import type { Amount } from '../../money/amount.ts';
-import { exactNumber } from '../../money/budget.ts';
+import { toExactNumber } from '../../money/budget.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import type { Order } from '../../orders/order.ts';
 import { calendarDay, utcDay } from '../../zones/calendar-day.ts';
@@ -44,7 +44,7 @@ function names(all: readonly string[], shown = NAMES_IN_LINE): string {
 }
 
 function amount({ currency }: Amount, minor: bigint): string {
-  return amountsText([{ currency, minor: exactNumber(minor) }]);
+  return amountsText([{ currency, minor: toExactNumber(minor) }]);
 }
 
 /** `*.rest, tag:brand`, as code. */
@@ -144,7 +144,7 @@ function mandateBlocks({
   period,
   booked,
   reserved,
-  coming,
+  upcoming,
   acts,
 }: MandateStatus): AnyBlock[] {
   const { terms } = mandate;
@@ -155,9 +155,9 @@ function mandateBlocks({
     section(`*${patterns(terms)}*\n${termsText(terms)}`),
     ...lines([
       `${periodText(period)}: ${amount(terms.max_total, booked)} spent, ${amount(terms.max_total, reserved)} reserved, *${amount(terms.max_total, left)} left*`,
-      coming.length === 0
+      upcoming.length === 0
         ? 'Nothing due in the next 30 days'
-        : `Due in the next 30 days: ${names(coming.map(({ name }) => name))}`,
+        : `Due in the next 30 days: ${names(upcoming.map(({ name }) => name))}`,
       ...held.slice(0, NAMES_IN_LINE).map((act) => `⚠ ${heldLine(act)}`),
       held.length > NAMES_IN_LINE && `⚠ ${count(held.length - NAMES_IN_LINE, 'more name')} in the audit log`,
     ]),
@@ -353,16 +353,16 @@ export function isAnnouncedInForce(
   return task === 'mandate' && state === 'SUCCEEDED' && kind === 'finished';
 }
 
-export function coveredText({ given, isOverBefore }: CoveringMandate): string {
+export function coveredText({ mandate: given, endsBeforeRenewal }: CoveringMandate): string {
   if (given === undefined)
-    return isOverBefore
+    return endsBeforeRenewal
       ? ':warning: A private mandate covers it but ends before renewing it.'
       : ':repeat: A private mandate renews it.';
   const {
     order,
     mandate: { terms },
   } = given;
-  if (isOverBefore)
+  if (endsBeforeRenewal)
     return `:warning: A mandate covers it but ends ${formatDay(terms.until)}, before renewing it: order ${code(order.id)}.`;
   return `:repeat: A mandate renews it ${terms.notice} days before expiry, up to ${amountsText([terms.max_price])}: order ${code(order.id)}.`;
 }

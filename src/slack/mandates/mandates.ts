@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { endMandate } from '../../mandates/life.ts';
-import { mandateStatuses } from '../../mandates/overview.ts';
+import { loadMandateStatuses } from '../../mandates/overview.ts';
 import { requestMandate } from '../../mandates/request.ts';
 import { DEFAULT_NOTICE_DAYS, MAX_NOTICE_DAYS, MIN_NOTICE_DAYS, mandateTerms } from '../../mandates/terms.ts';
 import { formatDecimal } from '../../money/amount.ts';
@@ -82,7 +82,7 @@ const mandateForm = createListForm({
   fields: () => declared,
   find: (call: Interaction, id: string) => loadVisible(call.context.orders, toViewer(call), id),
   async values(former, { context, person }) {
-    const own = await context.accounts.active(person.id);
+    const own = await context.accounts.findActive(person.id);
     const account = own === undefined ? 'team' : 'mine';
     return { span: 'year', account, notice: String(DEFAULT_NOTICE_DAYS), ...termsValues(former?.input) };
   },
@@ -112,7 +112,7 @@ async function save(
   const { channelId, threadTs } = call.origin;
   const outcome = await requestMandate(orders, {
     typed: { ...typed, mandate_names: mandate_names.join('\n') },
-    account: account === 'mine' ? await accounts.active(call.person.id) : await accounts.team.current(),
+    account: account === 'mine' ? await accounts.findActive(call.person.id) : await accounts.team.current(),
     reason,
     requesterId: call.person.id,
     channelId,
@@ -131,7 +131,7 @@ async function mandatesPage(call: Interaction, offset: number): Promise<Message>
   const { orders } = call.context;
   const viewer = toViewer(call);
   const [{ shown, hidden }, waiting] = await Promise.all([
-    mandateStatuses(orders, viewer),
+    loadMandateStatuses(orders, viewer),
     listVisible(orders, viewer, { tasks: ['mandate'], states: ['PENDING'], limit: 20 }),
   ]);
   return mandatesMessage(slicePage(shown, offset, MANDATES_SHOWN), waiting, hidden);
@@ -146,7 +146,7 @@ async function end(call: ActionCall): Promise<void> {
 /** Stops all unsent orders of a daily message that the person may stop. */
 async function stopAll(call: ActionCall): Promise<void> {
   const { orders, notifyDue } = call.context;
-  const acts = await orders.mandates.actsOf(call.value);
+  const acts = await orders.mandates.listActsOfDay(call.value);
   let [candidates, stopped] = [0, 0];
   let refused: string | undefined;
   for (const { held, orderId } of acts) {

@@ -4,9 +4,9 @@ import {
   type Budget,
   type BudgetShare,
   type BudgetStatus,
-  exactNumber,
+  computeRemaining,
   type MissingAmount,
-  remainingAmount,
+  toExactNumber,
 } from '../../money/budget.ts';
 import type { BudgetComparison } from '../../money/budget-comparison.ts';
 import {
@@ -43,7 +43,7 @@ function tagText(tag: string | null | undefined): string {
 }
 
 function minorText(currency: string, minor: bigint | number, locale?: string): string {
-  const amount: Amount = { currency, minor: typeof minor === 'bigint' ? exactNumber(minor) : minor };
+  const amount: Amount = { currency, minor: typeof minor === 'bigint' ? toExactNumber(minor) : minor };
   return amountsText([amount], locale);
 }
 
@@ -83,7 +83,7 @@ export function budgetFact(
 ): string | undefined {
   const unknown = reservation.items.filter(({ amount }) => amount === undefined).length;
   const lines = dropMissing([
-    ...shares.filter((share) => share.takes <= remainingAmount(share)).map(shareText),
+    ...shares.filter((share) => share.orderAmount <= computeRemaining(share)).map(shareText),
     over.length > 0 && overBudgetFact(over),
     over.length === 0 && waitedForRoom && FITS_BY_NOW,
     shares.length > 0 &&
@@ -108,8 +108,8 @@ const FITS_BY_NOW =
 
 function shareText(share: BudgetShare): string {
   const { currency } = share.budget.amount;
-  const left = minorText(currency, remainingAmount(share));
-  return `Uses about ${minorText(currency, share.takes)} of the ${left} left in ${budgetName(share.budget.tag, share.period)}.`;
+  const left = minorText(currency, computeRemaining(share));
+  return `Uses about ${minorText(currency, share.orderAmount)} of the ${left} left in ${budgetName(share.budget.tag, share.period)}.`;
 }
 
 export function exceededFact(history: readonly HistoryEvent[]): string | undefined {
@@ -208,7 +208,7 @@ function statusCells(status: BudgetStatus, locale: string): readonly Cell[] {
   const { currency } = budget.amount;
   return [
     tagText(budget.tag),
-    `${minorText(currency, remainingAmount(status), locale)} ${budgetBar(status)}`,
+    `${minorText(currency, computeRemaining(status), locale)} ${budgetBar(status)}`,
     amountsText([budget.amount], locale),
     periodText(period),
     minorText(currency, booked, locale),

@@ -3,11 +3,11 @@ import { lastScheduledThisMonth } from '../../expiry/schedule.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import {
   calculateSpend,
+  computeRenewalCost,
+  forecastRenewals,
   readSpan,
-  renewalCost,
-  renewalsAhead,
   type SpendSpan,
-  totalOf,
+  sumSpend,
 } from '../../money/spend.ts';
 import { countChanges } from '../../names/posture.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
@@ -84,16 +84,16 @@ async function loadFigures(context: SlackContext, span: SpendSpan, timeZone: str
     ],
   );
   const { total: spent, byTask, byMandate } = calculateSpend(list, purchases);
-  const ahead = renewalsAhead(list, renewals, nextTwelveMonths(now, timeZone), today);
+  const ahead = forecastRenewals(list, renewals, nextTwelveMonths(now, timeZone), today);
   return {
     month,
     spent,
     byTask,
     byMandate,
     unknownOutcomes,
-    saved: renewalCost(list, lapsed, today),
+    saved: computeRenewalCost(list, lapsed, today),
     ahead,
-    aheadTotal: totalOf(ahead),
+    aheadTotal: sumSpend(ahead),
     budgets,
     decisions,
     problems: countChanges(changes),

@@ -1,5 +1,5 @@
 import type { BudgetStatus } from '../../money/budget.ts';
-import type { Decision } from '../../money/ports.ts';
+import type { DecisionStatistics } from '../../money/ports.ts';
 import type { SpendLine, SpendSum } from '../../money/spend.ts';
 import type { countChanges } from '../../names/posture.ts';
 import { code, context, count, header, lines, type Message, mention, message } from '../kit/blocks.ts';
@@ -23,7 +23,7 @@ export interface MoneyReport {
   readonly aheadTotal: SpendSum;
   /** Balance on the month's last day. */
   readonly budgets: readonly BudgetStatus[];
-  readonly decisions: readonly Decision[];
+  readonly decisions: readonly DecisionStatistics[];
   readonly problems: ReturnType<typeof countChanges>;
 }
 
@@ -73,7 +73,7 @@ function shortened(all: readonly string[]): string[] {
   return [...all.slice(0, SHOWN_LINES), ...(left > 0 ? [`• and ${left} more`] : [])];
 }
 
-function decisionLine({ by, kind, count: times, seconds }: Decision): string {
+function decisionLine({ by, kind, count: times, seconds }: DecisionStatistics): string {
   const within = `${times === 1 ? '' : 'half of them '}within ${lengthText(seconds)}`;
   return `• ${mention(by)} ${kind} ${count(times, 'order')}, ${within}`;
 }

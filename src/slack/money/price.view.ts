@@ -11,7 +11,7 @@ import {
   type Quote,
 } from '../../money/prices.ts';
 import type { LineIssue, PriceIssue } from '../../money/read-prices.ts';
-import { costAtRisk, type WaitingStep } from '../../money/waiting.ts';
+import { computeCostAtRisk, type WaitingStep } from '../../money/waiting.ts';
 import { displayName } from '../../zones/names.ts';
 import {
   type AnyBlock,
@@ -172,7 +172,7 @@ export function restoreText(step: Extract<WaitingStep, { kind: 'restore' }>): st
   const { restore, renewal } = step;
   if (restore === undefined) return NO_PRICE;
   if (renewal === undefined) return `${aboutText(restore)} and the renewal`;
-  const sum = costAtRisk([step]);
+  const sum = computeCostAtRisk([step]);
   return `about ${amountsText(sum === undefined ? [restore.amount, renewal.amount] : [sum])}`;
 }
 

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { loadActiveMandates } from '../../mandates/life.ts';
 import { formatDecimal } from '../../money/amount.ts';
 import type { ListedPrice } from '../../money/ports.ts';
-import { isSamePrice, PRICED_TASKS, type PriceEdit, priceEdits, priceKey } from '../../money/prices.ts';
-import { PRICE_COLUMNS, PRICE_FIELDS, priceCells, readPrice, readPrices } from '../../money/read-prices.ts';
+import { diffPrices, formatPriceKey, isSamePrice, PRICED_TASKS, type PriceEdit } from '../../money/prices.ts';
+import { PRICE_COLUMNS, PRICE_FIELDS, readPrice, readPrices, toPriceCells } from '../../money/read-prices.ts';
 import { findTask } from '../../orders/tasks.ts';
-import { type PriceConditions, weakenedPrices } from '../../policy/weakening.ts';
+import { findWeakenedPrices, type PriceConditions } from '../../policy/weakening.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import { attachedCsv, csvFields } from '../attached-text.ts';
 import {
@@ -84,8 +84,8 @@ const priceForm = createListForm({
     if (!read.ok) return { errors: errorTexts(read.issues, (issue) => PRICE_ISSUES[issue]) };
     const after = read.price;
     const list = await call.context.prices.list();
-    if (edited === undefined) return save(call, list, priceEdits(list, [after]), 'zone');
-    if (list.some((price) => price.id !== edited.id && priceKey(price) === priceKey(after)))
+    if (edited === undefined) return save(call, list, diffPrices(list, [after]), 'zone');
+    if (list.some((price) => price.id !== edited.id && formatPriceKey(price) === formatPriceKey(after)))
       return { errors: { valid_from: PRICES.taken } };
     return save(call, list, isSamePrice(edited, after) ? [] : [{ before: edited, after }], 'zone');
   },
@@ -103,7 +103,7 @@ async function priceConditions({ context }: Interaction): Promise<PriceCondition
     names: terms.mandate_names,
     maxPrice: terms.max_price,
   }));
-  return { rules, mandates, budgets: listed, factsOf: findTask, today: utcDay(now()) };
+  return { rules, mandates, budgets: listed, getTaskRisk: findTask, today: utcDay(now()) };
 }
 
 /**
@@ -117,7 +117,7 @@ async function save(
   field: string,
 ): Promise<Submitted> {
   const { prices, log, now } = call.context;
-  const waiting = weakenedPrices(list, edits, await priceConditions(call));
+  const waiting = findWeakenedPrices(list, edits, await priceConditions(call));
   if (waiting.length > MAX_WAITING_PRICES)
     return { errors: { [field]: PRICES.tooManyWait(MAX_WAITING_PRICES) } };
   const atOnce = edits.filter((edit) => !waiting.includes(edit));
@@ -151,7 +151,7 @@ const pricesImportForm: FormFeature<'prices_import'> = {
     const read = await readPrices(given.text, currency);
     if (!read.ok) return { errors: { [given.field]: lineIssues(read.issues) } };
     const list = await prices.list();
-    return save(call, list, priceEdits(list, read.prices), given.field);
+    return save(call, list, diffPrices(list, read.prices), given.field);
   },
 };
 
@@ -167,7 +167,7 @@ async function exportPrices(call: ActionCall): Promise<void> {
   const list = await call.context.prices.list();
   await call.respond(
     await sendFile(call, {
-      text: await csvFile([PRICE_COLUMNS, ...list.map(priceCells)]),
+      text: await csvFile([PRICE_COLUMNS, ...list.map(toPriceCells)]),
       filename: `domain-steward-prices-${utcDay(call.context.now())}.csv`,
       what: `The price list with ${count(list.length, 'price')}`,
     }),

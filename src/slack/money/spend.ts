@@ -6,11 +6,11 @@ import {
   addSpend,
   CONCEALED,
   calculateSpend,
+  forecastRenewals,
   type Purchase,
   readSpan,
-  renewalsAhead,
-  renewalsByZone,
   type SpendSpan,
+  sumRenewals,
 } from '../../money/spend.ts';
 import { canSeeAll } from '../../orders/visibility.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
@@ -54,7 +54,7 @@ async function figures(call: Interaction, span: SpendSpan): Promise<SpendShown> 
     directory.findLocale(person.id),
     budgets.statuses(dayWithin(span, utcDay(now))),
   ]);
-  const ahead = renewalsAhead(list, renewals, nextTwelveMonths(now, timeZone), utcDay(now));
+  const ahead = forecastRenewals(list, renewals, nextTwelveMonths(now, timeZone), utcDay(now));
   const isConcealed = await createConcealment(call, purchases);
   let spend = calculateSpend(list, []);
   for await (const some of iterateSlices(purchases)) {
@@ -66,7 +66,7 @@ async function figures(call: Interaction, span: SpendSpan): Promise<SpendShown> 
     spend,
     unknownOutcomes,
     ahead,
-    unused: renewalsByZone(list, unused, utcDay(now)),
+    unused: sumRenewals(list, unused, utcDay(now)),
     budgets: statuses,
     isAdmin: isAdmin(context, person),
     currency,

@@ -114,10 +114,10 @@ export function requirementLines(progress: readonly RequirementProgress[]): stri
   return progress.map(requirementLine);
 }
 
-function requirementLine({ requirement, counted }: RequirementProgress): string {
+function requirementLine({ requirement, slots }: RequirementProgress): string {
   const { needed, signed } = requirement;
   const confirmed =
-    counted.length === 0 ? '' : `, confirmed by ${counted.map(({ userId }) => mention(userId)).join(', ')}`;
+    slots.length === 0 ? '' : `, confirmed by ${slots.map(({ userId }) => mention(userId)).join(', ')}`;
   return `• ${needed} of ${approverList(selectNotifiedApprovers(requirement))}${signed ? ', with a signature' : ''}${confirmed}`;
 }
 

@@ -1,5 +1,5 @@
-import { notifiedPeople } from '../../approvals/approvers.ts';
-import { defaultRequirement } from '../../approvals/requirements.ts';
+import { findNotifiedPeople } from '../../approvals/approvers.ts';
+import { buildDefaultRequirement } from '../../approvals/requirements.ts';
 import type { TeamSettings } from '../../config/environment.ts';
 import { dropMissing, groupBy } from '../../lib/collections.ts';
 import { HOUR_MS } from '../../lib/duration.ts';
@@ -7,7 +7,7 @@ import { type Incident, isOpen, listIncidentKinds } from '../../names/incident.t
 import { hasUnknownTransfer } from '../../names/trust.ts';
 import { filterPrivateIds } from '../../orders/visibility.ts';
 import type { ClaimedSubject, PostedMessage } from '../../outbox/notifications.ts';
-import { notifiedIds } from '../../policy/policy.ts';
+import { findNotifiedIds } from '../../policy/policy.ts';
 import type { SlackContext } from '../context.ts';
 import type { Message } from '../kit/blocks.ts';
 import {
@@ -95,7 +95,7 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
       alertsAdmins: true,
     });
     if (first.at === undefined) return { repeatAt };
-    const people = { owner: name.owner, approvers: notifiedIds([defaultRequirement(settings, [])]) };
+    const people = { owner: name.owner, approvers: findNotifiedIds([buildDefaultRequirement(settings, [])]) };
     const update = { incident, name, people, privateOrders, claim, send };
     const replies = buildReplies(context, update, first.at);
     await sendReplies(update, replies, first.at, '');
@@ -235,8 +235,8 @@ async function sendReplies(
 /** Owner, admins and approvers, without duplicates. */
 async function findConcernedPeople(context: SlackContext, { owner }: IncidentName) {
   const [settings, admins] = await Promise.all([context.savedSettings(), context.adminsToNotify()]);
-  const wanted = [defaultRequirement(settings, [])];
-  const { people, unreadableGroups } = await notifiedPeople(context.directory, wanted, new Map());
+  const wanted = [buildDefaultRequirement(settings, [])];
+  const { people, unreadableGroups } = await findNotifiedPeople(context.directory, wanted, new Map());
   return {
     people: [...new Set([...(owner === undefined ? [] : [owner]), ...admins, ...people])],
     unreadableGroups,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { waitingFor } from '../../approvals/approvers.ts';
+import { loadDecisionQueue } from '../../approvals/approvers.ts';
 import { findEndedRefusal, hashIncident } from '../../names/incident.ts';
 import {
   type ActionCall,
@@ -28,7 +28,7 @@ import {
 /** Undefined for approvers and admins. */
 async function checkMayConfirm(call: Interaction): Promise<string | undefined> {
   if (isAdmin(call.context, call.person)) return undefined;
-  const { isApprover, unreadableGroups } = await waitingFor(call.context.orders, call.person.id, []);
+  const { isApprover, unreadableGroups } = await loadDecisionQueue(call.context.orders, call.person.id, []);
   if (isApprover) return undefined;
   return unreadableGroups.length > 0 ? NOT_ALLOWED.unknown : NOT_ALLOWED.nobody;
 }

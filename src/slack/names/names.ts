@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { daysBetween, expiryDay } from '../../expiry/days.ts';
 import { findQuote } from '../../money/prices.ts';
-import { renewalsByZone } from '../../money/spend.ts';
+import { sumRenewals } from '../../money/spend.ts';
 import {
   hasFindingFilter,
   isLeft,
@@ -142,7 +142,7 @@ async function renderPage(call: Interaction, state: PageState): Promise<Message>
     directory.findLocale(call.person.id),
     savedSettings(),
   ]);
-  const list = await prices.listOf(zones.map(({ zone }) => zone));
+  const list = await prices.listForZones(zones.map(({ zone }) => zone));
   const shown = isBackward ? rows.slice(0, NAMES_PER_PAGE).reverse() : rows.slice(0, NAMES_PER_PAGE);
   const total = countNames(zones);
   const hasMore = rows.length > NAMES_PER_PAGE;
@@ -165,7 +165,7 @@ async function renderPage(call: Interaction, state: PageState): Promise<Message>
       renewal: name.deletedAt === undefined ? renewalPrice(name.name) : undefined,
     })),
     // A deleted name needs a restore, which has another price.
-    renewal: renewalsByZone(
+    renewal: sumRenewals(
       list,
       zones
         .map((found) => ({ zone: found.zone, count: found.count - found.deletedCount }))

@@ -1,4 +1,4 @@
-import { type Account, APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
+import { type Account, APPLICATION_SLOT, formatAccountName } from '../../accounts/account.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
 import type { OrderTask } from '../../orders/order-task.ts';
 import type { RetryOutcome } from '../../orders/retry-button.ts';
@@ -68,7 +68,7 @@ export function openAlreadyAtFieldText(order: Order, names: readonly string[], c
 }
 
 export function unsupportedText(account: Account, { zoneTask }: OrderTask, issue: RequestIssue): string {
-  const name = code(accountName(account));
+  const name = code(formatAccountName(account));
   return account.method === 'two_factor' && zoneTask !== undefined
     ? `${name} uses two-factor sign-in, and the service doesn’t accept domain tasks that way. It works for users, redirects, SSL contacts and preregistrations. For domains, link an account with a password or a trusted application: \`/domain link\`. If you already have one, choose it with \`/domain use CONTEXT\`.`
     : `${name} can’t do this. ${escapeText(requestIssueText(issue))}`;
@@ -104,11 +104,11 @@ export function retriedMessage({ id, state }: Order): Message {
 export function otherAccountText({ isTeamAccount, ...account }: Order['account']): string {
   return isTeamAccount === true
     ? 'This was requested with the team’s account, and you now have your own. Request it again with `/domain`.'
-    : `This was requested with ${code(accountName(account))}, which isn’t your active account. Choose it with \`/domain use ${account.context ?? APPLICATION_SLOT}\`, then try again.`;
+    : `This was requested with ${code(formatAccountName(account))}, which isn’t your active account. Choose it with \`/domain use ${account.context ?? APPLICATION_SLOT}\`, then try again.`;
 }
 
 export function accountChangedText(account: Account): string {
-  return `Your active account is now ${code(accountName(account))}, not the one this form opened with. Nothing was requested. Check the fields, then submit again.`;
+  return `Your active account is now ${code(formatAccountName(account))}, not the one this form opened with. Nothing was requested. Check the fields, then submit again.`;
 }
 
 /** For a `renew` command with an unreadable last word. */

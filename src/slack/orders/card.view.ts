@@ -17,7 +17,7 @@ import {
 } from '../../orders/order.ts';
 import { findTask } from '../../orders/tasks.ts';
 import type { PreviousNameServers } from '../../orders/undo.ts';
-import { acceptsClicks, needsSignatures, silentIds } from '../../policy/policy.ts';
+import { acceptsClicks, findSilentIds, needsSignatures } from '../../policy/policy.ts';
 import type { Charge } from '../../zones/zone-tasks.ts';
 import {
   approvalsNeeded,
@@ -170,9 +170,9 @@ function pendingCard(order: Order, briefing: CardBriefing, isWhole: boolean): Me
     ...actions(cardBlockId(order.id), [
       ...decisionButtons(order, isWhole),
       moreMenu('order_more', [
-        (isWhole || needsSignatures(order.demand)) && reviewButton(order),
+        (isWhole || needsSignatures(order.requirements)) && reviewButton(order),
         isWhole && clickButton(order),
-        isWhole && acceptsClicks(order.demand) && commentButton(order),
+        isWhole && acceptsClicks(order.requirements) && commentButton(order),
         orderButton(order, 'order_ask', 'Ask a question'),
         orderButton(order, 'order_cancel', 'Cancel'),
         ...(isWhole ? breakGlassButtons(order, briefing.decision) : []),
@@ -243,10 +243,11 @@ function worstCharge({ task, items }: Order): Charge {
 /** Approvers and deadline; one line per rule if several apply. */
 function pendingLines(order: Order, { approvers, decision, history }: Briefing): string[] {
   const until = order.expiresAt === undefined ? '' : `, until ${moment(order.expiresAt)}`;
-  const ruled = decision !== undefined && hasPolicyRule(decision.demand) ? decision.demand : undefined;
+  const ruled =
+    decision !== undefined && hasPolicyRule(decision.requirements.list) ? decision.requirements : undefined;
   const mentions = approvers.map(mentionApprover);
   const pendingTexts =
-    ruled !== undefined && ruled.requirements.length > 1
+    ruled !== undefined && ruled.list.length > 1
       ? [`Waiting for approval${until}`, ...requirementLines(ruled, history)]
       : [`Waiting for ${mentions.length === 0 ? 'approval' : joinWithOr(mentions)}${until}`];
   const [first = '', ...others] = pendingTexts;
@@ -390,7 +391,8 @@ export function unusualLines(
 /** Whether an order is pending only because of the budgets, under unchanged rules. */
 function isWaitingForBudget({ decision, history }: Briefing): boolean {
   return (
-    decision?.demand.outcome === 'free' || (decision?.isStricter !== true && waitsForAdminAlone(history))
+    decision?.requirements.outcome === 'free' ||
+    (decision?.isStricter !== true && waitsForAdminAlone(history))
   );
 }
 
@@ -533,8 +535,9 @@ function budgetText({ state }: Order, briefing: Briefing): string | undefined {
 }
 
 function decisionFacts({ expiresAt }: Order, { approvers, decision, history }: Briefing): Fact[] {
-  const ruled = decision !== undefined && hasPolicyRule(decision.demand) ? decision.demand : undefined;
-  const silent = silentIds(decision?.demand.requirements ?? []);
+  const ruled =
+    decision !== undefined && hasPolicyRule(decision.requirements.list) ? decision.requirements : undefined;
+  const silent = findSilentIds(decision?.requirements.list ?? []);
   return [
     ['Approve by', expiresAt && moment(expiresAt)],
     ['Required approvals', ruled && requirementLines(ruled, history).join('\n')],

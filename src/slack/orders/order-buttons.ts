@@ -3,13 +3,13 @@ import { z } from 'zod';
 import {
   approveInEmergency,
   approveOrder,
-  recordNotified,
-  refusalToApprove,
-  refusalToBreakGlass,
+  checkCanApprove,
+  checkCanBreakGlass,
+  recordRefusalShown,
   signOff,
 } from '../../approvals/approve.ts';
-import { denyOrder, refusalToDeny } from '../../approvals/deny.ts';
-import { askRequester, cancelOrder, refusalToAsk } from '../../approvals/pending.ts';
+import { checkCanDeny, denyOrder } from '../../approvals/deny.ts';
+import { askRequester, cancelOrder, checkCanAsk } from '../../approvals/pending.ts';
 import { needsTypedName } from '../../names/impact.ts';
 import { toImpactTask } from '../../names/name-orders.ts';
 import { BULK_TASKS } from '../../orders/bulk/columns.ts';
@@ -114,7 +114,8 @@ export function createChangeAction(
       call.acknowledge();
       await updateOpenView(call.context.web, call.view.id, noticeView('Order', [section(reply)]));
     } else await (outcome.ok ? call.respondIfLate(reply) : call.respond(reply));
-    if (!outcome.ok) await recordNotified(call.context.orders, call.value, call.person.id, outcome.refusal);
+    if (!outcome.ok)
+      await recordRefusalShown(call.context.orders, call.value, call.person.id, outcome.refusal);
   };
 }
 
@@ -337,7 +338,7 @@ function reasonForm<const Name extends string>(
       const outcome = await act(context.orders, subject, person.id, read.value.reason);
       if (outcome.ok) return { say: undefined };
       // Until the form shows this, there is no second click.
-      await recordNotified(context.orders, subject, person.id, outcome.refusal);
+      await recordRefusalShown(context.orders, subject, person.id, outcome.refusal);
       return { errors: { reason: refusalText(outcome.refusal) } };
     },
   };
@@ -439,18 +440,18 @@ export const orderButtons = {
     { id: 'order_approve', run: requireFullView(createChangeAction(approveOrder, approvedText)) },
     {
       id: 'order_approve_comment',
-      run: requireFullView(createFormAction(approveForm, refusalToApprove)),
+      run: requireFullView(createFormAction(approveForm, checkCanApprove)),
     },
     {
       id: 'order_break_glass',
-      run: requireFullView(createFormAction(breakGlassForm, refusalToBreakGlass)),
+      run: requireFullView(createFormAction(breakGlassForm, checkCanBreakGlass)),
     },
     {
       id: 'order_sign_off',
       run: createChangeAction(signOff, signedOffText),
     },
-    { id: 'order_ask', run: createFormAction(askForm, refusalToAsk) },
-    { id: 'order_deny', run: createFormAction(denyForm, refusalToDeny) },
+    { id: 'order_ask', run: createFormAction(askForm, checkCanAsk) },
+    { id: 'order_deny', run: createFormAction(denyForm, checkCanDeny) },
     {
       id: 'order_cancel',
       run: createChangeAction(cancelOrder, cancelledText),

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { refusalToApprove } from '../../approvals/approve.ts';
+import { checkCanApprove } from '../../approvals/approve.ts';
 import { loadBriefing } from '../../approvals/briefing.ts';
 import { loadVisible } from '../../orders/visibility.ts';
 import { openedPagesPlace, sawAllRows } from '../bulk/plan-rows.ts';
@@ -19,7 +19,7 @@ async function showDetails(call: ActionCall, page: number, note?: string): Promi
   if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
   const [briefing, refusal] = await Promise.all([
     loadBriefing(context, order),
-    order.state === 'PENDING' ? refusalToApprove(context.orders, order, person.id) : undefined,
+    order.state === 'PENDING' ? checkCanApprove(context.orders, order, person.id) : undefined,
   ]);
   // An admin may have to agree to exceeding a budget.
   const canDecide = refusal === undefined || isAdmin(context, person);

@@ -132,7 +132,7 @@ export function orderDetailsView({
         ? actions(`look_${order.id}`, [
             ...decisionButtons(order, true),
             clickButton(order),
-            acceptsClicks(order.demand) && commentButton(order),
+            acceptsClicks(order.requirements) && commentButton(order),
             ...breakGlassButtons(order, briefing.decision),
           ])
         : []),

@@ -1,7 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { requestersOf, silentPeople } from '../../approvals/approvers.ts';
+import { findSilentPeople, listRequesters } from '../../approvals/approvers.ts';
 import { type Briefing, loadBriefing } from '../../approvals/briefing.ts';
-import { deciders, defaultRequirement, requestedRequirements } from '../../approvals/requirements.ts';
+import {
+  buildDefaultRequirement,
+  findDeciders,
+  getRequestedRequirements,
+} from '../../approvals/requirements.ts';
 import { MINUTE_MS } from '../../lib/duration.ts';
 import type { MissingAmount } from '../../money/budget.ts';
 import type { BudgetComparison } from '../../money/budget-comparison.ts';
@@ -10,7 +14,7 @@ import { findUndoDeadline, getAccountOwner, isFinal, isRequester, type Order } f
 import type { OrderLogEntry } from '../../orders/order-events.ts';
 import type { OrderStore } from '../../orders/ports.ts';
 import type { ClaimedSubject, NotificationStore, PostedMessage } from '../../outbox/notifications.ts';
-import { notifiedIds, type RequirementPeople } from '../../policy/policy.ts';
+import { findNotifiedIds, type RequirementPeople } from '../../policy/policy.ts';
 import { hasPolicyRule } from '../approvals/decision.view.ts';
 import { emergencyNotice, emergencyRecipients } from '../approvals/emergency.view.ts';
 import { findSigningDifferences, notSignedNotice } from '../approvals/not-signed.view.ts';
@@ -178,10 +182,10 @@ async function dropSilentMentions(
   { decision }: Briefing,
 ): Promise<SendNotification> {
   const settings = await savedSettings();
-  const requested = deciders(requestedRequirements(order, settings), settings, order);
-  const requirements = [...requested, ...(decision?.demand.requirements ?? [])];
-  const silent = new Set(await silentPeople(directory, requirements));
-  for (const requester of requestersOf(order)) silent.delete(requester);
+  const requested = findDeciders(getRequestedRequirements(order, settings), settings, order);
+  const requirements = [...requested, ...(decision?.requirements.list ?? [])];
+  const silent = new Set(await findSilentPeople(directory, requirements));
+  for (const requester of listRequesters(order)) silent.delete(requester);
   return (wanted) => send(dropMentions(directory, wanted, silent));
 }
 
@@ -310,8 +314,10 @@ async function readAudience(context: SlackContext, order: Order, briefing: Brief
   const { decision, history } = briefing;
   const otherAdmins = admins.filter((userId) => !isRequester(order, userId));
   const isForAdmins = exceedsBudget(briefing) && otherAdmins.length > 0 && waitsForAdminAlone(history);
-  const isNamed = decision !== undefined && decision.demand.requirements.length > 0;
-  const awaited = isNamed ? briefing.approvers : listFormerApprovers(order, defaultRequirement(settings, []));
+  const isNamed = decision !== undefined && decision.requirements.list.length > 0;
+  const awaited = isNamed
+    ? briefing.approvers
+    : listFormerApprovers(order, buildDefaultRequirement(settings, []));
   const approvers = isForAdmins ? otherAdmins : awaited;
   return { approvers, otherAdmins, isForAdmins, approvalChannel: settings.approvalChannel };
 }
@@ -362,8 +368,8 @@ async function sendReplies(
 }
 
 /** Approvers of a closed order: by its rules, or by the settings. */
-function listFormerApprovers({ demand }: Order, general: RequirementPeople): readonly string[] {
-  return notifiedIds(hasPolicyRule(demand) ? demand.requirements : [general]);
+function listFormerApprovers({ requirements }: Order, general: RequirementPeople): readonly string[] {
+  return findNotifiedIds(hasPolicyRule(requirements.list) ? requirements.list : [general]);
 }
 
 /** Nameservers can be restored for a while, if the old ones are known. */

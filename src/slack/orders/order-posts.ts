@@ -59,7 +59,7 @@ export function buildMetadata(order: Order) {
       task: order.task,
       names: listMetadataNames(order),
       state: order.state,
-      ...(order.mandated === undefined ? {} : { mandate: order.mandated.id }),
+      ...(order.mandate === undefined ? {} : { mandate: order.mandate.id }),
     },
   } satisfies MessageMetadata;
 }

@@ -1,5 +1,5 @@
 import type { Button, DataTableBlock } from '@slack/types';
-import { accountName, isDemoContext } from '../../accounts/account.ts';
+import { formatAccountName, isDemoContext } from '../../accounts/account.ts';
 import { dropMissing } from '../../lib/collections.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
@@ -157,8 +157,8 @@ export function formatContext(contextNumber: number | undefined): string {
 
 export function formatAccount(order: Order): string {
   if (order.account.isTeamAccount === true)
-    return `:busts_in_silhouette: *the team’s account*, ${code(accountName(order.account))}`;
-  return `${code(accountName(order.account))} of ${mention(getAccountOwner(order))}`;
+    return `:busts_in_silhouette: *the team’s account*, ${code(formatAccountName(order.account))}`;
+  return `${code(formatAccountName(order.account))} of ${mention(getAccountOwner(order))}`;
 }
 
 /** The event fields that card and thread need. */
@@ -333,7 +333,7 @@ export function reviewButton(order: Order, style?: 'primary'): Button {
  * @param isWhole whether everything that is sent is visible there; else it must be opened and is approved there
  */
 export function decisionButtons(order: Order, isWhole: boolean): Button[] {
-  if (needsSignatures(order.demand)) {
+  if (needsSignatures(order.requirements)) {
     // The signing page shows all of it.
     return [
       orderButton(order, 'order_sign', 'Sign', 'primary'),
@@ -348,7 +348,7 @@ export function decisionButtons(order: Order, isWhole: boolean): Button[] {
 
 /** Approve, next to Sign, for people whose approval needs no signature. */
 export function clickButton(order: Order): Button | undefined {
-  const isMixed = needsSignatures(order.demand) && acceptsClicks(order.demand);
+  const isMixed = needsSignatures(order.requirements) && acceptsClicks(order.requirements);
   return isMixed ? orderButton(order, 'order_approve', 'Approve') : undefined;
 }
 

@@ -1,5 +1,5 @@
 import { type Account, isTeamAccount } from '../../accounts/account.ts';
-import { rulesRefusing } from '../../approvals/requirements.ts';
+import { findRefusingRules } from '../../approvals/requirements.ts';
 import type { BulkRequest } from '../../orders/bulk/request-bulk.ts';
 import type { OrderTaskName, Ownership } from '../../orders/order.ts';
 import { type RequestOutcome, requestOrder } from '../../orders/request-order.ts';
@@ -88,7 +88,7 @@ export async function checkPolicy(
   const [name, ...others] = findTask(task).findNames(input);
   const account = await call.orderAccount();
   if (name === undefined || others.length > 0 || account === undefined) return undefined;
-  const rules = await rulesRefusing(call.context.orders, {
+  const rules = await findRefusingRules(call.context.orders, {
     task,
     names: [name],
     requesterId: call.person.id,

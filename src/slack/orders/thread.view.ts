@@ -1,5 +1,5 @@
 import type { SectionBlock } from '@slack/types';
-import { accountName } from '../../accounts/account.ts';
+import { formatAccountName } from '../../accounts/account.ts';
 import { dropMissing, groupBy } from '../../lib/collections.ts';
 import { EVIDENCE, getAccountOwner, type Order, type OrderItem } from '../../orders/order.ts';
 import type { AnyOrderLogEntry, OrderLogEntry } from '../../orders/order-events.ts';
@@ -178,7 +178,7 @@ function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
   return reply(
     order,
     ':repeat:',
-    `${mention(order.requesterId)} retried order ${code(order.retryOf)}, which failed, with ${whose} account ${code(accountName(order.account))}. The new order is ${code(order.id)}. ${next}`,
+    `${mention(order.requesterId)} retried order ${code(order.retryOf)}, which failed, with ${whose} account ${code(formatAccountName(order.account))}. The new order is ${code(order.id)}. ${next}`,
     owner,
   );
 }
@@ -262,7 +262,7 @@ function approvedReply(order: Order, event: HistoryEventOf<'approved'>): Message
   const why = lapsed.isUncertain ? 'press *Approve* again in a minute' : 'only current approvers count';
   const gone = lapsed.userIds.length === 0 ? '' : ` ${formatLapsed(lapsed)}: ${why}.`;
   const more =
-    progress !== undefined && hasPolicyRule(progress)
+    progress !== undefined && hasPolicyRule(progress.requirements)
       ? `Still needed: ${missingLines(progress).join('; ')}.`
       : `${count(missing, 'more approval')} ${missing === 1 ? 'is' : 'are'} needed.`;
   const stricter =

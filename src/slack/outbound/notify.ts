@@ -4,6 +4,7 @@ import type { Log } from '../../lib/log.ts';
 import { hasPassed } from '../../orders/clock.ts';
 import {
   type ClaimedSubject,
+  formatSubjectKey,
   type MessagePlace,
   type Notification,
   type NotificationStore,
@@ -11,7 +12,6 @@ import {
   type PostedMessage,
   type Subject,
   type SubjectKind,
-  subjectKey,
 } from '../../outbox/notifications.ts';
 import type { Message } from '../kit/blocks.ts';
 import type { SlackDirectory } from './directory.ts';
@@ -257,7 +257,7 @@ async function postponeMessage(
     { err: error, ...subjectField(claim), purpose, repeatAt: until },
     'notifying people failed, will retry',
   );
-  await notifications.putOff(claim, purpose, until);
+  await notifications.postponeMessage(claim, purpose, until);
   return reportPending(pass, until, at);
 }
 
@@ -277,7 +277,7 @@ async function runWithLease<T>(context: NotifierDeps, subject: Subject, work: ()
   let renewal: Promise<void> | undefined;
   const heartbeat = setInterval(() => {
     renewal = notifications
-      .extend(subject, leaseMs)
+      .extendLease(subject, leaseMs)
       .catch((err: unknown) => log.warn({ err, ...subjectField(subject) }, 'saving notifications failed'));
   }, leaseMs / HEARTBEATS);
   try {
@@ -290,7 +290,7 @@ async function runWithLease<T>(context: NotifierDeps, subject: Subject, work: ()
 }
 
 function subjectField(subject: Subject) {
-  return { subject: subjectKey(subject) };
+  return { subject: formatSubjectKey(subject) };
 }
 
 /** Stored version: essence on the first line. */

@@ -5,13 +5,13 @@ import type { PolicyRule } from '../../policy/policy.ts';
 import { type PolicyIssue, parseRules, type RuleField, ruleToText } from '../../policy/rule-text.ts';
 import {
   fillStartingPoint,
+  getStartingPoint,
   ROLES,
   type Role,
   STARTING_POINTS,
   type StartingPoint,
-  startingPoint,
 } from '../../policy/starting-points.ts';
-import { policyFromYaml, policyToYaml } from '../../policy/yaml.ts';
+import { formatPolicyYaml, parsePolicyYaml } from '../../policy/yaml.ts';
 import { attachedFields, attachedText } from '../attached-text.ts';
 import type { FormFeature, Interaction, SubmissionCall, Submitted } from '../feature.ts';
 import { context as contextBlock, LIMITS, section, truncate } from '../kit/blocks.ts';
@@ -263,7 +263,7 @@ export const yamlForm: FormFeature<'policy_import'> = {
 
   async render(call, origin, values) {
     const { revision, rules } = await editedRules(call);
-    const text = rules.length === 0 ? '' : policyToYaml(rules, call.context.currency);
+    const text = rules.length === 0 ? '' : formatPolicyYaml(rules, call.context.currency);
     const fits = text.length <= LIMITS.inputValue;
     return {
       origin: { ...origin, subject: origin.subject ?? `yaml ${revision}` },
@@ -281,7 +281,7 @@ export const yamlForm: FormFeature<'policy_import'> = {
       isPrefilled: true,
     });
     if ('errors' in given) return given;
-    const read = policyFromYaml(given.text, { tasks, currency });
+    const read = parsePolicyYaml(given.text, { tasks, currency });
     if (read.ok) return replaceAll(call, read.rules, given.field);
     const sentences = read.issues.map(policyIssueSentence);
     return { errors: { [given.field]: truncate(sentences.join('\n'), ISSUES_LENGTH) } };
@@ -309,7 +309,7 @@ const START_FORM: Form<'policy_start'> = {
 
 function startOf({ subject }: FormOrigin): StartingPoint {
   const [wanted] = (subject ?? '').split(' ');
-  return startingPoint(STARTING_POINTS.find((name) => name === wanted) ?? 'small_team');
+  return getStartingPoint(STARTING_POINTS.find((name) => name === wanted) ?? 'small_team');
 }
 
 /** People and groups per role, or the missing roles. */

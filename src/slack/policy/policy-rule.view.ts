@@ -5,7 +5,7 @@ import { ORDER_TASK_NAMES } from '../../orders/order.ts';
 import { findTask } from '../../orders/tasks.ts';
 import type { LoggedChange } from '../../policy/change-log.ts';
 import type { PolicySettings } from '../../policy/evaluate.ts';
-import { isGroup, type PolicyRule, type RuleReference, requirementPeople } from '../../policy/policy.ts';
+import { isGroup, mergeApprovers, type PolicyRule, type RuleReference } from '../../policy/policy.ts';
 import {
   describeRule,
   type NamePart,
@@ -129,7 +129,7 @@ export function ruleSentence(rule: PolicyRule, locale: string): string {
 /** The two built-in rules that apply with every policy, from the settings. */
 export function implicitSentences(settings: PolicySettings): string[] {
   const { approvalTasks, approvalsRequired } = settings;
-  const { approvers } = requirementPeople(settings.approvers, settings.silentApprovers);
+  const { approvers } = mergeApprovers(settings.approvers, settings.silentApprovers);
   const listed = joined(approvalTasks.map(taskNoun));
   return dropMissing([
     approvalTasks.length > 0 &&

@@ -1,5 +1,5 @@
-import { policySettings } from '../../approvals/requirements.ts';
-import { draftBase } from '../../policy/drafts.ts';
+import { toPolicySettings } from '../../approvals/requirements.ts';
+import { getDraftBase } from '../../policy/drafts.ts';
 import type { PolicyRule } from '../../policy/policy.ts';
 import { charterNotice } from '../approvals/signing/charter.view.ts';
 import { type Interaction, isAdmin } from '../feature.ts';
@@ -28,7 +28,7 @@ export async function shownPolicy(
   const reader = { userId: person.id, isAdmin: isAdmin(context, person), locale };
   return policyMessage({
     ...{ published, draft, reader, offset, note },
-    settings: policySettings(settings, inForce),
+    settings: toPolicySettings(settings, inForce),
     notice: charterNotice(inForce),
   });
 }
@@ -40,7 +40,7 @@ export function pageWith(index: number): number {
 
 export async function editedRules({ context }: Interaction) {
   const [current, draft] = await Promise.all([context.policies.current(), context.policies.draft()]);
-  return draftBase(current, draft);
+  return getDraftBase(current, draft);
 }
 
 /** Gives up after this many concurrent edits. */

@@ -1,13 +1,13 @@
 import { isTeamAccount } from '../../accounts/account.ts';
-import { decidedOrder, evaluateUnder, toFactOrder } from '../../approvals/requirements.ts';
+import { evaluateWithEnvironment, toEvaluationInput, toFactOrder } from '../../approvals/requirements.ts';
 import { DAY_MS } from '../../lib/duration.ts';
-import { amountsByName } from '../../money/order-cost.ts';
+import { mapAmountsByName } from '../../money/order-cost.ts';
 import type { OrderTaskName } from '../../orders/order.ts';
 import { ORDER_TASK_NAMES } from '../../orders/order.ts';
 import { findTask } from '../../orders/tasks.ts';
-import type { Policy, PolicyInForce } from '../../policy/policy.ts';
+import type { EffectivePolicy, Policy } from '../../policy/policy.ts';
 import { type PastOrder, replay } from '../../policy/replay.ts';
-import { type FactOrder, gatherFacts } from '../../policy/rule-facts.ts';
+import { type FactOrder, loadRuleFacts } from '../../policy/rule-facts.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { charterNotice } from '../approvals/signing/charter.view.ts';
 import type { SlackContext } from '../context.ts';
@@ -85,7 +85,7 @@ function readNames(task: OrderTaskName, words: readonly string[], requesterId: s
 }
 
 /** The policy in force with a draft's rules. A published draft is signed. */
-function replaceRules(inForce: PolicyInForce, published: Policy, rules: Policy['rules']): PolicyInForce {
+function replaceRules(inForce: EffectivePolicy, published: Policy, rules: Policy['rules']): EffectivePolicy {
   return { ...inForce, signsSettings: false, version: published.version + 1, rules };
 }
 
@@ -104,7 +104,7 @@ export async function runTrial(call: CommandCall, words: readonly string[]): Pro
   const order = { ...read.order, usesTeamAccount: account !== undefined && isTeamAccount(account) };
   const policy = draft === undefined ? inForce : replaceRules(inForce, published, draft.rules);
   const [facts, cost] = await Promise.all([
-    gatherFacts(context.orders, policy.rules, order),
+    loadRuleFacts(context.orders, policy.rules, order),
     context.orders.priceOrder(order),
   ]);
   const { task, names, requester } = order;
@@ -114,7 +114,7 @@ export async function runTrial(call: CommandCall, words: readonly string[]): Pro
         ...{ task, names, requester, isDraft: draft !== undefined, version: policy.version, cost },
         notice: charterNotice(policy),
       },
-      evaluateUnder(policy, settings, order, facts),
+      evaluateWithEnvironment(policy, settings, order, facts),
     ),
   );
 }
@@ -167,11 +167,11 @@ async function replayed(context: SlackContext, days: number, rules: Policy['rule
     if ('event' in logged || logged.entry.kind !== 'requested') continue;
     const { order, entry } = logged;
     const { id, requesterId } = order;
-    const asked = toFactOrder(decidedOrder(order));
-    const loadPrices = async () => amountsByName(entry.price);
+    const asked = toFactOrder(toEvaluationInput(order));
+    const loadPrices = async () => mapAmountsByName(entry.price);
     const sources = { directory: { listGroupMembers }, ruleFacts: { ...ruleFacts, loadPrices } };
-    const facts = await gatherFacts(sources, [...current.rules, ...rules], asked);
-    past.push({ orderId: id, order: asked, facts, demand: order.demand });
+    const facts = await loadRuleFacts(sources, [...current.rules, ...rules], asked);
+    past.push({ orderId: id, order: asked, facts, requirements: order.requirements });
     seen.set(id, { title: orderTitle(order), requester: requesterId, askedAt: order.createdAt });
     if (past.length > MAX_PAST_ORDERS) {
       const dropped = past.shift();
@@ -179,7 +179,10 @@ async function replayed(context: SlackContext, days: number, rules: Policy['rule
       isCut = true;
     }
   }
-  const result = replay(({ order, facts }) => evaluateUnder(draft, settings, order, facts).demand, past);
+  const result = replay(
+    ({ order, facts }) => evaluateWithEnvironment(draft, settings, order, facts).requirements,
+    past,
+  );
   const changed = result.changed.flatMap((each): ReplayedLine[] => {
     const line = seen.get(each.orderId);
     return line === undefined ? [] : [{ changed: each, ...line }];

@@ -4,11 +4,11 @@ import type { OrderTaskName } from '../../orders/order.ts';
 import type {
   Condition,
   DecidingRule,
-  Evaluation,
   NameEvaluation,
+  PolicyEvaluation,
   Requirements,
   SkippedRule,
-  Unknown,
+  UnknownFact,
 } from '../../policy/evaluate.ts';
 import type { Replay, ReplayChange, ReplayedOrder } from '../../policy/replay.ts';
 import { displayName } from '../../zones/names.ts';
@@ -60,18 +60,18 @@ const MISFITS: Readonly<Record<Condition, string>> = {
   names: 'is for other names',
 };
 
-function demandText({ outcome, requirements, refusedBy }: Requirements): string {
+function demandText({ outcome, list, refusedBy }: Requirements): string {
   switch (outcome) {
     case 'free':
       return 'needs *no approval*';
     case 'refuse':
       return `is *refused* by ${refusedBy.map(referenceText).join(' and ')}`;
     case 'approve':
-      return `needs ${requirements.map(({ needed, approvers }) => `*${neededText(needed, approvers)}*`).join(' and ')}`;
+      return `needs ${list.map(({ needed, approvers }) => `*${neededText(needed, approvers)}*`).join(' and ')}`;
   }
 }
 
-function unknownText(unknown: Unknown): string {
+function unknownText(unknown: UnknownFact): string {
   switch (unknown.kind) {
     case 'group':
       return `the members of ${mentionApprover(unknown.group)}`;
@@ -82,7 +82,8 @@ function unknownText(unknown: Unknown): string {
   }
 }
 
-const unknownsText = (unknowns: readonly Unknown[]) => joinFirst(unknowns.map(unknownText), SHOWN_UNKNOWNS);
+const unknownsText = (unknowns: readonly UnknownFact[]) =>
+  joinFirst(unknowns.map(unknownText), SHOWN_UNKNOWNS);
 
 function decidedText({ rule, unknowns }: DecidingRule): string {
   const known = unknowns.length === 0 ? '' : `, which counts against it: unknown ${unknownsText(unknowns)}`;
@@ -115,7 +116,7 @@ function subject({ task, names }: TriedLine): string {
 }
 
 /** The deciding rule of a request, and why earlier ones didn't apply. */
-export function trialMessage(tried: TriedLine, { demand, names, unknowns }: Evaluation): Message {
+export function trialMessage(tried: TriedLine, { requirements, names, unknowns }: PolicyEvaluation): Message {
   const by = tried.isDraft
     ? 'By the *draft*, not in force'
     : tried.version === 0
@@ -125,13 +126,13 @@ export function trialMessage(tried: TriedLine, { demand, names, unknowns }: Eval
   return message('Requirements for this line', [
     tried.notice !== undefined && section(tried.notice),
     section(
-      `:mag: ${by}:\n*${subject(tried)}*, requested by ${mention(tried.requester)}: this ${demandText(demand)}.`,
+      `:mag: ${by}:\n*${subject(tried)}*, requested by ${mention(tried.requester)}: this ${demandText(requirements)}.`,
     ),
     ...facts([['Price', tried.cost && costFact(tried.cost, undefined)]]),
     ...lines(shown.flatMap((name) => nameLines(name, names.length === 1))),
     names.length > shown.length && context(`${count(names.length - shown.length, 'more name')}.`),
     unknowns.length > 0 && context(`Unknown facts count against an order: ${unknownsText(unknowns)}.`),
-    demand.requirements.some(({ rule }) => rule.kind === 'team_account') &&
+    requirements.list.some(({ rule }) => rule.kind === 'team_account') &&
       context('It would use the team’s account, which only approved orders may use.'),
     context('Nothing was requested.'),
   ]);
@@ -220,9 +221,9 @@ export function replayCells({ changed, title, requester, askedAt }: ReplayedLine
   ];
 }
 
-function demandCell({ outcome, requirements }: Requirements): string {
+function demandCell({ outcome, list }: Requirements): string {
   return outcome === 'approve'
-    ? requirements.map(({ needed, approvers }) => `${needed} of ${approvers.join(' ')}`).join(' and ')
+    ? list.map(({ needed, approvers }) => `${needed} of ${approvers.join(' ')}`).join(' and ')
     : outcome;
 }
 

@@ -1,6 +1,6 @@
-import { draftBase, moveRuleUp, removeRule } from '../../policy/drafts.ts';
+import { getDraftBase, moveRuleUp, removeRule } from '../../policy/drafts.ts';
 import { STARTING_POINTS } from '../../policy/starting-points.ts';
-import { policyToYaml } from '../../policy/yaml.ts';
+import { formatPolicyYaml } from '../../policy/yaml.ts';
 import { type ActionCall, type CommandCall, type Feature, formOrigin } from '../feature.ts';
 import { formView } from '../kit/form.ts';
 import { pageActions } from '../kit/pages.ts';
@@ -116,10 +116,10 @@ async function download(call: ActionCall): Promise<void> {
   const { policies, currency } = call.context;
   const [current, draft] = await Promise.all([policies.current(), policies.draft()]);
   const isDraft = call.value !== 'current' && draft !== undefined;
-  const { rules } = isDraft ? draftBase(current, draft) : current;
+  const { rules } = isDraft ? getDraftBase(current, draft) : current;
   await call.respond(
     await sendFile(call, {
-      text: policyToYaml(rules, currency),
+      text: formatPolicyYaml(rules, currency),
       filename: `domain-steward-policy-${isDraft ? 'draft' : `version-${current.version}`}.yaml`,
       what: isDraft ? 'The draft of the policy' : `Version ${current.version} of the policy`,
     }),

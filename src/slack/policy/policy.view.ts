@@ -1,7 +1,7 @@
 import type { Button, KnownBlock } from '@slack/types';
 import type { ProposalOf } from '../../approvals/proposals/proposal.ts';
 import { dropMissing } from '../../lib/collections.ts';
-import { loggedChanges } from '../../policy/change-log.ts';
+import { toLoggedChanges } from '../../policy/change-log.ts';
 import type { PolicySettings } from '../../policy/evaluate.ts';
 import type { PolicyRule } from '../../policy/policy.ts';
 import type { PolicyDraft, PublishedPolicy } from '../../policy/ports.ts';
@@ -217,7 +217,7 @@ function differenceLines(
   after: readonly PolicyRule[],
   locale: string,
 ): AnyBlock[] {
-  const all = loggedChanges(before, after).map((change) =>
+  const all = toLoggedChanges(before, after).map((change) =>
     truncateMarkup(changeLine(change, after, locale), SENTENCE),
   );
   const shown = all.slice(0, RULES_ON_PAGE * 2);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { waitingFor } from '../../approvals/approvers.ts';
+import { loadDecisionQueue } from '../../approvals/approvers.ts';
 import {
   PRESET_FIELDS,
   PRESET_KINDS,
@@ -73,7 +73,7 @@ const declaredFor = (kind: PresetKind) =>
 /** Only admins and approvers may change presets. */
 async function mayDecide({ context, person }: Interaction): Promise<boolean> {
   if (isAdmin(context, person)) return true;
-  return (await waitingFor(context.orders, person.id, [])).isApprover;
+  return (await loadDecisionQueue(context.orders, person.id, [])).isApprover;
 }
 
 const kindOf = (values: FormValues): PresetKind | undefined =>

@@ -2,7 +2,7 @@ import type { ActionsBlock, ContextBlock, SectionBlock } from '@slack/types';
 import type { ProposalOf, ProposedChange } from '../../approvals/proposals/proposal.ts';
 import { formatAmount } from '../../money/amount.ts';
 import type { Price, PriceEdit } from '../../money/prices.ts';
-import { priceKey } from '../../money/prices.ts';
+import { formatPriceKey } from '../../money/prices.ts';
 import {
   button,
   code,
@@ -46,7 +46,7 @@ function editLine({ before, after }: PriceEdit, locale: string): string {
     `.${zone} ${task}, ${count(period, 'year')} from ${day(new Date(`${validFrom}T00:00:00Z`))}`;
   const amount = (price: Price) => formatAmount(price.amount, locale);
   if (before === undefined) return `• ${of(after)}: not listed → ${amount(after)}`;
-  return priceKey(before) === priceKey(after)
+  return formatPriceKey(before) === formatPriceKey(after)
     ? `• ${of(after)}: ${amount(before)} → ${amount(after)}`
     : `• ${of(before)}: ${amount(before)} → ${of(after)}: ${amount(after)}`;
 }

@@ -1,6 +1,6 @@
-import { notifiedPeople, silentPeople } from '../../approvals/approvers.ts';
+import { findNotifiedPeople, findSilentPeople } from '../../approvals/approvers.ts';
 import type { Proposal } from '../../approvals/proposals/proposal.ts';
-import { defaultRequirement } from '../../approvals/requirements.ts';
+import { buildDefaultRequirement } from '../../approvals/requirements.ts';
 import { HOUR_MS } from '../../lib/duration.ts';
 import type { MessagePlace } from '../../outbox/notifications.ts';
 import type { SlackContext } from '../context.ts';
@@ -43,10 +43,10 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
     ]);
     const { reminderChannel } = settings;
     const requirements = [
-      defaultRequirement(settings, []),
+      buildDefaultRequirement(settings, []),
       ...progress.map(({ requirement }) => requirement),
     ];
-    const silent = new Set(await silentPeople(directory, requirements));
+    const silent = new Set(await findSilentPeople(directory, requirements));
     silent.delete(proposer);
     const send: typeof sendUnchanged = (wanted) => sendUnchanged(dropMentions(directory, wanted, silent));
     const version = isOpen ? `waits ${confirmations.length}` : 'ended';
@@ -105,8 +105,8 @@ async function confirmersToNotify(
   const { proposer, origin } = proposal;
   const [progress, settings] = await Promise.all([proposals.loadProgress(proposal), savedSettings()]);
   const named = progress.map(({ requirement }) => requirement);
-  const requirements = named.length === 0 ? [defaultRequirement(settings, [])] : named;
-  const { people } = await notifiedPeople(directory, requirements, new Map());
+  const requirements = named.length === 0 ? [buildDefaultRequirement(settings, [])] : named;
+  const { people } = await findNotifiedPeople(directory, requirements, new Map());
   // Others don't see a direct message with the proposer.
   const isSeen = origin !== undefined && /^[CG]/.test(origin.channelId);
   const { approvalChannel } = settings;

@@ -13,7 +13,7 @@ import {
 import { openDigest } from '../../expiry/digest.ts';
 import { dropMissing } from '../../lib/collections.ts';
 import { type Finding, summaryOf } from '../../ops/doctor/finding.ts';
-import { PROTECTED_SETTINGS, weakenedSettings } from '../../policy/weakening.ts';
+import { findWeakenedSettings, PROTECTED_SETTINGS } from '../../policy/weakening.ts';
 import {
   APPROVER_SETTINGS,
   applyChanges,
@@ -234,7 +234,7 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
   // If keys are used, protected settings take effect by signature.
   const weakened =
     context.orders.signing.trust === undefined
-      ? weakenedSettings(current, read.settings)
+      ? findWeakenedSettings(current, read.settings)
       : new Set(PROTECTED_SETTINGS.filter((name) => changed.has(name)));
   const atOnce = changes.filter(({ name }) => !weakened.has(name));
   const waiting = changes.filter(({ name }) => weakened.has(name));

@@ -35,12 +35,12 @@ function progress(needed: number, ...counted: readonly string[]): RequirementPro
     rule: { kind: 'approval_tasks' },
     ...{ names: ['cafe.rest'], approvers: ['U0BOB', 'U0CAROL'], silent: [], needed, signed: false },
   } as const;
-  return { requirement, counted: counted.map((userId) => ({ userId })) };
+  return { requirement, slots: counted.map((userId) => ({ userId })) };
 }
 
 const BY_BOB: Omit<ConfirmationContext, 'proposal'> = {
   confirmation: { userId: 'U0BOB' },
-  shown: 'shown',
+  shownHash: 'shown',
   confirmers: 'another_admin',
   isAdmin: true,
   refusal: undefined,
@@ -59,13 +59,13 @@ test.each(KINDS.map((kind) => [kind] as const))(
       decideConfirmation({ ...BY_BOB, proposal, ...more });
     expect(decide()).toMatchObject({ ok: true, isComplete: true });
     expect(decide({ proposal: undefined })).toMatchObject({ refusal: { code: 'gone' } });
-    expect(decide({ shown: 'something else' })).toEqual({
+    expect(decide({ shownHash: 'something else' })).toEqual({
       ok: false,
       refusal: { code: 'changed', current: proposal },
     });
-    expect(decide({ shown: '' })).toMatchObject({ refusal: { code: 'changed' } });
+    expect(decide({ shownHash: '' })).toMatchObject({ refusal: { code: 'changed' } });
     expect(decide({ confirmation: { userId: 'U0ADA' } })).toMatchObject({ refusal: { code: 'own' } });
-    expect(decide({ confirmation: { userId: 'U0ADA' }, shown: '' })).toMatchObject({
+    expect(decide({ confirmation: { userId: 'U0ADA' }, shownHash: '' })).toMatchObject({
       refusal: { code: 'own' },
     });
   },
@@ -107,7 +107,7 @@ test.each<[string, Partial<ConfirmationContext>, unknown]>([
   ],
   [
     'a signed charter is for what was shown',
-    { charter: 'signed', shown: 'x' },
+    { charter: 'signed', shownHash: 'x' },
     { refusal: { code: 'changed' } },
   ],
 ])('%s', (_what, more, expected) => {

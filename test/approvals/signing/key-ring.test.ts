@@ -22,7 +22,7 @@ const trust: Trust = { roots: rootsOf(anna), verifier: VERIFIER, left: new Set()
 
 async function counting(log: KeyLog, changes: Partial<Trust> = {}): Promise<string[]> {
   const ring = await buildKeyRing(log, { ...trust, ...changes });
-  return [...ring.counting.values()].map(({ owner }) => owner).sort();
+  return [...ring.validKeys.values()].map(({ owner }) => owner).sort();
 }
 
 test('a root counts, and so does a key with a chain of vouchers to one', async () => {
@@ -31,7 +31,7 @@ test('a root counts, and so does a key with a chain of vouchers to one', async (
     [bob, carol],
   ]);
   expect(await counting(log)).toEqual(['U0ANNA', 'U0BOB', 'U0CAROL']);
-  const { counting: keys } = await buildKeyRing(log, trust);
+  const { validKeys: keys } = await buildKeyRing(log, trust);
   expect(keys.get(carol.authenticator.fingerprint)?.chain.map(({ challenge }) => challenge.by)).toEqual([
     'U0BOB',
     'U0ANNA',
@@ -90,7 +90,7 @@ test('a key of another host doesn’t count', async () => {
   const log = newLog(everybody, [[anna, bob]]);
   const moved = { ...log, added: log.added.map((key) => ({ ...key, host: 'old.example' })) };
   const ring = await buildKeyRing(moved, trust);
-  expect(ring.keys.map(({ counts }) => counts)).toEqual(everybody.map(() => 'other_host'));
+  expect(ring.keys.map(({ validity }) => validity)).toEqual(everybody.map(() => 'other_host'));
 });
 
 test('a key that was added twice counts for nobody', async () => {

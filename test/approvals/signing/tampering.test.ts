@@ -3,7 +3,7 @@ import {
   type ApprovalSignature,
   approvalSignature,
   buildChallenge,
-  findDifference,
+  findSignatureDifference,
 } from '../../../src/approvals/signing/approval.ts';
 import {
   createVerifier,
@@ -39,7 +39,7 @@ const signed: ApprovalSignature = { signature: carol.authenticator.assert(challe
 async function counts(approval: ApprovalSignature, keys: KeyLog = log, userId = 'U0CAROL'): Promise<boolean> {
   const verifier = createVerifier(HERE);
   const ring = await buildKeyRing(keys, { roots, verifier, left: new Set() });
-  return (await findDifference({ userId, signed: approval }, subject, ring, verifier)) === undefined;
+  return (await findSignatureDifference({ userId, signed: approval }, subject, ring, verifier)) === undefined;
 }
 
 test('the original signature counts', async () => {
@@ -122,15 +122,15 @@ test('an approval is only for its approver, statement, version and order', async
   const verifier = createVerifier(HERE);
   const ring = await buildKeyRing(log, { roots, verifier, left: new Set() });
   const differs = (changes: Partial<typeof subject>, userId = 'U0CAROL') =>
-    findDifference({ userId, signed }, { ...subject, ...changes }, ring, verifier);
+    findSignatureDifference({ userId, signed }, { ...subject, ...changes }, ring, verifier);
   expect(await differs({})).toBeUndefined();
   expect(await differs({ statement: 'd'.repeat(64) })).toBe('statement');
   expect(await differs({ policy: 4 })).toBe('policy');
   expect(await differs({ bound: { ...subject.bound, requesters: ['U0BOB'] } })).toBe('order');
   expect(await differs({}, 'U0BOB')).toBe('approver');
-  expect(await findDifference({ userId: 'U0CAROL', signed: undefined }, subject, ring, verifier)).toBe(
-    'unsigned',
-  );
+  expect(
+    await findSignatureDifference({ userId: 'U0CAROL', signed: undefined }, subject, ring, verifier),
+  ).toBe('unsigned');
 });
 
 test.each<[string, Misbehaviour]>([

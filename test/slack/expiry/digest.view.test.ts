@@ -3,7 +3,7 @@ import { toReminder } from '../../../src/expiry/digest.ts';
 import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
 import { planReminders } from '../../../src/expiry/plan.ts';
 import type { DigestHead, WatchedDomain } from '../../../src/expiry/ports.ts';
-import { waitingSteps } from '../../../src/money/waiting.ts';
+import { listWaitingSteps } from '../../../src/money/waiting.ts';
 import { loadWaitingCosts } from '../../../src/slack/approvals/waiting.ts';
 import {
   type CalculateWaiting,
@@ -106,7 +106,7 @@ describe('a digest of twelve names', () => {
   const twelve = (days: number, more: Partial<WatchedDomain> = {}) =>
     head(Array.from({ length: 12 }, (_, n) => named(`restaurant${n}.rest`, days, more)));
   const costs: CalculateWaiting = (watched) =>
-    waitingSteps(
+    listWaitingSteps(
       ['renew', 'restore'].map((task) => ({
         zone: 'rest',
         task: task === 'renew' ? 'renew' : 'restore',

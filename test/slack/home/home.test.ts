@@ -170,7 +170,7 @@ it('shows people without an account their pending items, then the first steps, a
 
 const APPROVED_BY: Requirements = {
   outcome: 'approve',
-  requirements: [
+  list: [
     {
       rule: { kind: 'rule', version: 3, index: 0, name: 'transfers of the brand' },
       names: ['cafe.rest'],
@@ -225,7 +225,11 @@ it('without a domain service it counts names with problems too', () => {
 });
 
 it('an approver sees the price, the rule, and the worst impact on the name', () => {
-  const order = sampleOrder('PENDING', { task: 'delete', input: SAMPLE_INPUTS.delete, demand: APPROVED_BY });
+  const order = sampleOrder('PENDING', {
+    task: 'delete',
+    input: SAMPLE_INPUTS.delete,
+    requirements: APPROVED_BY,
+  });
   const text = waiting(order, { cost: COST, impact: seenAs(IMPACT) });
   expect(text).toContain('* · about €36.00');
   expect(text).toContain(
@@ -243,12 +247,12 @@ it('an approver sees the price, the rule, and the worst impact on the name', () 
 });
 
 it('everything an order sends can be viewed, even if it must be signed and doesn’t fit', () => {
-  const requirements = APPROVED_BY.requirements.map((requirement) => ({ ...requirement, signed: true }));
+  const list = APPROVED_BY.list.map((requirement) => ({ ...requirement, signed: true }));
   const names = Array.from({ length: 50 }, (_, n) => `${n}${'x'.repeat(60)}.rest`);
   for (const order of [
-    sampleOrder('PENDING', { demand: { ...APPROVED_BY, requirements } }, names),
-    sampleOrder('PENDING', { demand: APPROVED_BY }, names),
-    sampleOrder('PENDING', { demand: { ...APPROVED_BY, requirements } }),
+    sampleOrder('PENDING', { requirements: { ...APPROVED_BY, list } }, names),
+    sampleOrder('PENDING', { requirements: APPROVED_BY }, names),
+    sampleOrder('PENDING', { requirements: { ...APPROVED_BY, list } }),
   ])
     expect(waiting(order, { cost: undefined, impact: 'none' })).toMatch(/"home_[^\]]*"order_look"/);
 });
@@ -270,10 +274,10 @@ it('another person’s account has its own line', () => {
 it('stays within the limits if every part is full and every line long', () => {
   const names = Array.from({ length: 50 }, (_, n) => `${n}${'x'.repeat(60)}.rest`);
   const approvers = Array.from({ length: 60 }, (_, n) => `U${String(n).padStart(10, '0')}`);
-  const [requirement] = APPROVED_BY.requirements;
+  const [requirement] = APPROVED_BY.list;
   if (requirement === undefined) throw new Error('it has a requirement');
   const rule = { kind: 'rule' as const, version: 3, index: 0, name: 'r'.repeat(200) };
-  const requirements = Array.from({ length: 9 }, (_, n) => ({
+  const list = Array.from({ length: 9 }, (_, n) => ({
     ...requirement,
     rule: { ...rule, index: n },
     approvers,
@@ -281,7 +285,7 @@ it('stays within the limits if every part is full and every line long', () => {
   const orders = Array.from({ length: 100 }, (_, n) =>
     sampleOrder(
       'PENDING',
-      { id: `order${n}`, reason: 'r'.repeat(1_000), demand: { ...APPROVED_BY, requirements } },
+      { id: `order${n}`, reason: 'r'.repeat(1_000), requirements: { ...APPROVED_BY, list } },
       names,
     ),
   );

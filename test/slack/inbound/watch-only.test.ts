@@ -66,7 +66,7 @@ const delivery = {
 async function isRefused(needs: Needs, hasService: boolean): Promise<boolean> {
   const context = slackContextWith({
     ...{ hasService, admins: [], orgId: undefined },
-    accounts: { active: async () => undefined, findDefault: async () => undefined },
+    accounts: { findActive: async () => undefined, findDefault: async () => undefined },
     directory: { person: async (id) => ({ id, isMember: true, isAdmin: true, isConfirmed: true }) },
     expiry: { find: async () => undefined },
   });
@@ -83,7 +83,7 @@ test.each([
   async (userId, hasService, isAllowed) => {
     const context = slackContextWith({
       ...{ hasService, admins: [], orgId: undefined },
-      accounts: { active: async () => undefined, findDefault: async () => undefined },
+      accounts: { findActive: async () => undefined, findDefault: async () => undefined },
       directory: { person: async (id) => ({ id, isMember: true, isAdmin: true, isConfirmed: true }) },
       expiry: { find: async (name) => ({ ...newlyWatched(name, 'U0ADA', new Date()), owner: 'U0CAROL' }) },
     });

@@ -70,8 +70,8 @@ async function tellDue(): Promise<void> {
     slackContextWith({
       orders: {
         mandates: {
-          actsOf: async () => acts,
-          announced: async (ids, _at, at) => {
+          listActsOfDay: async () => acts,
+          recordAnnounced: async (ids, _at, at) => {
             const names = acts.filter(({ id, announcedAt }) => ids.includes(id) && announcedAt === undefined);
             if (names.length > 0) announced.push({ names: names.map(({ name }) => name), at });
             acts = acts.map((each) => (ids.includes(each.id) ? { ...each, announcedAt: now() } : each));

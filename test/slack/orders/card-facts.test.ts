@@ -21,7 +21,7 @@ import { ASKED_AT, cardOf, SAMPLE_INPUTS, sampleOrder, statedBy } from './sample
 
 const NAMES = ['cafe.rest'];
 const DECISION: PendingDecision = {
-  demand: newDemand(NAMES),
+  requirements: newDemand(NAMES),
   isStricter: false,
   policyVersion: 3,
   decidedBy: [],
@@ -94,7 +94,7 @@ const CASES: readonly Case[] = [
     sampleOrder('PENDING', { approvalsRequired: 2 }),
     {
       history: [approvedBy(sampleOrder('PENDING', { approvalsRequired: 2 }), ['U0CAROL'])],
-      decision: { ...DECISION, demand: newDemand(NAMES, 2) },
+      decision: { ...DECISION, requirements: newDemand(NAMES, 2) },
     },
     ['1 of 2 approvals (@person)'],
   ],
@@ -105,7 +105,7 @@ const CASES: readonly Case[] = [
       history: [
         orderEvent('approved', 'PENDING', {
           progress: {
-            requirements: newDemand(NAMES).requirements.map((requirement) => ({ ...requirement, given: [] })),
+            requirements: newDemand(NAMES).list.map((requirement) => ({ ...requirement, slots: [] })),
             isApproved: false,
             isStricter: false,
             policyVersion: 0,
@@ -121,10 +121,10 @@ const CASES: readonly Case[] = [
     {
       decision: {
         ...DECISION,
-        demand: {
+        requirements: {
           ...newDemand(NAMES),
-          requirements: [
-            ...newDemand(NAMES).requirements,
+          list: [
+            ...newDemand(NAMES).list,
             {
               rule: { kind: 'rule', name: 'brand', index: 0, version: 3 },
               names: NAMES,

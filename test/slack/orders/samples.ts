@@ -97,7 +97,7 @@ export function sampleOrder(
     approvals: decided ? [{ userId: 'U0BOB', at: new Date('2026-11-21T10:30:00Z'), agreedExcess: [] }] : [],
     approvalsRequired: 1,
     policyVersion: 0,
-    demand: newDemand(names),
+    requirements: newDemand(names),
     expiresAt: waits ? new Date('2026-11-24T10:00:00Z') : undefined,
     remindAt: undefined,
     claim: undefined,

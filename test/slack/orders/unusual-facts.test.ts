@@ -31,7 +31,7 @@ import { ASKED_AT, SAMPLE_INPUTS, sampleOrder, statedBy } from './samples.ts';
 const NAMES = ['cafe.rest'];
 const DAY_MS = 86_400_000;
 const DECISION: PendingDecision = {
-  demand: newDemand(NAMES),
+  requirements: newDemand(NAMES),
   isStricter: false,
   policyVersion: 3,
   decidedBy: [],

@@ -254,7 +254,7 @@ describe.each([
     expect(said(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v2')]);
     const current = await placeOf();
     expect(current).not.toEqual(old);
-    expect(await store.replacementOf(old)).toEqual({ subject: SUBJECT, current });
+    expect(await store.findReplacement(old)).toEqual({ subject: SUBJECT, current });
     await store.request(SUBJECT, now());
     await notifyDue(deps(planner()));
     expect(said(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v3')]);

@@ -1,7 +1,7 @@
 import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { NotificationStore, Subject } from '../../../src/outbox/notifications.ts';
-import { subjectKey } from '../../../src/outbox/notifications.ts';
+import { formatSubjectKey } from '../../../src/outbox/notifications.ts';
 import { Secret } from '../../../src/service/secret.ts';
 import { textMessage } from '../../../src/slack/kit/blocks.ts';
 import { type NotificationPlanner, notify } from '../../../src/slack/outbound/notify.ts';
@@ -97,20 +97,20 @@ class Outbox {
     claimDue: (...args) =>
       this.#call('claimDue', async () => {
         const due = await store.claimDue(...args);
-        for (const subject of due) this.#inHand.set(subjectKey(subject), subject);
+        for (const subject of due) this.#inHand.set(formatSubjectKey(subject), subject);
         return due;
       }),
     claim: (subject, ...args) =>
       this.#call('claim', async () => {
         const claim = await store.claim(subject, ...args);
-        if (claim !== undefined) this.#inHand.set(subjectKey(subject), subject);
+        if (claim !== undefined) this.#inHand.set(formatSubjectKey(subject), subject);
         return claim;
       }),
     read: (...args) => this.#call('read', () => store.read(...args)),
     release: (claim, ...args) =>
       this.#call('release', async () => {
         const isReleased = await store.release(claim, ...args);
-        if (isReleased) this.#inHand.delete(subjectKey(claim));
+        if (isReleased) this.#inHand.delete(formatSubjectKey(claim));
         return isReleased;
       }),
     record: async (subject, notification, ...args) => {

@@ -175,9 +175,9 @@ test('Confirm is offered to admins who didn’t publish it, and Publish to nobod
 test('a replay and a trial of 50 names stay within the limits', () => {
   const names = Array.from({ length: 50 }, (_, n) => `${'x'.repeat(60)}${n}.rest`);
   const reference = { kind: 'rule', version: 1, index: 0, name: 'x'.repeat(80) } as const;
-  const demand = {
+  const requirements = {
     outcome: 'approve',
-    requirements: [
+    list: [
       { rule: reference, names, needed: 2, approvers: MOST[0]?.approvers ?? [], silent: [], signed: false },
     ],
     refusedBy: [],
@@ -207,11 +207,11 @@ test('a replay and a trial of 50 names stay within the limits', () => {
     version: 2,
     cost: undefined,
   };
-  const trial = trialMessage(tried, { demand, names: evaluated, unknowns });
+  const trial = trialMessage(tried, { requirements, names: evaluated, unknowns });
   expectMessage(trial);
   expect(said(trial.blocks).match(/Decided by rule 1/g)).toHaveLength(5);
   const changed = Array.from({ length: 40 }, (_, n) => ({
-    changed: { orderId: `o${n}`, before: demand, after: demand, change: 'other' as const },
+    changed: { orderId: `o${n}`, before: requirements, after: requirements, change: 'other' as const },
     title: 'Renew 50 names for 2 years',
     requester: 'U0ANNA',
     askedAt: AT,

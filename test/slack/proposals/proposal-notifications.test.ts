@@ -2,7 +2,7 @@ import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Proposal, ProposedChange } from '../../../src/approvals/proposals/proposal.ts';
 import type { MessagePlace } from '../../../src/outbox/notifications.ts';
-import { draftBase } from '../../../src/policy/drafts.ts';
+import { getDraftBase } from '../../../src/policy/drafts.ts';
 import { Secret } from '../../../src/service/secret.ts';
 import { createDirectory } from '../../../src/slack/outbound/directory.ts';
 import { createSlackWeb } from '../../../src/slack/outbound/web.ts';
@@ -81,7 +81,7 @@ const askToLapse = (origin: MessagePlace) => {
 const policies = () => createPolicyStore(db, 'T0TEAM', true);
 /** Ada publishes a rule. @returns the revision */
 async function publish(name: string): Promise<string> {
-  const { revision } = draftBase(await policies().current(), await policies().draft());
+  const { revision } = getDraftBase(await policies().current(), await policies().draft());
   const draft = await policies().saveDraft([rule({ name })], revision, 'U0ADA', now());
   await policies().publish(draft?.revision ?? '', 'U0ADA', now());
   return draft?.revision ?? '';
@@ -106,7 +106,7 @@ function look() {
                     ...{ names: ['cafe.rest'], needed: 1, silent: [], signed: false },
                     approvers: ['U0BOB', 'U0CAROL', 'U0ADA'],
                   },
-                  counted: [],
+                  slots: [],
                 },
               ],
       },

@@ -1,6 +1,6 @@
 import type { CharterProblem } from '../../../approvals/signing/difference.ts';
 import type { TeamEventOf } from '../../../ledger/events.ts';
-import type { PolicyInForce } from '../../../policy/policy.ts';
+import type { EffectivePolicy } from '../../../policy/policy.ts';
 import { lines, type Message, message, section } from '../../kit/blocks.ts';
 
 /* Why no signed policy is in force, and what to do. */
@@ -18,7 +18,7 @@ const UNTIL_SIGNED =
   'Until an admin signs again, the last signed version and the environment’s settings both apply, and every order needs at least one signed approval.';
 
 /** For `policy`, `settings` and `key`; undefined while a charter is valid or keys aren't used. */
-export function charterNotice({ signsSettings, lapsed }: PolicyInForce): string | undefined {
+export function charterNotice({ signsSettings, lapsed }: EffectivePolicy): string | undefined {
   if (lapsed !== undefined)
     return `⚠ *No signed policy is valid.* ${PROBLEMS[lapsed.problem]} ${UNTIL_SIGNED} Sign it with \`/domain key\`.`;
   return signsSettings

@@ -16,7 +16,7 @@ import { pageControls, slicePage } from '../../kit/pages.ts';
 /* `/domain key`: passkeys, their validity and their chain of trust. */
 
 export interface ShownKey extends AddedKey {
-  readonly counts: 'yes' | InvalidReason;
+  readonly validity: 'yes' | InvalidReason;
   readonly through: readonly string[];
   readonly mayVouch: boolean;
   readonly mayRevoke: boolean;
@@ -43,8 +43,8 @@ const INVALID_REASONS: Readonly<Record<InvalidReason, string>> = {
 
 const KEYS_SHOWN = 20;
 
-function statusText({ counts, through }: ShownKey): string {
-  if (counts !== 'yes') return INVALID_REASONS[counts];
+function statusText({ validity, through }: ShownKey): string {
+  if (validity !== 'yes') return INVALID_REASONS[validity];
   return through.length === 0
     ? '*valid*: it’s a root'
     : `*valid*, vouched for by ${through.map(mention).join(', ')}`;

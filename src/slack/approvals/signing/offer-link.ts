@@ -27,7 +27,7 @@ export async function offerCharterLink(
   subject: string,
 ): Promise<void> {
   const { ring } = await call.context.orders.signing.loadKeys();
-  const owners = [...new Set([...ring.counting.values()].map(({ owner }) => owner))];
+  const owners = [...new Set([...ring.validKeys.values()].map(({ owner }) => owner))];
   if (owners.includes(call.person.id)) return offerLink(call, purpose, subject);
   await call.respond(noKeyText(owners));
 }

@@ -2,7 +2,7 @@ import { loadBriefing } from '../../../approvals/briefing.ts';
 import type { FactsChange } from '../../../names/portfolio.ts';
 import type { Order } from '../../../orders/order.ts';
 import type { PolicyRule } from '../../../policy/policy.ts';
-import { policyToYaml } from '../../../policy/yaml.ts';
+import { formatPolicyYaml } from '../../../policy/yaml.ts';
 import { findingLines } from '../../bulk/bulk.view.ts';
 import type { SlackContext } from '../../context.ts';
 import { changeLine } from '../../names/fact-changes.view.ts';
@@ -29,7 +29,7 @@ export function createPageTexts(context: SlackContext) {
     refusalText: (refusal: Parameters<typeof refusalText>[0]) => toBrowserText(refusalText(refusal)),
     /** Falls back to the id. */
     nameOf: async (id: string) => toBrowserText(`<@${id}>`),
-    fileOf: (rules: readonly PolicyRule[]) => policyToYaml(rules, currency),
+    fileOf: (rules: readonly PolicyRule[]) => formatPolicyYaml(rules, currency),
     async orderFacts(order: Order) {
       const shown = signingFacts(order, await loadBriefing(context, order));
       const values = await Promise.all(

@@ -1,5 +1,5 @@
-import { refusalToApprove } from '../../../approvals/approve.ts';
-import { isAtKeyLimit, MAX_KEYS, revocationRights } from '../../../approvals/signing/key-ring.ts';
+import { checkCanApprove } from '../../../approvals/approve.ts';
+import { createRevocationCheck, isAtKeyLimit, MAX_KEYS } from '../../../approvals/signing/key-ring.ts';
 import { isPaused } from '../../../orders/bulk/waves.ts';
 import { loadVisible } from '../../../orders/visibility.ts';
 import {
@@ -26,15 +26,15 @@ async function keysPage(call: Interaction, offset: number): Promise<Message> {
   const { context, person } = call;
   const { signing } = context.orders;
   const [{ log, ring }, inForce] = await Promise.all([signing.loadKeys(), signing.policy.current()]);
-  const mayRevoke = revocationRights(log, signing.trust?.roots ?? new Set());
-  const own = [...ring.counting.values()].filter(({ owner }) => owner === person.id);
+  const mayRevoke = createRevocationCheck(log, signing.trust?.roots ?? new Set());
+  const own = [...ring.validKeys.values()].filter(({ owner }) => owner === person.id);
   const keys = ring.keys.map((key): ShownKey => {
-    const chain = ring.counting.get(key.fingerprint)?.chain ?? [];
-    const isActive = key.counts !== 'revoked' && key.counts !== 'left';
+    const chain = ring.validKeys.get(key.fingerprint)?.chain ?? [];
+    const isActive = key.validity !== 'revoked' && key.validity !== 'left';
     return {
       ...key,
       through: chain.map(({ challenge }) => challenge.by),
-      mayVouch: key.counts === 'not_vouched' && own.length > 0,
+      mayVouch: key.validity === 'not_vouched' && own.length > 0,
       mayRevoke: isActive && mayRevoke(own, key),
     };
   });
@@ -54,7 +54,7 @@ async function sign(call: ActionCall): Promise<void> {
   const order = await loadVisible(context.orders, toViewer(call), value);
   if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
   if (isPaused(order)) return offerLink(call, 'resume', order.id);
-  const refusal = await refusalToApprove(context.orders, order, person.id);
+  const refusal = await checkCanApprove(context.orders, order, person.id);
   // An admin may have to agree to exceeding a budget.
   if (refusal !== undefined && !(refusal.code === 'not_an_approver' && isAdmin(context, person)))
     return call.respond(refusalText(refusal));

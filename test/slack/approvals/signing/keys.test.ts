@@ -5,7 +5,7 @@ import { visibleText } from '../../../../src/slack/kit/blocks.ts';
 const key = (n: number, more: Partial<ShownKey>): ShownKey => ({
   ...{ fingerprint: `SHA256:${String(n).padStart(43, 'x')}`, owner: `U0PERSON${n}`, label: 'Laptop' },
   ...{ publicKey: '', credential: '', host: 'localhost', addedAt: new Date('2026-11-25T12:00:00Z') },
-  ...{ counts: 'yes', through: ['U0ADA'], mayVouch: false, mayRevoke: true },
+  ...{ validity: 'yes', through: ['U0ADA'], mayVouch: false, mayRevoke: true },
   ...more,
 });
 
@@ -13,9 +13,9 @@ const pageFrom = (keys: readonly ShownKey[], offset: number) =>
   keysMessage({ keys, offset, hasRoots: true, maySignCharter: false, notice: undefined }).blocks;
 
 test('each of many keys is on one page, and a pending one comes first with its button', () => {
-  const revoked = Array.from({ length: 25 }, (_, n) => key(n, { counts: 'revoked', mayRevoke: false }));
+  const revoked = Array.from({ length: 25 }, (_, n) => key(n, { validity: 'revoked', mayRevoke: false }));
   const counting = Array.from({ length: 25 }, (_, n) => key(100 + n, {}));
-  const waiting = key(999, { counts: 'not_vouched', mayVouch: true });
+  const waiting = key(999, { validity: 'not_vouched', mayVouch: true });
   const keys = [...revoked, ...counting, waiting];
   const pages = [0, 20, 40].map((offset) => pageFrom(keys, offset));
   for (const blocks of pages) expect(blocks.length).toBeLessThanOrEqual(50);
