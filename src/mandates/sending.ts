@@ -65,6 +65,8 @@ async function loadDueFacts(deps: OrdersContext, order: Order, now: Date) {
     madeAt: act.at,
     lastLookupAt: name.lastLookupAt,
   };
+  const signedBy = needsSignatures(known.evaluated.requirements) ? mandateOrder : undefined;
+  return { facts, reservation, signedBy };
 }
 
 /**

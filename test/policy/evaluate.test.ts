@@ -103,7 +103,7 @@ describe('without rules', () => {
 test('a rule’s own escalation and times precede those of the settings', () => {
   const options = { ...SETTINGS, escalateTo: ['U0CEO'] };
   const demandOf = (fields: Partial<PolicyRule>) =>
-    evaluate({ version: 3, rules: [rule(fields)] }, options, ORDER, FACTS).demand;
+    evaluatePolicy({ version: 3, rules: [rule(fields)] }, options, ORDER, FACTS).requirements;
   const { ttlMs, remindAfterMs, escalateAfterMs, escalateTo } = options;
   const general = { ttlMs, remindAfterMs, escalateAfterMs, escalateTo, escalateToAdmins: false };
   expect(demandOf({})).toMatchObject({ ...general, breakGlass: false });
