@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import type { Account } from '../accounts/account.ts';
 import { dropMissing, settleEach, throwIfAny } from '../lib/collections.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import { buildOrder } from '../orders/decide-request.ts';
 import type { Order } from '../orders/order.ts';
-import { checkRequest, newOrderId } from '../orders/request-context.ts';
+import { checkRequest, newOrderId, type OrderRequest } from '../orders/request-context.ts';
 import { requestOrder } from '../orders/request-order.ts';
 import { NO_SECRETS } from '../orders/salted-secret.ts';
 import { decideRenewal, isRenewalDue, type SendPlan } from './acting.ts';
@@ -132,10 +133,10 @@ async function createRenewalOrder(
   if (reservation === undefined) return 'budget_empty';
   const account = await deps.findAccount(mandate.account.id);
   if (account === undefined) return 'account_gone';
-  const request = {
+  const request: OrderRequest & { account: Account } = {
     ...(await buildRenewalRequest(deps, mandate, name.name)),
     account,
-    mandated: { id: mandate.id },
+    mandate: { id: mandate.id },
     sendAfter: plan.sendAfter,
     // One act is saved per expiry of a name. Its order may be stopped and made again.
     deliveryId: `mandate:${randomUUID()}`,

@@ -60,9 +60,9 @@ export function decideClaim(facts: ClaimContext): SendingDecision | undefined {
   const { order, now, changedParts } = facts;
   const next = findNextItems(order);
   if (order.state !== 'APPROVED') return { kind: 'not_due' };
-  const { sendAfter, mandate: mandated } = order;
+  const { sendAfter, mandate } = order;
   // A mandate's order always has a time.
-  if (sendAfter === undefined ? mandated !== undefined : sendAfter > now) return { kind: 'not_due' };
+  if (sendAfter === undefined ? mandate !== undefined : sendAfter > now) return { kind: 'not_due' };
   if (next.length > 0 && !next.some((item) => isDue(item, now))) return { kind: 'not_due' };
   const ended = decideWave(order, facts.pauseEndsAt);
   if (ended !== undefined) return ended;

@@ -312,7 +312,7 @@ describe('a stand-in', () => {
       await approve(order.id, 'U0FRED');
       await rig.runDue();
       expect(refusal(await resolveOrder(rig.orders, order.id, 'U0EVE', 'FAILED', undefined))).toMatch(
-        /can’t settle this/,
+        /can’t mark this as done or failed/,
       );
       expect((await resolveOrder(rig.orders, order.id, settler, 'FAILED', undefined)).ok, settler).toBe(true);
       if (settler === 'U0BOB') continue;

@@ -148,7 +148,7 @@ describe('acting', () => {
       task: 'renew',
       state: 'APPROVED',
       requesterId: 'U0ALICE',
-      mandated: { id: mandate.id },
+      mandate: { id: mandate.id },
       input: { names: ['soon.rest'], period: 1 },
     });
     expect((await on.acts()).map(({ name }) => name)).toEqual(['soon.rest']);
@@ -286,7 +286,7 @@ describe('ceilings', () => {
     expect(act).toMatchObject({ held: 'price_above' });
     expect(await orderOf('a.rest')).toMatchObject({
       state: 'PENDING',
-      mandated: undefined,
+      mandate: undefined,
       requesterId: 'U0ALICE',
     });
   });
@@ -377,7 +377,7 @@ describe('if it doesn’t act', () => {
     await happens();
     expect(await on.renewName('cafe.rest')).toMatchObject({ held: code });
     const order = await orderOf('cafe.rest');
-    expect(order).toMatchObject({ task: 'renew', state: 'PENDING', mandated: undefined });
+    expect(order).toMatchObject({ task: 'renew', state: 'PENDING', mandate: undefined });
     await on.run();
     expect(await on.acts()).toHaveLength(1);
     const events = await rig.sql(`SELECT data FROM events WHERE kind = 'mandate_held' ORDER BY seq`);
@@ -399,7 +399,7 @@ describe('if it doesn’t act', () => {
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
     expect(sent()).toBe(0);
     expect(await on.renewName('cafe.example')).toMatchObject({ held: 'not_announced' });
-    expect(await orderOf('cafe.example')).toMatchObject({ state: 'PENDING', mandated: undefined });
+    expect(await orderOf('cafe.example')).toMatchObject({ state: 'PENDING', mandate: undefined });
   });
 
   test('earlier_unknown: while an earlier renewal’s outcome is unknown, no order is created for the name', async () => {

@@ -25,7 +25,7 @@ async function madeOrder(): Promise<{ readonly id: string; readonly mandateId: s
   await s.advance(mandateId);
   expect(await s.rig.read(mandateId)).toMatchObject({ state: 'SUCCEEDED' });
   const { orderId: id = 'none' } = await on.renewName('cafe.rest');
-  expect(await s.rig.read(id)).toMatchObject({ state: 'APPROVED', mandated: { id: mandateId } });
+  expect(await s.rig.read(id)).toMatchObject({ state: 'APPROVED', mandate: { id: mandateId } });
   await on.announce();
   s.rig.pass(DAY_MS + 12 * HOUR_MS);
   await on.look();

@@ -18,7 +18,7 @@ function approved(changes: Partial<Order> = {}, ...items: Partial<OrderItem>[]):
 }
 
 const NOT_DUE = { kind: 'not_due' };
-const mandated = (sendAfter: Date) => ({ mandated: { id: 'mandate' }, sendAfter });
+const mandated = (sendAfter: Date) => ({ mandate: { id: 'mandate' }, sendAfter });
 const soon = new Date(START.getTime() + 1_000);
 const failed = { state: 'FAILED', answeredAt: START, sentAt: START } as const;
 const pause = { code: 'refusals' as const, names: ['0.rest', '1.rest', '2.rest'] };
