@@ -5,7 +5,11 @@ import {
   decideEmergencyApproval,
   decideResumption,
 } from '../../src/approvals/decide-approval.ts';
-import { deciders, decidersNow, minimumApprovals } from '../../src/approvals/requirements.ts';
+import {
+  computeMinimumApprovals,
+  findCurrentDeciders,
+  findDeciders,
+} from '../../src/approvals/requirements.ts';
 import type { LoggedSignature } from '../../src/approvals/signing/approval.ts';
 import { type BudgetUse, findExcessConsent } from '../../src/orders/order-budget.ts';
 import { hoursLater, newDemand } from '../orders/sample.ts';
@@ -287,12 +291,16 @@ describe('an approval', () => {
 });
 
 test.each<[what: string, given: Given, isKept: boolean]>([
-  ['unsigned, and clicked again without a signature', { requirements: { demand: SIGNED } }, true],
-  ['unsigned, and signed now', { requirements: { demand: SIGNED }, click: { signed: SIGNATURE } }, false],
+  ['unsigned, and clicked again without a signature', { requirements: { requirements: SIGNED } }, true],
+  [
+    'unsigned, and signed now',
+    { requirements: { requirements: SIGNED }, click: { signed: SIGNATURE } },
+    false,
+  ],
   ['of an order without signatures', { click: { signed: SIGNATURE } }, true],
   [
     'with a valid signature',
-    { requirements: { demand: SIGNED }, click: { signed: SIGNATURE }, signers: new Set(['U0BOB']) },
+    { requirements: { requirements: SIGNED }, click: { signed: SIGNATURE }, signers: new Set(['U0BOB']) },
     true,
   ],
 ])('an earlier approval %s: %j', (_what, given, isKept) => {
@@ -317,15 +325,15 @@ test('an excess is agreed to by admins who saw all of it, and by no requester', 
 test('a person decides by the order’s requirements, or those of the settings', () => {
   const settings = newTeamSettings({ approvalsRequired: 2 });
   const { order } = newApproval();
-  const free = { ...TWO, outcome: 'free', requirements: [] } as const;
+  const free = { ...TWO, outcome: 'free', list: [] } as const;
   const three = requiring(newDemand(['cafe.rest'], 3), {});
-  const count = (...given: Parameters<typeof deciders>) => deciders(...given).length;
+  const count = (...given: Parameters<typeof findDeciders>) => findDeciders(...given).length;
   expect([count(TWO, settings, order), count(TWO, settings, order, 'general')]).toEqual([1, 2]);
   expect(count(free, settings, order)).toBe(1);
-  const { requirements } = newApproval({ requirements: { demand: free, requested: TWO } });
-  expect(decidersNow(requirements, order)).toEqual(TWO.requirements);
-  expect(decidersNow({ ...requirements, demand: three }, order)).toEqual(three.requirements);
-  expect([minimumApprovals(three, settings), minimumApprovals(free, settings)]).toEqual([3, 2]);
+  const { evaluation } = newApproval({ requirements: { requirements: free, requested: TWO } });
+  expect(findCurrentDeciders(evaluation, order)).toEqual(TWO.list);
+  expect(findCurrentDeciders({ ...evaluation, requirements: three }, order)).toEqual(three.list);
+  expect([computeMinimumApprovals(three, settings), computeMinimumApprovals(free, settings)]).toEqual([3, 2]);
 });
 
 describe('a resumption', () => {

@@ -224,8 +224,8 @@ describe('acting', () => {
     const isRenewed = async () => (await findMandatesInTime(rig.mandates))(end);
     expect(await isRenewed()).toBe(false);
     expect(await findMandate(rig.mandates, 'cafe.rest', ADA)).toMatchObject({
-      given: { order: { id: soon.id } },
-      isOverBefore: true,
+      mandate: { order: { id: soon.id } },
+      endsBeforeRenewal: true,
     });
     expect((await loadMandateStatuses(rig.mandates, ADA)).shown.map(({ upcoming }) => upcoming)).toEqual([
       [],
@@ -235,8 +235,8 @@ describe('acting', () => {
     const long = await on.inForce();
     expect(await isRenewed()).toBe(true);
     expect(await findMandate(rig.mandates, 'cafe.rest', ADA)).toMatchObject({
-      given: { order: { id: long.id } },
-      isOverBefore: false,
+      mandate: { order: { id: long.id } },
+      endsBeforeRenewal: false,
     });
     expect((await loadOutlook(rig.mandates, [end], 'system')).uncovered).toEqual([]);
     const coming = (await loadMandateStatuses(rig.mandates, ADA)).shown.map(({ order, upcoming: names }) => [

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/duration.ts';
 import {
+  actsInTime,
+  computeEarliestSending,
   type DueFacts,
   decideClearance,
-  earliestSending,
-  isInTime,
+  type FinalCheckFacts,
+  findSendingRefusal,
   isRenewalDue,
   isSameExpiry,
   MAX_SENT_A_DAY,
@@ -90,7 +92,7 @@ describe('an invalid term is reported at its field', () => {
 const NOW = new Date('2026-03-01T09:00:00Z');
 const later = (ms: number) => new Date(NOW.getTime() + ms);
 /** The delay of cafe.rest within a day. */
-const spread = earliestSending('cafe.rest', NOW).getTime() - NOW.getTime() - DAY_MS;
+const spread = computeEarliestSending('cafe.rest', NOW).getTime() - NOW.getTime() - DAY_MS;
 
 function given(id: string, names: readonly string[], changes: Partial<MandateTerms> = {}, since = NOW) {
   const terms = read();
@@ -182,9 +184,9 @@ describe('right before sending', () => {
   });
 
   test('the total of a year may be used up', () => {
-    for (const taken of [used('2026-02-01', 58_000n), used('2025-12-31', 60_000n)])
-      expect(refusalToSend({ ...facts, taken }, NOW)).toBeUndefined();
-    expect(refusalToSend({ ...facts, taken: used('2026-02-01', 58_001n) }, NOW)).toBe('total_spent');
+    for (const total of [used('2026-02-01', 58_000n), used('2025-12-31', 60_000n)])
+      expect(findSendingRefusal({ ...facts, used: total }, NOW)).toBeUndefined();
+    expect(findSendingRefusal({ ...facts, used: used('2026-02-01', 58_001n) }, NOW)).toBe('total_spent');
   });
 
   const end = { name: 'cafe.rest', expiresAt: END, renewableUntil: END };
@@ -218,9 +220,9 @@ describe('right before sending', () => {
     ['not announced, with a day left', { ...silent, ...until(DAY_MS + 1) }, 15 * MINUTE_MS],
     ['not announced, with less', { ...silent, ...until(DAY_MS) }, 'held'],
     ['announced an hour ago', { announcedAt: later(-60 * MINUTE_MS) }, DAY_MS - 60 * MINUTE_MS],
-    ['on a full day: the next one', { taken: full }, nextDay],
-    ['on a full day, and the next is too late', { taken: full, ...until(nextDay) }, 'held'],
-    ['on a full day, and the next is not', { taken: full, ...until(nextDay + 1) }, nextDay],
+    ['on a full day: the next one', { used: full }, nextDay],
+    ['on a full day, and the next is too late', { used: full, ...until(nextDay) }, 'held'],
+    ['on a full day, and the next is not', { used: full, ...until(nextDay + 1) }, nextDay],
     ['beyond the budgets', { fitsBudgets: false }, 'held'],
   ])('a due order is decided: %s', (_what, changes, expected) => {
     const found = decideClearance({ ...due, ...changes }, NOW);
@@ -232,7 +234,7 @@ test('a renewal is due in its notice, and in time if it is sent before the manda
   const mandate = given('a', ['*.rest'], { notice: 14 });
   const end = { name: 'cafe.rest', expiresAt: later(14 * DAY_MS), renewableUntil: later(14 * DAY_MS) };
   expect([isRenewalDue(mandate, end, NOW), isRenewalDue(mandate, end, later(-1))]).toEqual([true, false]);
-  const inTime = (endsAt: Date, now: Date) => isInTime({ ...mandate, endsAt }, end, now);
+  const inTime = (endsAt: Date, now: Date) => actsInTime({ ...mandate, endsAt }, end, now);
   const sentAt = later(DAY_MS + spread);
   for (const now of [NOW, later(-5 * DAY_MS)])
     expect([inTime(sentAt, now), inTime(new Date(sentAt.getTime() + 1), now)]).toEqual([false, true]);
