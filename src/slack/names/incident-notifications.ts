@@ -15,6 +15,7 @@ import {
   type NotificationPlanner,
   ONCE,
   type SendNotification,
+  type WantedNotification,
 } from '../outbound/notify.ts';
 import type { MessageMetadata } from '../outbound/post-message.ts';
 import {
@@ -75,11 +76,11 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
         repeatAt === undefined
           ? String(claim.version)
           : `${claim.version} ${Math.floor(now.getTime() / COUNTDOWN_MS)}`,
-      essence: String(claim.version),
+      repostKey: String(claim.version),
       message: () => incidentMessage(incident, now, privateOrders, transferredAt),
       since: incident.openedAt,
       metadata: buildMetadata(incident),
-    };
+    } satisfies Partial<WantedNotification>;
     const toPlace = (channelId: string | undefined) => async () =>
       channelId === undefined ? undefined : { channelId };
     // Only admins can change the alert channel. The name's own channel is the last resort.

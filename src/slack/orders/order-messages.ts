@@ -141,11 +141,11 @@ async function planOrder(context: SlackContext, found: PlannedOrder): Promise<vo
   const shown = { ...briefing, approvers, undo: await findUndoOffer(context, order, briefing.now) };
   const wanted = {
     version: String(planned.version),
-    essence: buildRepostKey(order, briefing.budgets),
+    repostKey: buildRepostKey(order, briefing.budgets),
     since: findLastChange(order, history),
     metadata: buildMetadata(order),
     message: () => orderCard(order, shown),
-  };
+  } satisfies Partial<WantedNotification>;
   const copies = [...posted.keys()].filter((purpose) => purpose.startsWith(COPY));
   const first = await send(planFirstCard(context, planned, shown, wanted));
   const cards = [first];

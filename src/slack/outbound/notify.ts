@@ -293,7 +293,7 @@ function subjectField(subject: Subject) {
   return { subject: formatSubjectKey(subject) };
 }
 
-/** Stored version: essence on the first line. */
+/** The stored version has the repost key on its first line. */
 function storedVersion({ repostKey, version }: WantedNotification): string {
   return repostKey === undefined ? version : `${repostKey}\n${version}`;
 }

@@ -298,9 +298,9 @@ test('a readable message is posted again only if its essential content changes',
   const { said, planner } = messagesIn([DOMAINS]);
   await notifyDue(deps(planner({ repostKey: 'waits' })));
   workspace.faults.set({ method: 'chat.update', kind: 'error', code: 'edit_window_closed' });
-  for (const essence of ['waits', 'ended']) {
+  for (const repostKey of ['waits', 'ended']) {
     await store.request(SUBJECT, now());
-    await notifyDue(deps(planner({ repostKey: essence })));
+    await notifyDue(deps(planner({ repostKey })));
   }
   expect(said(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v3')]);
 });
