@@ -136,7 +136,7 @@ describe('new nameservers', () => {
       [...lines, '@ TXT "v=spf1 mx -all"', '_dmarc TXT "v=DMARC1; p=reject"'],
     );
     const draft = await draftOf('nameservers cafe.rest ns1.new.example ns2.new.example');
-    expect(textOf(draft)).toContain('lack its DNSSEC key');
+    expect(textOf(draft)).toContain('don’t have its DNSSEC key');
     dns().world.drop('cafe.rest', ['ns2.new.example']);
     const order = await confirmed(draft, 'cafe.rest');
     await until('the card says what has changed', () =>
