@@ -68,7 +68,7 @@ test('an admin approves alone, everyone is notified, and another admin signs it 
   await order.ends('SUCCEEDED');
   expect(chargesFor(t.service, 'cafe.rest')).toBe(1);
 
-  await shows(order, '<@U0ADA> used break glass (open for review): “The &lt;shop&gt; is down”');
+  await shows(order, '<@U0ADA> used break glass (not reviewed yet): “The &lt;shop&gt; is down”');
   expect(buttonsOf(order.card)).toEqual(['order_look', 'order_sign_off', 'order_receipt']);
   const thread = order.replies().map(textOf);
   expect(thread.filter((text) => text.includes('<@U0ADA> approved this alone (break glass)'))).toHaveLength(

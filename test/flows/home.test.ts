@@ -71,7 +71,7 @@ describe('the Home tab', () => {
       what: 'a word to Bob',
     });
     expect(told.text).toContain(
-      'It can’t be approved: the order is cancelled. Request it again if you still need it.',
+      'It can’t be approved: the order is canceled. Request it again if you still need it.',
     );
     await homeShows(t.bob, (text) => text.includes('Nothing is waiting for you.'), 'that nothing waits');
   });

@@ -148,7 +148,7 @@ describe('while Slack doesn’t return a person', () => {
     }
     await t.workspace.changePerson('U0ADA', { is_admin: true });
     expect(await answerTo(t.workspace, t.ada, '/domain settings')).toContain(
-      'Slack doesn’t confirm that you’re an admin. Try again in a minute.',
+      'Slack can’t confirm right now that you’re an admin. Try again in a minute.',
     );
     t.workspace.faults.clear();
     expect((await openForm(t.workspace, t.ada, '/domain settings')).callback_id).toBe('settings');

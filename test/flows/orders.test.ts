@@ -65,7 +65,7 @@ describe('/domain order', () => {
     const shown = textOf(await told(t.bob, `/domain order ${cancelled.id.toUpperCase()}`));
     expect(shown).toContain('Renew bistro.rest for 1 year');
     expect(shown).toContain('“&lt;!channel&gt;”');
-    expect(shown).toMatch(/\*History\*\n.*: requested by <@U0ALICE> .*\n.*: cancelled by <@U0ALICE>/);
+    expect(shown).toMatch(/\*History\*\n.*: requested by <@U0ALICE> .*\n.*: canceled by <@U0ALICE>/);
     expect(shown).not.toContain('Retry');
   });
 

@@ -95,14 +95,14 @@ test('two of a group decide about an expensive order, including a stand-in', asy
   expect(card).toContain('Waiting for <!subteam^S0APPROVERS>');
   expect(card).toContain('0 of 2 approvals');
   expect(await answerTo(t.workspace, t.ada, `/domain order ${order.id}`)).toContain(
-    '*Needs*\n2 approvals of <!subteam^S0APPROVERS>',
+    '*Required approvals*\n2 approvals from <!subteam^S0APPROVERS>',
   );
 
   expect(await told(t.carol, () => t.carol.click(order.card, 'order_approve'))).toContain(
     'The policy’s approvers: <!subteam^S0APPROVERS>.',
   );
   await t.bob.click(order.card, 'order_approve');
-  await shows(order, '<@U0BOB> approved. Still needed: 1 of <!subteam^S0APPROVERS>.');
+  await shows(order, '<@U0BOB> approved. Still needed: 1 from <!subteam^S0APPROVERS>.');
   await shows(order, '1 of 2 approvals (<@U0BOB>)');
   expect(order.state).toBe('PENDING');
 
@@ -146,12 +146,12 @@ test('a rule published while an order was pending is named when the mandate has 
   const order = await ask(t.workspace, t.alice, '/domain renew cocktail.rest');
   policy = { version: 1, rules: [{ ...RULE, over: undefined, needed: 1, approvers: ['U0ADA'] }] };
   await t.bob.click(order.card, 'order_approve');
-  await shows(order, 'Still needed: 1 of <@U0ADA>.');
+  await shows(order, 'Still needed: 1 from <@U0ADA>.');
   await t.ada.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
   expect(textOf(order.card)).toContain('rule “large renewals” of policy version 1');
   expect(await detailsOf(t.workspace, t.ada, order.card)).toContain(
-    '*Decided by*\nthe settings, rule “large renewals” of policy version 1',
+    '*Rules*\nthe settings, rule “large renewals” of policy version 1',
   );
 });
 

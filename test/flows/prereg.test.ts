@@ -45,7 +45,7 @@ test('TEXT searches at once, by name or by name and ending', async () => {
     filters: [{ key: 'sld', operator: 'EQUAL', value: 'table-008' }],
   });
   const none = await answerTo(t.workspace, t.alice, '/domain prereg nothing');
-  expect(none).toContain('No preregistrations of the name nothing');
+  expect(none).toContain('No preregistrations for the name nothing');
   expect(t.workspace.messages(DOMAINS), 'other people see no search').toEqual([]);
 });
 
@@ -63,7 +63,7 @@ test('the form asks for the extra data, and results have pages in place', async 
   const first = await page(t.alice, '1–20 of 100');
   expect(textOf(first)).toMatch(/mark-9001.*ttl: 3600/s);
   expect(buttonsOf(first), 'the first page has no previous one').toEqual(['prereg_open', 'prereg_next']);
-  expect(textOf(first)).toContain('with EQUAL: exact match.');
+  expect(textOf(first)).toContain('for exact matches (EQUAL).');
   expect(searches().at(-1)).toMatchObject({ query: { 'keys[]': ['tmch_mark', 'nsentry'] } });
 
   await t.alice.click(first, 'prereg_next');
@@ -83,7 +83,7 @@ test('a time with a UTC offset is sent unchanged over JSON, but not over XML', a
   const start = { 'prereg_config.period_start': '2027-03-01T12:00:00+01:00' };
   expect(await t.alice.submit(view, { ...start, operator: 'like' })).toMatchObject({
     outcome: 'errors',
-    errors: { 'prereg_config.period_start': expect.stringContaining('without a UTC offset') },
+    errors: { 'prereg_config.period_start': expect.stringContaining('documents no UTC offset') },
   });
   expect(await t.alice.submit(view, { ...start, operator: 'EQUAL' })).toMatchObject({ outcome: 'closed' });
   await until('it is searched for', () => JSON.stringify(searches().at(-1)?.body).includes('+01:00'));
@@ -93,11 +93,11 @@ test('a time with a UTC offset is sent unchanged over JSON, but not over XML', a
 });
 
 test('over XML it is searched as that interface documents', async () => {
-  const GUESS = 'Only one filter is documented; several are sent in sequence and assumed to all apply.';
+  const GUESS = 'Only one filter is documented, so I sent several and assume that all apply.';
   await t.carol.command(DOMAINS, '/domain prereg table-00%');
   expect(textOf(await page(t.carol, 'table-00%')), 'one filter needs no guess').not.toContain(GUESS);
   await t.carol.command(DOMAINS, '/domain prereg table-00%.rest');
-  expect(textOf(await page(t.carol, 'of table-00%.rest: 1–9 of 9')), 'a guess is marked').toContain(GUESS);
+  expect(textOf(await page(t.carol, 'for table-00%.rest: 1–9 of 9')), 'a guess is marked').toContain(GUESS);
   expect(searches().at(-1)?.body).toContain(
     '<where><and><key>sld</key><operator>like</operator><value>table-00%</value></and><and><key>tld</key><operator>like</operator><value>rest</value></and></where>',
   );
@@ -128,7 +128,7 @@ test('filters, order and further keys of a password account use XML if needed', 
   expect(textOf(found), 'times as people write them').toMatch(
     /\d+ \w{3,4} \d{4}, \d\d:\d\d – \d+ \w{3,4} \d{4}, \d\d:\d\d/,
   );
-  expect(textOf(found)).toContain('how it compares, and its wildcards, aren’t documented');
+  expect(textOf(found)).toContain('Its comparison and wildcards aren’t documented');
   await t.alice.click(found, 'prereg_next');
   await page(t.alice, '3–4 of 100');
   expect(searches().at(-1)?.body).toMatch(/<offset>2<.*<key>zonec<.*<order>/);
@@ -157,11 +157,11 @@ test('children, an id and an ending of several parts are searched as documented'
 
 test('one record is shown completely, with its phases and their ends', async () => {
   await t.alice.command(DOMAINS, '/domain prereg table-003.rest');
-  const one = await page(t.alice, 'of table-003.rest: 1–1 of 1');
+  const one = await page(t.alice, 'for table-003.rest: 1–1 of 1');
   const record = await openedAfter(t.workspace, t.alice, () => t.alice.click(one, 'prereg_open'));
   const text = textOf(record);
   expect(text).toMatch(
-    /\*Confirmation\*: from \d+ \w{3,4} \d{4}, .* until \d+ \w{3,4} \d{4}, .*: it (?:has ended|ends)/,
+    /\*Confirmation\*: from \d+ \w{3,4} \d{4}, .* until \d+ \w{3,4} \d{4}, .* \((?:ended|ends)/,
   );
   expect(text).toMatch(/\*Phase period\*: from /);
   for (const label of [
@@ -189,7 +189,7 @@ test('one record is shown completely, with its phases and their ends', async () 
 test('% and * aren’t sent as wildcards', async () => {
   const before = searches().length;
   expect(await answerTo(t.workspace, t.alice, '/domain prereg table-00%')).toMatch(
-    /only finds exact matches.*choose `?like/s,
+    /only finds exact matches.*choose “like”/s,
   );
   const view = await openForm(t.workspace, t.alice, '/domain prereg');
   expect(await t.alice.submit(view, { sld: 'table*', limit: '101' })).toMatchObject({
@@ -201,7 +201,7 @@ test('% and * aren’t sent as wildcards', async () => {
   expect(
     await t.alice.submit(view, { sld: 'table', limit: '', operator: 'EQUAL', order: 'name' }),
   ).toMatchObject({
-    errors: { operator: expect.stringMatching(/EQUAL needs the JSON interface, and an order needs XML/) },
+    errors: { operator: expect.stringMatching(/EQUAL needs the JSON interface, and a sort order needs XML/) },
   });
   t.alice.close(view);
   expect(searches()).toHaveLength(before);
@@ -212,7 +212,7 @@ test.each(['a b', 'caf\u0007e.rest', '<script>', 'a..b', '-.-', `${'x'.repeat(64
   async (text) => {
     const before = searches().length;
     const told = await answerTo(t.workspace, t.alice, `/domain prereg ${text}`);
-    expect(told).toContain('Give one name, such as');
+    expect(told).toContain('Enter one name, such as');
     expect(searches()).toHaveLength(before);
   },
 );

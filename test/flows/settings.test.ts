@@ -114,7 +114,7 @@ describe('settings', () => {
     await shows('Waiting for <@U0BOB> or <!subteam^S0APPROVERS>');
     const more = await settingsForm();
     await toldAfter(t.workspace, t.ada, () => t.ada.submit(more, { approvals_required: '2' }));
-    await shows('The settings require more than when this was requested.');
+    await shows('The settings are stricter than when this was requested.');
     const fewer = await settingsForm();
     await toldAfter(t.workspace, t.ada, () => t.ada.submit(fewer, { approvals_required: '1' }));
     await confirmAsBob();
@@ -191,7 +191,7 @@ describe('settings', () => {
 
   it.each([
     ['missing_scope', 'approvers', 'I can’t look up S0APPROVERS. My app lacks a required permission'],
-    ['no_such_subteam', 'approvers', 'Slack doesn’t know S0APPROVERS. Copy the id again.'],
+    ['no_such_subteam', 'approvers', 'Slack doesn’t know S0APPROVERS. Copy the ID again.'],
     ['not_allowed', 'approvers', 'Slack refused this (not_allowed)'],
   ])('say why a group can’t be looked up: %s', async (code, field, why) => {
     const view = await settingsForm();
@@ -225,8 +225,8 @@ describe('settings', () => {
 
   it.each([
     ['is_archived', 'the channel is archived. Choose another one.'],
-    ['restricted_action_read_only_channel', 'only some people may post'],
-    ['channel_not_found', 'no channel has this id'],
+    ['restricted_action_read_only_channel', 'only some people can post there'],
+    ['channel_not_found', 'no channel has this ID'],
     ['missing_scope', 'My app lacks a required permission'],
   ])('say why nothing can be posted in a channel: %s', async (code, why) => {
     const view = await settingsForm();

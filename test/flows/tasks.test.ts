@@ -335,7 +335,7 @@ describe('a two-factor account', () => {
 describe('a trusted application', () => {
   test('is unused until the service has accepted it once', async () => {
     const before = await answerTo(t.workspace, t.ada, '/domain whoami');
-    expect(before).toContain('not yet used');
+    expect(before).toContain('not used yet');
     const order = await askAndConfirm(
       t.workspace,
       t.ada,
@@ -359,6 +359,6 @@ describe('a trusted application', () => {
     const reply = await order.ends('FAILED');
     expect(textOf(reply)).toMatch(/refused the linked account.*\/domain link/s);
     const told = await answerTo(t.workspace, t.bob, '/domain whoami');
-    expect(told).toContain('not yet used');
+    expect(told).toContain('not used yet');
   });
 });

@@ -85,7 +85,7 @@ const userInContext = {
     {
       label: 'Context',
       kind: 'number',
-      hint: '1 is the demo system; 4, or your own number, is the live one.',
+      hint: 'Use 1 for the demo system, and 4 or your own number for the live one.',
     },
     z
       .string('Enter the context number, such as 4.')
@@ -95,7 +95,7 @@ const userInContext = {
   ),
 };
 const password = field(
-  { label: 'Password', kind: 'secret', hint: 'Encrypted, never shown.' },
+  { label: 'Password', kind: 'secret', hint: 'Stored encrypted and never shown.' },
   z
     .string('Enter the password.')
     .max(1_000, 'That’s too long for a password.')
@@ -170,7 +170,7 @@ const CREDENTIALS = {
 const ownerSchema = z.object({
   team: choiceField('Whose account is it?', { true: 'The team’s account' }, PICKED, {
     kind: 'choices',
-    hint: 'Lets people without their own account make requests. Their approved orders use this one.',
+    hint: 'People without an account of their own can then make requests. Their approved orders use this account.',
   }),
 });
 
@@ -324,7 +324,7 @@ export const link = {
     },
     {
       usage: 'use CONTEXT',
-      summary: 'Choose which linked account is active',
+      summary: 'Choose your active account',
       example: '/domain use 4',
       run: runUse,
     },

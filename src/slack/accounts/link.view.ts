@@ -56,12 +56,12 @@ export function formatLinkRefusal(refusal: LinkRefusal): string {
 
 function formatStatement(statement: ServiceStatement | undefined): string {
   if (statement === undefined) return '';
-  return ` It says: ${statement.words}${statement.stid === undefined ? '' : ` (transaction ${statement.stid})`}`;
+  return ` It says: ${statement.words}${statement.stid === undefined ? '' : ` (server transaction ${statement.stid})`}`;
 }
 
 export const LINK = {
   intro:
-    'Your own credentials at the domain service. They’re checked, encrypted, and used only for your orders.',
+    'Enter your own credentials for the domain service. I check them, encrypt them, and use them only for your orders.',
   unseen: 'It contains an invisible character. Enter it again.',
   teamByAdmins: 'Only admins can link the team’s account. Nothing was saved.',
   teamIsApplication: 'The team’s account must be a trusted application. Nothing was saved.',
@@ -69,7 +69,7 @@ export const LINK = {
 
 export function tooManyTriesText(seconds: number): string {
   const wait = count(Math.ceil(seconds / 60), 'minute');
-  return `Too many attempts within an hour, so the service wasn’t asked. Wait ${wait}, then try once more. The service’s account owner can say which credentials are right.`;
+  return `Too many attempts within an hour, so I didn’t contact the service. Try again in ${wait}. If you’re not sure about the credentials, ask the owner of the service account.`;
 }
 
 export function teamLinkedText({ account, replaced }: LinkOutcome & { readonly kind: 'linked' }): string {
@@ -77,7 +77,7 @@ export function teamLinkedText({ account, replaced }: LinkOutcome & { readonly k
     replaced === undefined
       ? ''
       : ` It replaces ${code(formatAccountName(replaced))}: pending orders with that account won’t be sent.`;
-  return `:white_check_mark: Saved as the *team’s account*: ${code(formatAccountName(account))}, not yet used. The service has no documented check, so its first use will show whether it works. Approved orders of people without their own account now use it.${removed} \`/domain unlink team\` deletes it.`;
+  return `:white_check_mark: Saved as the *team’s account*: ${code(formatAccountName(account))}, not used yet. The service has no way to check it, so its first use will show whether it works. Approved orders of people without their own account now use it.${removed} \`/domain unlink team\` deletes it.`;
 }
 
 export function linkedText({
@@ -97,7 +97,7 @@ export function linkedText({
       : ` It replaces ${code(formatAccountName(replaced))} (${METHOD_WORDS[replaced.method]}): pending orders with that account won’t be sent.`;
   return verified
     ? `:white_check_mark: Linked: ${name}, ${system}. It’s your active account now.${removed}${limits} Try \`/domain renew cafe.rest\`, or \`/domain help\`.`
-    : `:white_check_mark: Saved: ${name}, not yet used. The service has no documented check, so its first use will show whether it works. It’s your active account now.${removed}`;
+    : `:white_check_mark: Saved: ${name}, not used yet. The service has no way to check it, so its first use will show whether it works. It’s your active account now.${removed}`;
 }
 
 export const UNLINK = {
@@ -126,7 +126,7 @@ export function chooseUnlinkText(accounts: readonly Account[]): string {
   const list = accounts
     .map((account) => `• \`/domain unlink ${account.slot}\`: ${code(formatAccountName(account))}`)
     .join('\n');
-  return `You have ${accounts.length} linked accounts. Which one should be deleted?\n${list}`;
+  return `You have ${accounts.length} linked accounts. Which one do you want to delete?\n${list}`;
 }
 
 export function chooseActiveText(accounts: readonly Account[]): string {
@@ -134,7 +134,7 @@ export function chooseActiveText(accounts: readonly Account[]): string {
 }
 
 export function activeText(account: Account): string {
-  return `Active now: ${code(formatAccountName(account))}, ${formatContext(account.context)}.`;
+  return `Your active account is now ${code(formatAccountName(account))}, ${formatContext(account.context)}.`;
 }
 
 /** The input may be a password, so it isn't repeated. */
@@ -155,7 +155,7 @@ const METHOD_WORDS: Readonly<Record<Account['method'], string>> = {
 
 function accountLine(account: Account): string {
   const checked =
-    account.verifiedAt === undefined ? 'not yet used' : `last checked ${moment(account.verifiedAt)}`;
+    account.verifiedAt === undefined ? 'not used yet' : `last checked ${moment(account.verifiedAt)}`;
   const name = account.application === undefined ? '' : ` “${escapeText(account.application)}”`;
   return `${account.active ? ':large_green_circle: *active*' : ':white_circle:'} ${code(formatAccountName(account))}${name}, ${formatContext(account.context)}, ${METHOD_WORDS[account.method]}, ${checked}${formatProfile(account)}`;
 }
@@ -178,7 +178,7 @@ function formatProfile({ profile, method }: Account): string {
 function teamAccountLine(team: Account | undefined, hasOwn: boolean): string {
   if (team === undefined) return '';
   const by = team.linkedBy === undefined ? '' : `, linked by ${mention(team.linkedBy)}`;
-  const checked = team.verifiedAt === undefined ? 'not yet used' : `last used ${moment(team.verifiedAt)}`;
+  const checked = team.verifiedAt === undefined ? 'not used yet' : `last used ${moment(team.verifiedAt)}`;
   const use = hasOwn ? 'You use your own account.' : 'You use it, because you have no account of your own.';
   return `\n:busts_in_silhouette: *The team’s account*: ${code(formatAccountName(team))} “${escapeText(team.application ?? '')}”, ${checked}${by}. Only approved orders use it. ${use}`;
 }
@@ -195,7 +195,7 @@ export function detailsButton(account: Account): Button {
 }
 
 export const NO_LONGER_LINKED = 'This account is no longer linked. `/domain whoami` lists linked accounts.';
-const NO_DETAILS = 'The service has no documented login that returns more about such an account.';
+const NO_DETAILS = 'The service’s documentation has no way to read more about this account.';
 
 /** A list of rights can be long. */
 const MAX_FACTS = 60;
@@ -209,9 +209,9 @@ export function detailsMessage(account: Account, outcome: LookupOutcome): Messag
     case 'told': {
       const facts = listFields(outcome.record);
       const left = facts.length - MAX_FACTS;
-      return message(`Data of the service about ${escapeText(formatAccountName(account))}`, [
+      return message(`Service data for ${escapeText(formatAccountName(account))}`, [
         ...lines([
-          `*Data of the service about ${code(formatAccountName(account))}*`,
+          `*Service data for ${code(formatAccountName(account))}*`,
           ...facts.slice(0, MAX_FACTS).map(([name, value]) => `• ${fieldWords(name)}: ${quote(value, 300)}`),
           left > 0 && `• and ${left} more`,
         ]),

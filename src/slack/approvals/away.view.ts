@@ -11,7 +11,7 @@ export const AWAY = {
   group: (groupId: string) =>
     `${mentionApprover(groupId)} is a group. Choose one person, such as \`/domain away 2w @carol\`.`,
   nobody: (word: string) =>
-    `I don’t know who ${code(word)} is. Type @ and choose the person from Slack’s list. If you did, an admin has to set \`should_escape: true\` for \`/domain\` in the app’s manifest.`,
+    `I don’t know who ${code(word)} is. Type @ and choose the person from Slack’s list. If you did that, an admin has to set \`should_escape: true\` for \`/domain\` in the app’s manifest.`,
   self: 'You can’t be your own stand-in. Choose someone else.',
   left: (userId: string) =>
     `${mention(userId)} isn’t a full member of this workspace. Choose someone who is.`,

@@ -109,8 +109,8 @@ export function requirementLines(requirements: Requirements, history: readonly H
     const by = given.length === 0 ? '' : ` (${given.map(slotName).join(', ')})`;
     const mentions = selectNotifiedApprovers(requirement).map(mentionApprover).join(', ');
     return missing === 0
-      ? `${count(needed, 'approval')} of ${mentions}: done${by}`
-      : `${missing === needed ? '' : `${missing} more of `}${count(needed, 'approval')} of ${mentions}${by}`;
+      ? `${count(needed, 'approval')} from ${mentions}: done${by}`
+      : `${missing === needed ? '' : `${missing} more of `}${count(needed, 'approval')} from ${mentions}${by}`;
   });
 }
 
@@ -140,10 +140,8 @@ export function changedRequirementsLine({
   if (!isStricter) return undefined;
   if (requirements.outcome === 'refuse')
     return `:warning: The policy changed and no longer allows this: ${ruleNames(requirements.refusedBy)}. It can’t be approved.`;
-  const lead = hasPolicyRule(requirements.list)
-    ? `Policy version ${policyVersion} requires`
-    : 'The settings require';
-  return `:warning: ${lead} more than when this was requested.`;
+  const lead = hasPolicyRule(requirements.list) ? `Policy version ${policyVersion} is` : 'The settings are';
+  return `:warning: ${lead} stricter than when this was requested.`;
 }
 
 /** Undefined when several requirements each need some. */
@@ -154,7 +152,7 @@ export function approvalsNeeded(order: Order, decision: PendingDecision | undefi
   return only?.needed ?? order.approvalsRequired;
 }
 
-/** `1 of @finance`. */
+/** `1 from @finance`. */
 export function missingLines({
   requirements,
 }: {
@@ -166,7 +164,7 @@ export function missingLines({
     .filter(({ needed, slots }) => slots.length < needed)
     .map(
       ({ needed, slots, approvers }) =>
-        `${needed - slots.length} of ${approvers.map(mentionApprover).join(', ')}`,
+        `${needed - slots.length} from ${approvers.map(mentionApprover).join(', ')}`,
     );
 }
 

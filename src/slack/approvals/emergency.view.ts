@@ -38,7 +38,7 @@ export function emergencyText(order: Order, history: readonly HistoryEvent[]): s
 }
 
 function reviewState({ signedOffBy }: Order): string {
-  return signedOffBy === undefined ? 'open for review' : `signed off by ${mention(signedOffBy)}`;
+  return signedOffBy === undefined ? 'not reviewed yet' : `signed off by ${mention(signedOffBy)}`;
 }
 
 /** For *Details*, with the full reason; undefined after a regular approval. */
@@ -55,7 +55,7 @@ export function emergencyReply(order: Order, event: EmergencyEvent, notified: No
   const others = ` ${notifiedText(notified)}`;
   const alsoMentioned =
     rest.length === 0 ? '' : ` ${rest.map(mentionApprover).join(', ')}: you could have approved it too.`;
-  const unseen = event.isImpactUnknown === true ? ' The impact wasn’t known yet at this approval.' : '';
+  const unseen = event.isImpactUnknown === true ? ' The impact wasn’t known yet.' : '';
   return textMessage(
     `:rotating_light: *${escapeText(orderTitle(order))}*, requested by ${mention(order.requesterId)}: ${mention(event.actor)} approved this alone (break glass)${reasonSuffix(event)}.${others}${alsoMentioned}${unseen} Another admin has to sign it off.`,
   );
@@ -63,7 +63,7 @@ export function emergencyReply(order: Order, event: EmergencyEvent, notified: No
 
 export function signedOffReply(order: Order, event: HistoryEvent): Message {
   const by = order.emergencyApprovedBy;
-  const whose = by === undefined ? 'the emergency approval' : `that ${mention(by)} approved this alone`;
+  const whose = by === undefined ? 'the emergency approval' : `${mention(by)}’s emergency approval`;
   return textMessage(
     `:white_check_mark: *${escapeText(orderTitle(order))}*: ${mention(event.actor)} signed off ${whose}. The review is closed.`,
   );

@@ -13,7 +13,7 @@ const DIFFERENCES: Readonly<Record<SendingDifference, string>> = {
   signature: 'a signature doesn’t verify',
   count: 'approvals are missing',
   refused: 'the policy refuses it',
-  no_keys: 'it needs signatures, and SIGNING_ROOTS or PUBLIC_URL doesn’t allow them',
+  no_keys: 'it needs signatures, which SIGNING_ROOTS or PUBLIC_URL doesn’t allow',
 };
 
 /** Differences between the order and its approvals at sending. */
@@ -32,6 +32,6 @@ function differencesText(differs: readonly SendingDifference[]): string {
 export function notSignedNotice(order: Order, differs: readonly SendingDifference[]): Message {
   const sent = order.items.some(({ sentAt }) => sentAt !== undefined) ? 'sent nothing more' : 'sent nothing';
   return textMessage(
-    `:rotating_light: *${escapeText(orderTitle(order))}* lacks a required signature, so I ${sent}: ${differencesText(differs)}. If no one revoked a passkey, left, or changed the policy, someone with write access to my database may have done this: find out who has access. See it with ${code(`/domain order ${order.id}`)}.`,
+    `:rotating_light: *${escapeText(orderTitle(order))}* lacks a required signature, so I ${sent}: ${differencesText(differs)}. If no one revoked a passkey, left, or changed the policy, someone with write access to my database may have done this. Find out who has access. See it with ${code(`/domain order ${order.id}`)}.`,
   );
 }

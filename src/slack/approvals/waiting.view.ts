@@ -3,9 +3,9 @@ import { code, escapeText, type Message, mention, moment, textMessage } from '..
 import { approverList, orderTitle } from '../orders/order.view.ts';
 
 export function reminderNotice(order: Order): Message {
-  const until = order.expiresAt === undefined ? '' : ` Open until ${moment(order.expiresAt)}.`;
+  const until = order.expiresAt === undefined ? '' : ` Approve it by ${moment(order.expiresAt)}.`;
   return textMessage(
-    `:bell: *${escapeText(orderTitle(order))}*, requested by ${mention(order.requesterId)}, is still waiting for your approval.${until}`,
+    `:bell: *${escapeText(orderTitle(order))}*, requested by ${mention(order.requesterId)}, still needs your approval.${until}`,
   );
 }
 

@@ -420,7 +420,7 @@ function ruleLines({ requirements }: Order): string[] {
     .slice(0, SHOWN_REQUIREMENTS)
     .map(
       ({ rule, needed, approvers }) =>
-        `Needs ${count(needed, 'approval')} of ${approverList(approvers)}: ${ruleNames([rule])}`,
+        `Needs ${count(needed, 'approval')} from ${approverList(approvers)}: ${ruleNames([rule])}`,
     );
   const left = requirements.list.length - shown.length;
   return left === 0 ? shown : [...shown, `Needs the approvals of ${count(left, 'more rule')}`];

@@ -14,12 +14,12 @@ export const NOT_A_MEMBER = textMessage(
 
 /** For organizations whose other workspaces are allowed. */
 export const NOT_IN_ORGANIZATION = textMessage(
-  'Only members of this organization can use Domain Steward, without guests. Ask a member to do it for you.',
+  'Only full members of this organization can use Domain Steward, not guests. Ask a member to do it for you.',
 );
 
 export const NOT_AN_ADMIN = textMessage('Only admins can do this. Ask a workspace admin or owner.');
 export const ADMIN_UNKNOWN = textMessage(
-  'Slack doesn’t confirm that you’re an admin. Try again in a minute.',
+  'Slack can’t confirm right now that you’re an admin. Try again in a minute.',
 );
 
 /** @param orderId of the card's order */

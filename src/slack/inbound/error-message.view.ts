@@ -9,9 +9,9 @@ export const DATABASE_FULL: Readonly<Record<string, string>> = {
 };
 export const NO_DATABASE = 'My database doesn’t respond right now. Try again in a minute.';
 export const SOMETHING_WRONG =
-  'Something went wrong on my side. Try again in a minute; if it persists, tell your operator.';
+  'Something went wrong on my side. Try again in a minute. If it keeps failing, tell your operator.';
 export const KEY_MISSING =
-  'I can’t decrypt the data for this, because an encryption key is missing. Nothing is lost, and nothing was sent. Try again in a few minutes. Your operator finds the missing key’s id in the log.';
+  'I can’t decrypt the data for this, because an encryption key is missing. Nothing is lost, and nothing was sent. Try again in a few minutes. Your operator can find the missing key’s ID in the log.';
 export const SEAL_BROKEN =
   'I can’t decrypt the data for this anymore: its key is gone, or it was changed. Link your account again with `/domain link`, then request it again.';
 

@@ -12,11 +12,11 @@ export function csvIssueText(issue: CsvIssue): string {
     case 'repeated_column':
       return `the column “${issue.column}” appears twice.`;
     case 'second_header':
-      return 'this is another heading. Send each list separately.';
+      return 'another header starts here. Send each list as its own file.';
     case 'too_many_bytes':
       return `a file can have at most ${limit} bytes. Split it.`;
     case 'too_many_columns':
-      return `it has more than ${limit} columns. Keep only the requested ones.`;
+      return `it has more than ${limit} columns. Keep only the documented ones.`;
     case 'too_many_rows':
       return `a file can have at most ${limit} rows. Split it.`;
     case 'long_cell':

@@ -129,7 +129,7 @@ export function reasonField(hint: string, label = REASON.label) {
 /** Parsed in the requester's time zone when the order is requested. */
 export const sendAtField = typedField('Send at', {
   placeholder: '2026-12-06 02:00',
-  hint: 'Day and time in your time zone, up to 90 days ahead. Empty: as soon as it’s approved.',
+  hint: 'Day and time in your time zone, up to 90 days ahead. Leave empty to send it as soon as it’s approved.',
 });
 
 export function requiredReason(hint: string, label = REASON.label) {
@@ -139,7 +139,7 @@ export function requiredReason(hint: string, label = REASON.label) {
 export function toFields(declared: z.ZodObject): Field[] {
   return Object.entries(declared.shape).map(([name, schema]) => {
     const found = DISPLAYS.get(schema);
-    if (found === undefined) throw new Error(`the field ${name} has no look`);
+    if (found === undefined) throw new Error(`the field ${name} has no display`);
     const { isNeeded = false, ...display } = found;
     const isOptional = !isNeeded && z.safeParse(schema, undefined).success;
     return { name, ...display, ...(isOptional ? { optional: true } : {}) };

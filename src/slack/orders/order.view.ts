@@ -69,7 +69,7 @@ export const STATES: Readonly<
   UNKNOWN: {
     icon: ':warning:',
     words: 'sent, but its outcome is unknown',
-    line: 'Outcome unknown: an approver has to mark it as done or failed',
+    line: 'Outcome unknown. An approver has to mark it as done or failed',
   },
   DENIED: { icon: ':no_entry:', words: 'denied', line: 'Denied, nothing was sent' },
   EXPIRED: { icon: ':alarm_clock:', words: 'expired', line: 'Expired without approval, nothing was sent' },

@@ -29,18 +29,18 @@ export function formatSlackError(
   if (code === 'missing_scope') {
     return {
       cause: `My app lacks a required permission${needed === undefined ? '' : `, the scope ${needed}`}.`,
-      remedy: 'Your operator has to reinstall the app with its manifest; then try again.',
+      remedy: 'Ask your operator to reinstall the app with its manifest, then try again.',
     };
   }
   if (problem.hasInvalidToken) {
     return { cause: `Slack no longer accepts my token (${code}).`, remedy: 'Tell your operator.' };
   }
-  return { cause: `Slack refused this (${code}).`, remedy: 'If it persists, tell your operator.' };
+  return { cause: `Slack refused this (${code}).`, remedy: 'If it keeps failing, tell your operator.' };
 }
 
 /** Why a listed approver can't be looked up; plain text. */
 export function approverError(id: string, problem: SlackApiError): string {
-  if (UNKNOWN_ID.has(problem.code ?? '')) return `Slack doesn’t know ${id}. Copy the id again.`;
+  if (UNKNOWN_ID.has(problem.code ?? '')) return `Slack doesn’t know ${id}. Copy the ID again.`;
   const { cause, remedy } = formatSlackError(problem);
   return `I can’t look up ${id}. ${cause} ${remedy}`;
 }
@@ -52,14 +52,14 @@ function channelRefusal(code: string): { readonly why: string; readonly remedy: 
   }
   if (code === 'channel_not_found') {
     return {
-      why: 'no channel has this id',
-      remedy: 'Copy the id again; if the channel is private, invite me with /invite @Domain Steward',
+      why: 'no channel has this ID',
+      remedy: 'Copy the ID again. If the channel is private, invite me with /invite @Domain Steward',
     };
   }
   if (code === 'is_archived') return { why: 'the channel is archived', remedy: 'Choose another one' };
   return code.startsWith('restricted_action')
     ? {
-        why: 'only some people may post',
+        why: 'only some people can post there',
         remedy: 'Ask a workspace admin to allow me, or choose another channel',
       }
     : undefined;
@@ -83,7 +83,7 @@ export function channelError(problem: SlackApiError): string {
   }
   const { cause, remedy } = formatSlackError(problem);
   return problem.kind === 'unreachable'
-    ? `I don’t know whether I can post there. ${cause} ${remedy}`
+    ? `I couldn’t check whether I can post there. ${cause} ${remedy}`
     : `I can’t post there. ${cause} ${remedy}`;
 }
 

@@ -300,37 +300,42 @@ const moment = (label: string) =>
     { label, kind: 'text', placeholder: '2027-03-01 00:00:00' },
     filterSchema(
       parseMoment,
-      'Enter the time as 2027-03-01 12:00:00, for JSON also with a UTC offset, or only the date.',
+      'Enter a date, or a time such as 2027-03-01 12:00:00. With JSON, you can add a UTC offset.',
     ).optional(),
   );
 
-const ending = filterSchema(parseEnding, 'Enter only the ending, such as rest.');
+const ending = filterSchema(parseEnding, 'Enter only the TLD, such as rest.');
 
 /** Search fields, with one interface's options (service API, Preregistration search). */
 const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
   z.object({
     sld: field(
-      { label: 'Name', kind: 'text', placeholder: 'cafe', hint: 'Without its ending. Empty: all names.' },
+      {
+        label: 'Name',
+        kind: 'text',
+        placeholder: 'cafe',
+        hint: 'Without the TLD. Leave empty to find all names.',
+      },
       filterSchema(
         parseLabel,
-        'Enter the name without its ending: letters, digits and hyphens, such as cafe.',
+        'Enter the name without its TLD, such as cafe. Use letters, digits and hyphens.',
       ).optional(),
     ),
     tld: field(
-      { label: 'Ending', kind: 'text', placeholder: 'rest' },
+      { label: 'TLD', kind: 'text', placeholder: 'rest' },
       ending
         .refine(
           (text) => !text.includes('.'),
-          'Enter only the last part, such as uk; co.uk goes in the field below.',
+          'Enter only the last part, such as uk. Enter co.uk in the field below.',
         )
         .optional(),
     ),
-    subtld: typedField('Multi-part ending', { placeholder: 'co.uk' }, ending.optional()),
+    subtld: typedField('Multi-part TLD', { placeholder: 'co.uk' }, ending.optional()),
     id: field(
-      { label: 'Preregistration id', kind: 'text' },
+      { label: 'Preregistration ID', kind: 'text' },
       z
         .string()
-        .regex(/^[\w%*-]{1,64}$/, 'Enter the preregistration’s id.')
+        .regex(/^[\w%*-]{1,64}$/, 'Enter the preregistration’s ID.')
         .optional(),
     ),
     'prereg_config.confirmation_start': moment('Confirmation starts'),
@@ -345,7 +350,7 @@ const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
       },
       z.enum(['EQUAL', 'like']).optional().catch(undefined),
       {
-        hint: 'Use EQUAL with JSON, and “like” with XML. EQUAL doesn’t support the wildcards % and *.',
+        hint: 'EQUAL uses JSON, “like” uses XML. EQUAL doesn’t support the wildcards % and *.',
         dispatches: true,
       },
     ),
@@ -362,7 +367,7 @@ const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
       kind: 'choices',
     }),
     limit: field(
-      { label: 'Records per page', kind: 'number', hint: `1 to ${MAX_LIMIT}, default ${PAGE}.` },
+      { label: 'Records per page', kind: 'number', hint: `1 to ${MAX_LIMIT}. The default is ${PAGE}.` },
       z
         .string()
         .default(String(PAGE))
@@ -385,7 +390,7 @@ const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
       {
         label: 'Other keys',
         kind: 'lines',
-        hint: 'More fields of a record by their names at the service, one per line.',
+        hint: 'Other fields to show, by their names at the service. One per line.',
       },
       z
         .array(z.string())

@@ -215,7 +215,7 @@ export function preregPage(query: PreregQuery, found: Preregistrations, via: Int
     }),
     left.length > 0 &&
       context(
-        `There’s no room for ${escapeText(left.map(fieldLabel).join(', '))}: open a record to see them, or reduce the number of records.`,
+        `Columns that don’t fit: ${escapeText(left.map(fieldLabel).join(', '))}. Open a record to see them, or show fewer records per page.`,
       ),
     context(describeFilter(query, via)),
     ...openMenu(records),
@@ -259,8 +259,8 @@ function formatQuery({ filters: { sld, tld, subtld, ...others } }: PreregQuery):
         ? ''
         : ` in .${ending}`
       : ending === undefined
-        ? ` of the name ${sld}`
-        : ` of ${sld}.${ending}`;
+        ? ` for the name ${sld}`
+        : ` for ${sld}.${ending}`;
   const more = Object.entries(others).map(
     ([key, value]) => `${FILTER_TEXTS[key] ?? key} ${momentCell(value ?? '')}`,
   );
@@ -268,11 +268,11 @@ function formatQuery({ filters: { sld, tld, subtld, ...others } }: PreregQuery):
 }
 
 function describeFilter({ filters }: PreregQuery, via: Interface): string {
-  const over = `Searched over the service’s ${via === 'json' ? 'JSON' : 'XML'} interface`;
+  const over = `Searched through the service’s ${via === 'json' ? 'JSON' : 'XML'} interface`;
   if (Object.keys(filters).length === 0) return `${over}, without a filter.`;
   return via === 'json'
-    ? `${over} with EQUAL: exact match.`
-    : `${over} with like: how it compares, and its wildcards, aren’t documented.${Object.keys(filters).length > 1 ? ' Only one filter is documented; several are sent in sequence and assumed to all apply.' : ''}`;
+    ? `${over} for exact matches (EQUAL).`
+    : `${over} with “like”. Its comparison and wildcards aren’t documented.${Object.keys(filters).length > 1 ? ' Only one filter is documented, so I sent several and assume that all apply.' : ''}`;
 }
 
 function pageButtons(query: PreregQuery, { records, summary }: Preregistrations) {
@@ -299,14 +299,14 @@ function openMenu(records: readonly Preregistration[]): AnyBlock[] {
   if (only === undefined) return [];
   if (second === undefined) {
     return actions('prereg_records', [
-      button('prereg_open', 'Open in full', only, { label: `Open in full: ${only}` }),
+      button('prereg_open', 'Show full record', only, { label: `Show full record: ${only}` }),
     ]);
   }
   return [
     menu(
       'prereg_records',
       'prereg_open',
-      'Open one in full',
+      'Show a full record',
       names.map((name) => ({ text: displayName(name), value: name })),
     ),
   ];
@@ -327,7 +327,11 @@ export function preregRecords(
     ),
     ...shown.flatMap((record, index) => [...(index === 0 ? [] : [divider]), ...recordBlocks(record, now)]),
     ...(records.length > shown.length
-      ? [context(`${count(records.length - shown.length, 'more record')}: ask the domain service.`)]
+      ? [
+          context(
+            `${count(records.length - shown.length, 'more record')} not shown. Ask the domain service for the rest.`,
+          ),
+        ]
       : []),
   ];
 }
@@ -358,7 +362,7 @@ function recordBlocks(record: Preregistration, now: Date) {
   ]);
 }
 
-/** `Confirmation: from … until …, which is in 3 days`. */
+/** `Confirmation: from … until … (ends in 3 days)`. */
 function phaseLine(label: string, record: Preregistration, phase: Phase, now: Date): string | undefined {
   const phases = findPhase(record, phase);
   if (phases === undefined) return undefined;
@@ -374,10 +378,10 @@ function formatEnd(end: string | undefined, now: Date): string {
     end === undefined
       ? Number.NaN
       : Date.parse(/[zZ]|[+-]\d\d:?\d\d$/.test(end) ? end : `${end.replace(' ', 'T')}Z`);
-  if (Number.isNaN(at)) return '.';
+  if (Number.isNaN(at)) return '';
   const days = Math.floor((at - now.getTime()) / DAY_MS);
-  if (days < 0) return ': it has ended.';
-  return days === 0 ? ': it ends within a day.' : `: it ends in ${count(days, 'day')}.`;
+  if (days < 0) return ' (ended)';
+  return days === 0 ? ' (ends within a day)' : ` (ends in ${count(days, 'day')})`;
 }
 
 function hasValue(value: unknown): boolean {
@@ -417,8 +421,8 @@ function failureText(error: ServiceError): string {
     case 'unknown_outcome':
     case 'invalid_response':
       return answer === ''
-        ? `The service’s response couldn’t be read. Nothing changed; search again in a few minutes.${error.ctid === undefined ? '' : ` Client transaction ${code(error.ctid)}.`}`
-        : `The service gave no clear answer. Nothing changed; search again in a few minutes.${quoted}`;
+        ? `The service’s response couldn’t be read. Nothing changed. Search again in a few minutes.${error.ctid === undefined ? '' : ` Client transaction ${code(error.ctid)}.`}`
+        : `The service gave no clear answer. Nothing changed. Search again in a few minutes.${quoted}`;
   }
 }
 
@@ -430,38 +434,38 @@ export type SearchConstraint =
 export function constraintText(tie: SearchConstraint): string {
   switch (tie.code) {
     case 'equal':
-      return 'the operator EQUAL';
+      return 'EQUAL';
     case 'like':
-      return 'the operator like';
+      return '“like”';
     case 'order':
-      return 'an order';
+      return 'a sort order';
     case 'key':
       return `the key ${tie.key}`;
   }
 }
 
 export const equalAndXmlText = (xml: SearchConstraint) =>
-  `EQUAL needs the JSON interface, and ${constraintText(xml)} needs XML. Choose like, or leave the other out.`;
+  `EQUAL needs the JSON interface, and ${constraintText(xml)} needs XML. Choose “like”, or leave the other out.`;
 export const XML_UNAVAILABLE =
   'This needs the service’s XML interface, and its address isn’t set. Ask your operator to set SERVICE_XML_URL.';
 export const NO_WILDCARDS =
-  'EQUAL finds exact matches and doesn’t support the wildcards % and *. Enter the full value, or choose like, which uses XML.';
+  'EQUAL finds exact matches and doesn’t support the wildcards % and *. Enter the full value, or choose “like”, which uses XML.';
 
 export const NO_OFFSET =
-  'This search uses XML, where times are documented without a UTC offset: 2027-03-01 12:00:00.';
+  'This search uses XML, which documents no UTC offset. Enter the time as 2027-03-01 12:00:00.';
 
 /** For a name on a line. */
 export function noWildcardsText(hasXml: boolean): string {
   const advice = hasXml
-    ? 'Enter the full name, or open the form with `/domain prereg` and choose like.'
+    ? 'Enter the full name, or open the form with `/domain prereg` and choose “like”.'
     : 'Enter the full name.';
   return `Nothing was searched. Your account only finds exact matches, so % and * don’t work as wildcards. ${advice}`;
 }
 
 export const ENTER_ONE_NAME =
-  'Give one name, such as `/domain prereg cafe` or `/domain prereg cafe.rest`. `/domain prereg` alone opens the form.';
+  'Enter one name, such as `/domain prereg cafe` or `/domain prereg cafe.rest`. `/domain prereg` alone opens the form.';
 export const LIST_EXPIRED = 'These pages are no longer available. Search again with `/domain prereg`.';
 export const preregGoneText = (name: string) =>
   `${code(name)} has no preregistration anymore. Search again with \`/domain prereg\`.`;
 
-export const XML_HAS = 'Searches with like, an order or further keys';
+export const XML_HAS = 'Searches with “like”, a sort order or other keys';

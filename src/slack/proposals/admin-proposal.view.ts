@@ -65,7 +65,7 @@ export function proposalBlocks(
     ...lines(changeLines(proposal, locale)),
     ...proposalActions(proposal, proposer === userId ? [drop] : [confirm, drop]),
     context(
-      `${expiresAt === undefined ? '' : `Open until ${moment(expiresAt)}. `}Nothing takes effect before it’s confirmed.`,
+      `${expiresAt === undefined ? '' : `Open until ${moment(expiresAt)}. `}Nothing changes until it’s confirmed.`,
     ),
   ];
 }
@@ -73,7 +73,7 @@ export function proposalBlocks(
 export function adminProposalView(proposal: AdminProposal): ProposalView {
   return {
     question(reader) {
-      const what = proposal.kind === 'settings' ? 'Changed settings need' : 'Changed prices need';
+      const what = proposal.kind === 'settings' ? 'A settings change needs' : 'A price change needs';
       const shown = message(`${what} your confirmation`, proposalBlocks(proposal, reader));
       return { ...shown, textOnlyHint: buttonsHint('/domain settings') };
     },
@@ -87,8 +87,8 @@ export function adminProposalView(proposal: AdminProposal): ProposalView {
 function formatEnd({ proposer, state, endedBy = '' }: AdminProposal): readonly [string, string] {
   if (state === 'confirmed')
     return [
-      'Confirmed: it applies from now on',
-      `:white_check_mark: *Confirmed.* Requested by ${mention(proposer)}, confirmed by ${mention(endedBy)}; it applies from now on. Changes:`,
+      'Confirmed: it’s in effect now',
+      `:white_check_mark: *Confirmed.* Requested by ${mention(proposer)}, confirmed by ${mention(endedBy)}. It’s in effect now. Changes:`,
     ];
   if (state === 'withdrawn')
     return ['Discarded: nothing changed', `:wastebasket: *Discarded by ${mention(endedBy)}.* Not applied:`];
@@ -98,9 +98,9 @@ function formatEnd({ proposer, state, endedBy = '' }: AdminProposal): readonly [
 
 /** Why a confirmation changed nothing, for all kinds. */
 export const NOT_CONFIRMED = {
-  gone: 'This is no longer open: it was confirmed, discarded or has expired. Request it again if you still need it.',
+  gone: 'This is no longer open, because it was confirmed or discarded, or has expired. Request it again if you still need it.',
   changed: 'This wasn’t confirmed, because it changed since it was shown. Check it again, then confirm.',
-  nothingLeft: 'This wasn’t confirmed: someone already changed it, and nothing is left to confirm.',
+  nothingLeft: 'Someone already changed this, so nothing is left to confirm.',
   ownToAdmin: (command: string) =>
     `You requested this, so *another admin* has to confirm it. A workspace admin or owner can use ${code(command)} and press Confirm.`,
   own: 'You requested this, so someone else has to confirm it.',
@@ -120,6 +120,6 @@ export function pendingText(change: AdminChange & { readonly expiresAt: Date }, 
 /** Says who is asked to confirm, and what to do if nobody can be asked. @param command also shows the button */
 export function confirmersText(confirmers: readonly string[], command: string): string {
   return confirmers.length === 0
-    ? `:warning: *I know no other admin to ask*, and no one can confirm their own change. A workspace admin or owner can use ${code(command)} and press Confirm. If you’re the only one, make someone an admin of the workspace, or add their id to \`ADMINS\` where I run.`
+    ? `:warning: *I don’t know any other admin*, and no one can confirm their own change. A workspace admin or owner can use ${code(command)} and press Confirm. If you’re the only one, make someone an admin of the workspace, or ask your operator to add their ID to \`ADMINS\`.`
     : `Waiting for ${confirmers.map(mention).join(' or ')} to confirm.`;
 }

@@ -8,7 +8,7 @@ describe('an account that can’t be linked', () => {
   it.each<[LinkRefusal, string]>([
     [
       { code: 'not_accepted', statement },
-      'The service didn’t accept these credentials. Check them and try again. It says: E0001 Wrong password (transaction 20261122-1)',
+      'The service didn’t accept these credentials. Check them and try again. It says: E0001 Wrong password (server transaction 20261122-1)',
     ],
     [
       { code: 'not_accepted', statement: { words: 'E0001', stid: undefined } },
@@ -36,7 +36,7 @@ describe('an account that can’t be linked', () => {
     ],
     [
       { code: 'no_clear_answer', statement },
-      'The service gave no clear answer, so nothing was saved. Try again in a few minutes. It says: E0001 Wrong password (transaction 20261122-1)',
+      'The service gave no clear answer, so nothing was saved. Try again in a few minutes. It says: E0001 Wrong password (server transaction 20261122-1)',
     ],
   ])('%j has a text for people', (refusal, words) => {
     expect(formatLinkRefusal(refusal)).toBe(words);

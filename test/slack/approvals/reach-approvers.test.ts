@@ -110,7 +110,7 @@ const about = (order: Order, channel: string): Message[] =>
 const told = (order: Order, channel: string): string[] =>
   about(order, channel)
     .map(textOf)
-    .filter((text) => /still waiting|has been waiting/.test(text));
+    .filter((text) => /still (?:waiting|needs)|has been waiting/.test(text));
 
 test('approvers with the card in a direct message are reminded there, at 7:00 of their own morning', async () => {
   const order = await waiting();

@@ -45,8 +45,12 @@ test('an owner who has left gets no message, so that the common channel does', a
 test.each([
   ['not_in_channel', 'I’m not in this channel. Invite me with /invite @Domain Steward.', true],
   ['is_archived', 'the channel is archived. Choose another one.', false],
-  ['restricted_action', 'only some people may post. Ask a workspace admin to allow me', false],
-  ['ekm_access_denied', 'Slack refused this (ekm_access_denied). If it persists, tell your operator.', false],
+  ['restricted_action', 'only some people can post there. Ask a workspace admin to allow me', false],
+  [
+    'ekm_access_denied',
+    'Slack refused this (ekm_access_denied). If it keeps failing, tell your operator.',
+    false,
+  ],
 ])('%s is reported to admins, with its fix', async (code, words, isInvited) => {
   const bot = await morning(`${code.replaceAll('_', '-')}.rest`);
   // An unknown refusal may end within a minute.

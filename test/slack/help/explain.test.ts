@@ -18,7 +18,7 @@ test.each([
   [
     'anything',
     new TypeError('x is not a function'),
-    'Something went wrong on my side. Try again in a minute;',
+    'Something went wrong on my side. Try again in a minute.',
   ],
   [
     'a busy Slack',

@@ -233,7 +233,7 @@ it('an approver sees the price, the rule, and the worst impact on the name', () 
   const text = waiting(order, { cost: COST, impact: seenAs(IMPACT) });
   expect(text).toContain('* · about €36.00');
   expect(text).toContain(
-    'Needs 2 approvals of <!subteam^S0LEGAL>, <@U0CFO>: rule “transfers of the brand” of policy version 3',
+    'Needs 2 approvals from <!subteam^S0LEGAL>, <@U0CFO>: rule “transfers of the brand” of policy version 3',
   );
   expect(text).toContain(':x: Mail will stop working (`mail.cafe.rest`). And 2 more.');
   expect(text).not.toContain('198.51.100.7');

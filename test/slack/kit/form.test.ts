@@ -29,7 +29,7 @@ test('the fields are shown in order, and marked if optional', () => {
 });
 
 test('a schema without labels is no field', () => {
-  expect(() => toFields(z.object({ name: REQUIRED_TEXT }))).toThrow('the field name has no look');
+  expect(() => toFields(z.object({ name: REQUIRED_TEXT }))).toThrow('the field name has no display');
 });
 
 describe('a submission', () => {

@@ -137,7 +137,7 @@ const CASES: readonly Case[] = [
         },
       },
     },
-    ['1 approval of @person', '2 approvals of @person'],
+    ['1 approval from @person', '2 approvals from @person'],
   ],
   [
     'rule and version',
@@ -168,7 +168,7 @@ const CASES: readonly Case[] = [
     'emergency approval',
     sampleOrder('SUCCEEDED', { emergencyApprovedBy: 'U0ADA' }),
     { history: [orderEvent('emergency_approved', 'APPROVED', { reason: 'the shop is down' })] },
-    ['used break glass', '“the shop is down”', 'open for review'],
+    ['used break glass', '“the shop is down”', 'not reviewed yet'],
   ],
   ['private', sampleOrder('PENDING', { isPrivate: true }), {}, ['private']],
   [
@@ -265,7 +265,7 @@ describe('the facts of a card', () => {
     const shown = textOfBlocks(view.blocks);
     for (const text of [
       why.trim(),
-      'open for review',
+      'not reviewed yet',
       'S0105 The domain was renewed.',
       '20261121-app1-7',
       'Created: ',

@@ -118,7 +118,7 @@ const CASES: readonly Case[] = [
     'policy',
     renewal(),
     { decision: { ...DECISION, isStricter: true } },
-    /more (now )?than when (it|this) was requested/,
+    /stricter than when this was requested/,
   ],
   ['stand_in', renewal(), { decision: { ...DECISION, standIns } }, /@\w+ for @\w+ until/],
   [

@@ -19,17 +19,21 @@ test.each([
   [
     refused('missing_scope', 'files:write'),
     'My app lacks a required permission, the scope files:write.',
-    'Your operator has to reinstall the app with its manifest; then try again.',
+    'Ask your operator to reinstall the app with its manifest, then try again.',
   ],
   [refused('token_revoked'), 'Slack no longer accepts my token (token_revoked).', 'Tell your operator.'],
-  [refused('something_new'), 'Slack refused this (something_new).', 'If it persists, tell your operator.'],
+  [
+    refused('something_new'),
+    'Slack refused this (something_new).',
+    'If it keeps failing, tell your operator.',
+  ],
 ])('%s is shown unchanged', (problem, cause, remedy) => {
   expect(formatSlackError(problem)).toEqual({ cause, remedy });
 });
 
 test('an id is unknown only if Slack says so', () => {
   for (const code of ['user_not_found', 'no_such_subteam']) {
-    expect(approverError('S01GROUP', refused(code))).toBe('Slack doesn’t know S01GROUP. Copy the id again.');
+    expect(approverError('S01GROUP', refused(code))).toBe('Slack doesn’t know S01GROUP. Copy the ID again.');
   }
   for (const problem of [limited, unreachable, refused('missing_scope'), refused('something_new')]) {
     expect(approverError('S01GROUP', problem)).toMatch(/^I can’t look up S01GROUP\. /);
@@ -49,7 +53,7 @@ test('an invitation helps only if the bot isn’t in the channel, or can’t see
   ]) {
     expect(channelError(problem)).not.toContain('/invite');
   }
-  expect(channelError(unreachable)).toMatch(/^I don’t know whether I can post there\. /);
+  expect(channelError(unreachable)).toMatch(/^I couldn’t check whether I can post there\. /);
 });
 
 describe('which scope is missing', () => {

@@ -152,7 +152,7 @@ describe('messages stay within the limits of Slack, for any number of rules', ()
 
 test('a publisher who is the only admin gets that reason, and what to do', () => {
   const text = said(publishedMessage({ ...NEXT, rules: [rule()] }, LOCALE, []).blocks);
-  expect(text).toContain('I know no other admin to ask');
+  expect(text).toContain('I don’t know any other admin');
   expect(text).toContain('`ADMINS`');
 });
 

@@ -9,9 +9,9 @@ const PROBLEMS: Readonly<Record<CharterProblem, string>> = {
   not_signed:
     'The signature of the policy and settings isn’t valid: its passkey was revoked as compromised, belongs to another host than PUBLIC_URL, or isn’t an admin’s.',
   rows_differ:
-    'The policy or settings in the database differ from the last signed version: someone changed them in the database.',
+    'Someone changed the policy or settings in the database, so they differ from the last signed version.',
   events_missing:
-    'Passkey events are missing from the log: someone removed or changed them in the database. No signature is valid until they’re restored from a backup.',
+    'Someone removed or changed passkey events in the database. No signature is valid until they’re restored from a backup.',
 };
 
 const UNTIL_SIGNED =

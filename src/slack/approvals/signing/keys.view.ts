@@ -46,7 +46,7 @@ const KEYS_SHOWN = 20;
 function statusText({ validity, through }: ShownKey): string {
   if (validity !== 'yes') return INVALID_REASONS[validity];
   return through.length === 0
-    ? '*valid*: it’s a root'
+    ? '*valid* (root)'
     : `*valid*, vouched for by ${through.map(mention).join(', ')}`;
 }
 
@@ -59,7 +59,7 @@ export function keysMessage({ keys, offset, hasRoots, maySignCharter, notice }: 
   const lead =
     keys.length === 0
       ? 'No passkeys yet.'
-      : `Passkeys and whether they’re valid${hasRoots ? '' : ': none, because the operator hasn’t set SIGNING_ROOTS'}`;
+      : `Passkeys${hasRoots ? '' : ' (none is valid, because the operator hasn’t set SIGNING_ROOTS)'}`;
   // First those that need the reader's action, then those with a button.
   const rank = ({ mayVouch, mayRevoke }: ShownKey) => (mayVouch ? 0 : mayRevoke ? 1 : 2);
   const sorted = keys.toSorted((a, b) => rank(a) - rank(b));

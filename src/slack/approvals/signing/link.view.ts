@@ -4,17 +4,17 @@ import { context, type Message, mention, message, section } from '../../kit/bloc
 /* Replies to buttons that need a signature. */
 
 const LEADS: Readonly<Record<LinkPurpose, string>> = {
-  order: 'Check what will be sent, and sign it, here:',
+  order: 'Check what will be sent and sign it here:',
   resume: 'It was paused, so it needs a new signature. Check it and sign it here:',
   facts: 'Check the change and sign it here:',
   add: 'Add a passkey here:',
   vouch: 'Vouch for it with your passkey here:',
-  revoke: 'For a passkey you no longer use. Its signatures stay valid. Retire it here:',
+  revoke: 'If you no longer use this passkey, retire it here. Its signatures stay valid:',
   revoke_compromised:
-    'For a lost, stolen or copied passkey. Its signatures become invalid. Revoke it as compromised here:',
-  charter: 'Check the policy and settings, and sign them, here:',
-  policy: 'It takes effect with your signature. Check the policy and sign it here:',
-  settings: 'It takes effect with your signature. Check the settings and sign them here:',
+    'If this passkey was lost, stolen or copied, revoke it as compromised here. Its signatures become invalid:',
+  charter: 'Check the policy and settings and sign them here:',
+  policy: 'It takes effect when you sign it. Check the policy and sign it here:',
+  settings: 'They take effect when you sign them. Check the settings and sign them here:',
 };
 
 export function linkMessage(links: readonly (readonly [LinkPurpose, string])[]): Message {
@@ -23,14 +23,14 @@ export function linkMessage(links: readonly (readonly [LinkPurpose, string])[]):
     // Slack doesn't linkify preformatted text.
     ...texts.map(([lead, address]) => section(`${lead}\n<${address}>`)),
     context(
-      'Only for you, once, within ten minutes. If Slack opens it in the app, open it in your browser: Safari, Chrome, Edge or Firefox.',
+      'This link is only for you. It works once, within 10 minutes. If Slack opens it in the app, open it in your browser instead (Safari, Chrome, Edge or Firefox).',
     ),
   ]);
 }
 
 /** Passkeys need HTTPS or localhost. */
 export const NO_SIGNING_ADDRESS =
-  'Passkeys work only over `https` or at `localhost`. The operator has to set PUBLIC_URL to such an address.';
+  'Passkeys work only over `https` or at `localhost`. Your operator has to set PUBLIC_URL to such an address.';
 
 export const tooManyKeysText = (max: number) =>
   `You have ${max} passkeys, which is the limit. Revoke one you no longer use, then add another. If none of yours is valid, ask someone with a root passkey to revoke one.`;
@@ -39,7 +39,7 @@ export const tooManyKeysText = (max: number) =>
 export function noKeyText(owners: readonly string[]): string {
   const others =
     owners.length === 0
-      ? 'No passkey is valid yet: the operator has to put the first one’s fingerprint in SIGNING_ROOTS.'
-      : `${owners.map(mention).join(', ')} have valid passkeys: an admin among them can sign it, or one of them can vouch for yours.`;
-  return `It takes effect with a signature, and none of your passkeys is valid. ${others} See \`/domain key\`.`;
+      ? 'No passkey is valid yet. Your operator has to add the first one’s fingerprint to SIGNING_ROOTS.'
+      : `${owners.map(mention).join(', ')} have valid passkeys. One of them can vouch for yours, or sign this if they’re an admin.`;
+  return `This needs a signature, and none of your passkeys is valid. ${others} See \`/domain key\`.`;
 }

@@ -33,7 +33,7 @@ export function signingFacts(order: Order, briefing: Briefing) {
 export function changesSinceRequest(history: readonly HistoryEvent[], isStricter: boolean): string[] {
   const approvers = findLoggedApprovers(history);
   return [
-    ...(isStricter ? ['It needs more than when it was requested: the policy or the settings changed.'] : []),
+    ...(isStricter ? ['The policy or the settings are stricter than when this was requested.'] : []),
     ...(approvers.length === 0
       ? []
       : [`${count(approvers.length, 'approval')} so far: ${approvers.map(mention).join(', ')}.`]),

@@ -72,7 +72,7 @@ export const signing = {
   commands: [
     {
       usage: 'key',
-      summary: 'Passkeys: list, add, vouch, revoke',
+      summary: 'List, add, vouch for and revoke passkeys',
       example: '/domain key',
       run: runKey,
     },
