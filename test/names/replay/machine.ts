@@ -1,0 +1,158 @@
+import { applySuccess } from '../../../src/expiry/follow.ts';
+import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
+import type { WatchedDomain } from '../../../src/expiry/ports.ts';
+import {
+  type DateDoubt,
+  updateDatesAfterLookup,
+  updateDatesAfterTransfer,
+} from '../../../src/names/dates.ts';
+import { ABSENT, createFact, createUnseenFact, type Observation } from '../../../src/names/facts.ts';
+import { findNewValues, mergeObservation, type NameHistory } from '../../../src/names/history.ts';
+import { type Incident, updateIncidents } from '../../../src/names/incident.ts';
+import { findProofOrHint } from '../../../src/names/order-evidence.ts';
+import type { RegistrySighting } from '../../../src/names/ports.ts';
+import { isUnanswered, type RegistryLookup, readRegistryAnswer } from '../../../src/names/registry-record.ts';
+import { explainChanges, type KnownChange, type NameOrder } from '../../../src/names/unexplained-changes.ts';
+import type { Order, OrderItem } from '../../../src/orders/order.ts';
+import type { Evidence } from '../../../src/orders/ports.ts';
+import { newOrder } from '../../orders/sample.ts';
+import type { Sequence, Step } from './sequence.ts';
+
+/*
+ * The product's functions, run on a sequence. The results use their own words, so that they can be compared after the
+ * functions change.
+ */
+
+/** The state after a step. */
+export interface Known {
+  readonly date: string | undefined;
+  readonly source: string | undefined;
+  /** A renewal that the registry doesn't show yet. */
+  readonly renewedUntil: string | undefined;
+  readonly deletedAt: string | undefined;
+  readonly doubt: string | undefined;
+  /** The changes added to an incident in this step, and its state. */
+  readonly incident: readonly string[];
+}
+
+/** The result of a sequence. */
+export interface Replayed {
+  readonly steps: readonly Known[];
+  /** For the order whose response was lost. */
+  readonly evidence: string;
+}
+
+/** Runs the product's functions on a sequence. */
+export async function replay({ name, steps }: Sequence): Promise<Replayed> {
+  let watched: WatchedDomain = newlyWatched(name, 'U0ALICE', steps[0]?.at ?? new Date(0));
+  let history: NameHistory = {};
+  let knownChanges: readonly KnownChange[] = [];
+  let incident: Incident | undefined;
+  const orders: NameOrder[] = [];
+  const known: Known[] = [];
+  let lost: { readonly order: Order; readonly item: OrderItem } | undefined;
+  const shown: RegistrySighting[] = [];
+  let last: RegistryLookup | undefined;
+
+  const observe = (observation: Observation, at: Date) => {
+    const merged = mergeObservation(history, observation);
+    ({ history } = merged);
+    const { unexplained, ...after } = explainChanges({
+      changes: merged.changes,
+      history,
+      orders,
+      knownChanges,
+    });
+    ({ knownChanges } = after);
+    const update = updateIncidents(incident === undefined ? [] : [incident], {
+      name,
+      unexplained,
+      history,
+      at,
+    });
+    if (update === undefined) return [];
+    incident = update.after;
+    const added = update.added.map(
+      ({ kind, fact, before, after }) => `${kind} by ${fact}: ${before.join(' ')} -> ${after.join(' ')}`,
+    );
+    return [...added, `${update.before === undefined ? 'opened' : 'joined'}: ${incident.state}`];
+  };
+  const take = (step: Step): string[] => {
+    const { at } = step;
+    switch (step.kind) {
+      case 'registry':
+        // A name without a record is missing from the parent zone as well.
+        last = readRegistryAnswer(step.answer, name, at, ABSENT);
+        watched = { ...watched, ...updateDatesAfterLookup(watched, last) };
+        shown.unshift({ at, seen: findNewValues(history, last) });
+        return observe(last, at);
+      case 'dns': {
+        const servers =
+          step.nameServers === undefined ? createUnseenFact('timeout') : createFact(step.nameServers);
+        const ds = step.isSigned ? createFact(['1 13 2 ab']) : createFact([]);
+        return observe({ name, at, facts: { nameservers: servers, parent_nameservers: servers, ds } }, at);
+      }
+      case 'order': {
+        const order = orderOf(name, step, known.length);
+        const [item] = order.items;
+        if (item === undefined) throw new Error('an order has an item');
+        orders.push(nameOrderOf(order.id, step));
+        if (step.isLost) lost = { order, item };
+        else watched = applySuccess(order, item, watched, at)?.after ?? watched;
+        return [];
+      }
+      case 'date':
+        if (watched.expiry === undefined || watched.expiry.source === 'person')
+          watched = { ...watched, expiry: { at: step.expiresAt, source: 'person' } };
+        return [];
+      case 'transfer_confirmed':
+        watched = { ...watched, ...updateDatesAfterTransfer(watched, at) };
+        return [];
+    }
+  };
+  for (const step of steps) {
+    const found = take(step);
+    known.push(loadKnown(watched, found));
+  }
+
+  if (lost === undefined || last === undefined) return { steps: known, evidence: 'none' };
+  const { order, item } = lost;
+  const sentAt = item.sentAt ?? last.at;
+  const evidence = findProofOrHint({ order, sentAt, history, seen: shown, orders, now: last.at }, last);
+  return { steps: known, evidence: textOf(evidence) };
+}
+
+function loadKnown({ expiry, renewed, deletedAt, doubt }: WatchedDomain, incident: readonly string[]): Known {
+  return {
+    date: expiry?.at.toISOString(),
+    source: expiry?.source,
+    renewedUntil: renewed?.until.toISOString(),
+    deletedAt: deletedAt?.toISOString(),
+    doubt: doubt && codeOf(doubt),
+    incident,
+  };
+}
+
+function codeOf(doubt: DateDoubt): string {
+  if (doubt.code === 'distrusted') return doubt.distrust.code;
+  if (doubt.code !== 'undated') return doubt.code;
+  return isUnanswered(doubt.problem) ? 'unavailable' : 'unreadable';
+}
+
+function orderOf(name: string, step: Extract<Step, { kind: 'order' }>, n: number): Order {
+  const { at, task, years, nameServers, isLost } = step;
+  const order = newOrder([name], { id: `order-${n}`, task, input: { period: years, nameServers } });
+  const done = isLost ? ({ state: 'UNKNOWN' } as const) : ({ state: 'SUCCEEDED', answeredAt: at } as const);
+  return { ...order, items: order.items.map((item) => ({ ...item, ...done, sentAt: at })) };
+}
+
+function nameOrderOf(id: string, step: Extract<Step, { kind: 'order' }>): NameOrder {
+  const { task, at, nameServers, isLost } = step;
+  const names = task === 'nameservers' || task === 'create' || task === 'transfer' ? { nameServers } : {};
+  return { id, task, state: isLost ? 'unknown' : 'succeeded', sentAt: at, ...names };
+}
+
+function textOf(evidence: Evidence): string {
+  if (evidence.kind === 'nothing') return 'nothing';
+  return `${evidence.kind}: ${JSON.stringify(evidence.seen)}`;
+}

@@ -1,0 +1,263 @@
+import type { RdapAnswer } from '../../../src/registry/rdap/client.ts';
+import { seeded } from '../../support/seeded.ts';
+
+/*
+ * Random lives of a name: lookups in the registry and the DNS, and actions of orders and people. A name has a true
+ * state, and every response shows it in one of the ways of real registries and resolvers.
+ */
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+const ORDER_TASKS = ['create', 'renew', 'transfer', 'delete', 'restore', 'nameservers'] as const;
+type SequenceTask = (typeof ORDER_TASKS)[number];
+
+/** An event at a time. */
+export type Step = { readonly at: Date } & (
+  | { readonly kind: 'registry'; readonly answer: RdapAnswer }
+  | { readonly kind: 'dns'; readonly nameServers: readonly string[] | undefined; readonly isSigned: boolean }
+  /** An order of ours; a lost response is looked up at the end. */
+  | {
+      readonly kind: 'order';
+      readonly task: SequenceTask;
+      readonly years: number;
+      readonly nameServers: readonly string[];
+      readonly isLost: boolean;
+    }
+  /** A person enters a date. */
+  | { readonly kind: 'date'; readonly expiresAt: Date }
+  /** A person says that a transfer was the team's. */
+  | { readonly kind: 'transfer_confirmed' }
+);
+
+export interface Sequence {
+  readonly name: string;
+  readonly steps: readonly Step[];
+}
+
+interface State {
+  readonly registrar: string;
+  readonly expiresAt: number;
+  readonly registeredAt: number;
+  readonly transferredAt: number | undefined;
+  readonly changedAt: number;
+  readonly deletedAt: number | undefined;
+  readonly statuses: readonly string[];
+  readonly nameServers: readonly string[];
+  readonly isSigned: boolean;
+  readonly isRegistered: boolean;
+}
+
+const START = Date.UTC(2026, 10, 22);
+/** Zones with documented periods, without them, and unknown ones. */
+const ZONES = ['com', 'rest', 'bar', 'example', 'de'];
+const REGISTRARS = ['Ours Registrar Ltd', 'OURS REGISTRAR, LTD.', 'Other Registrar GmbH', 'Third Names Inc'];
+const SERVERS = [
+  ['ns1.dns.example', 'ns2.dns.example'],
+  ['ns1.other.example', 'ns2.other.example'],
+  ['ns1.thief.example'],
+];
+const LOCKS = ['client transfer prohibited', 'client delete prohibited'];
+
+/** The sequence of a seed, which is always the same. */
+export function sequenceOf(seed: number): Sequence {
+  const random = seeded(seed);
+  const upTo = (limit: number) => Math.floor(random() * limit);
+  const chance = (part: number) => random() < part;
+  const oneOf = <T>(values: readonly T[]): T => {
+    const [value] = values.slice(upTo(values.length));
+    if (value === undefined) throw new Error('there is nothing to choose from');
+    return value;
+  };
+  const name = `cafe${seed}.${oneOf(ZONES)}`;
+  let now = START + upTo(30) * DAY_MS;
+  let state: State = {
+    registrar: oneOf(REGISTRARS.slice(0, 2)),
+    expiresAt: now + (20 + upTo(500)) * DAY_MS,
+    registeredAt: now - (100 + upTo(1_000)) * DAY_MS,
+    transferredAt: undefined,
+    changedAt: now - 50 * DAY_MS,
+    deletedAt: undefined,
+    statuses: ['active', ...LOCKS],
+    nameServers: SERVERS[0] ?? [],
+    isSigned: chance(0.3),
+    isRegistered: !chance(0.05),
+  };
+  let stale = state;
+  const steps: Step[] = [];
+
+  const become = (changes: Partial<State>) => {
+    stale = state;
+    state = { ...state, ...changes, changedAt: now };
+  };
+  const bodyOf = (shown: State) => recordOf(name, shown, { chance, oneOf });
+  const answer = (): RdapAnswer => {
+    const origin = { server: 'rdap.example', secure: !chance(0.05) };
+    if (chance(0.06)) {
+      const code = oneOf(['busy', 'http_status'] as const);
+      return {
+        kind: 'unavailable',
+        problem: { code },
+        ...(chance(0.5) && { retryAfterMs: upTo(5) * HOUR_MS }),
+      };
+    }
+    if (chance(0.03)) return { kind: 'answered', body: oneOf<unknown>([{}, [], 'no', null]), ...origin };
+    if (chance(0.02))
+      return { kind: 'answered', body: recordOf('other.com', state, { chance, oneOf }), ...origin };
+    const shown = chance(0.12) ? stale : state;
+    return shown.isRegistered
+      ? { kind: 'answered', body: bodyOf(shown), ...origin }
+      : { kind: 'not_found', ...origin };
+  };
+  const lookSometimes = () => {
+    const times = 1 + upTo(3);
+    for (let look = 0; look < times; look += 1) {
+      steps.push({ kind: 'registry', at: new Date(now), answer: answer() });
+      if (chance(0.5)) {
+        const nameServers = chance(0.08) ? undefined : chance(0.1) ? stale.nameServers : state.nameServers;
+        steps.push({ kind: 'dns', at: new Date(now), nameServers, isSigned: state.isSigned });
+      }
+      now += chance(0.7) ? 30 * 60_000 : upTo(72) * HOUR_MS;
+    }
+  };
+  const order = (task: SequenceTask, isLost: boolean, isDone: boolean) => {
+    const years = 1 + upTo(2);
+    const nameServers = oneOf(SERVERS.slice(0, 2));
+    steps.push({ kind: 'order', at: new Date(now), task, years, nameServers, isLost });
+    if (isDone) become(effectOf(task, state, { now, years, nameServers }));
+  };
+
+  lookSometimes();
+  const turns = 1 + upTo(4);
+  for (let turn = 0; turn < turns; turn += 1) {
+    now += upTo(60) * DAY_MS;
+    const event = upTo(14);
+    if (event < 4) order(oneOf(ORDER_TASKS), false, !chance(0.1));
+    else if (event === 4) become({ expiresAt: addYear(state.expiresAt) });
+    else if (event === 5)
+      become({
+        registrar: oneOf(REGISTRARS.slice(2)),
+        ...(chance(0.6) && { transferredAt: now, expiresAt: addYear(state.expiresAt) }),
+        ...(chance(0.5) && { nameServers: SERVERS[2] ?? [], statuses: ['active'] }),
+      });
+    else if (event === 6) become({ nameServers: oneOf(SERVERS), isSigned: chance(0.5) });
+    else if (event === 7)
+      become({ statuses: oneOf([['active'], ['pending transfer'], ['active', ...LOCKS]]) });
+    else if (event === 8)
+      become({ deletedAt: now, statuses: [oneOf(['redemption period', 'pending delete'])] });
+    else if (event === 9) become({ isRegistered: !state.isRegistered, registeredAt: now });
+    else if (event === 10) {
+      now = Math.max(now, state.expiresAt + upTo(40) * DAY_MS);
+      become({ expiresAt: addYear(state.expiresAt), statuses: ['active', 'auto renew period'] });
+    } else if (event === 11) {
+      steps.push({ kind: 'date', at: new Date(now), expiresAt: new Date(now + upTo(400) * DAY_MS) });
+    } else if (event === 12) steps.push({ kind: 'transfer_confirmed', at: new Date(now) });
+    lookSometimes();
+  }
+  now += upTo(8) * DAY_MS;
+  order(oneOf(ORDER_TASKS), true, chance(0.7));
+  now += chance(0.7) ? upTo(50) * 60_000 : upTo(10) * DAY_MS;
+  if (chance(0.3)) lookSometimes();
+  steps.push({ kind: 'registry', at: new Date(now), answer: answer() });
+  return { name, steps };
+}
+
+function effectOf(
+  task: SequenceTask,
+  state: State,
+  order: { readonly now: number; readonly years: number; readonly nameServers: readonly string[] },
+): Partial<State> {
+  const { now, years, nameServers } = order;
+  const later = (from: number) => Array.from({ length: years }).reduce<number>((at) => addYear(at), from);
+  switch (task) {
+    case 'create':
+      return {
+        isRegistered: true,
+        registeredAt: now,
+        registrar: 'Ours Registrar Ltd',
+        expiresAt: later(now),
+        deletedAt: undefined,
+        statuses: ['active'],
+        nameServers,
+      };
+    case 'renew':
+      // Registries round dates differently.
+      return { expiresAt: later(state.expiresAt) - (years === 2 ? 20 * HOUR_MS : 0) };
+    case 'transfer':
+      return {
+        registrar: 'Ours Registrar Ltd',
+        transferredAt: now,
+        expiresAt: addYear(state.expiresAt),
+        nameServers,
+      };
+    case 'delete':
+      return { deletedAt: now, statuses: ['redemption period'] };
+    case 'restore':
+      return { deletedAt: undefined, statuses: ['active'] };
+    case 'nameservers':
+      return { nameServers, isSigned: false };
+  }
+}
+
+function addYear(moment: number): number {
+  const date = new Date(moment);
+  date.setUTCFullYear(date.getUTCFullYear() + 1);
+  return date.getTime();
+}
+
+interface Choices {
+  readonly chance: (part: number) => boolean;
+  readonly oneOf: <T>(values: readonly T[]) => T;
+}
+
+/** The record of a name (RFC 9083), with members left out, in another order, or in another form. */
+function recordOf(name: string, state: State, { chance, oneOf }: Choices): unknown {
+  const event = (eventAction: string, at: number | undefined) =>
+    at === undefined ? [] : [{ eventAction, eventDate: new Date(at).toISOString() }];
+  const registrar = {
+    objectClassName: 'entity',
+    roles: ['registrar'],
+    ...(chance(0.5) && {
+      publicIds: [{ type: 'IANA Registrar ID', identifier: String(1_000 + state.registrar.length) }],
+    }),
+    vcardArray: [
+      'vcard',
+      [
+        ['version', {}, 'text', '4.0'],
+        ['fn', {}, 'text', state.registrar],
+      ],
+    ],
+  };
+  const registrant = {
+    objectClassName: 'entity',
+    roles: ['registrant'],
+    vcardArray: [
+      'vcard',
+      [['fn', {}, 'text', chance(0.3) ? 'REDACTED FOR PRIVACY' : `Owner at ${state.registrar}`]],
+    ],
+  };
+  const hasExpiry = !chance(0.04);
+  const events = [
+    ...(hasExpiry ? event('expiration', state.expiresAt) : []),
+    ...event('registration', state.registeredAt),
+    ...event('last changed', state.changedAt),
+    ...(chance(0.7) ? event('transfer', state.transferredAt) : []),
+    ...(chance(0.5) ? event('deletion', state.deletedAt) : []),
+    ...(chance(0.01) ? [{ eventAction: 'expiration', eventDate: 'soon' }] : []),
+  ];
+  const written = (status: string) =>
+    chance(0.2) ? status.replace(/ ([a-z])/g, (_, letter: string) => letter.toUpperCase()) : status;
+  return {
+    objectClassName: 'domain',
+    ldhName: chance(0.3) ? name.toUpperCase() : name,
+    events: chance(0.3) ? events.toReversed() : events,
+    ...(!chance(0.05) && { status: state.statuses.map(written) }),
+    ...(!chance(0.1) && {
+      entities: oneOf([[registrar, registrant], [registrant, registrar], [registrar], [registrant]]),
+    }),
+    ...(!chance(0.05) && {
+      nameservers: state.nameServers.map((ldhName) => ({ objectClassName: 'nameserver', ldhName })),
+    }),
+    ...(!chance(0.1) && { secureDNS: { delegationSigned: state.isSigned } }),
+  };
+}

@@ -1,0 +1,336 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createReconciler } from '../../src/app/reconcile.ts';
+import { PACE } from '../../src/app/seams.ts';
+import { approveOrder } from '../../src/approvals/approve.ts';
+import type { Order } from '../../src/orders/order.ts';
+import type { OrderCommit, OrderStore } from '../../src/orders/ports.ts';
+import { requestOrder } from '../../src/orders/request-order.ts';
+import { createNotificationStore } from '../../src/store/notifications.ts';
+import { createOrderStore } from '../../src/store/orders.ts';
+import { WITNESS } from '../support/witness.ts';
+import { ALICE, gate, HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
+import { START } from './sample.ts';
+
+/*
+ * A quarter of scheduled orders and two bots on one database, with outages, killed bots, clock changes, changed prices
+ * and rules, and people who leave. Each order is sent once, within a minute of its time, or ends with its reason.
+ */
+
+const ORDERS = Number(process.env['SCHEDULED_ORDERS'] ?? 60);
+const DAY_MS = 24 * HOUR_MS;
+const STEP_MS = 10_000;
+const ZONES = ['Europe/Berlin', 'America/New_York', 'Asia/Kathmandu', 'UTC'];
+/** To daylight saving time and back. */
+const CLOCK_CHANGES = [
+  { timeZone: 'America/New_York', at: new Date('2026-03-08T07:00:00Z') },
+  { timeZone: 'Europe/Berlin', at: new Date('2026-03-29T01:00:00Z') },
+  { timeZone: 'Pacific/Auckland', at: new Date('2026-04-04T14:00:00Z') },
+  { timeZone: 'America/Santiago', at: new Date('2026-04-05T03:00:00Z') },
+];
+const PEOPLE = ['U0ALICE', 'U0EVE', 'U0FAY', 'U0GUS'];
+const APPROVERS = ['U0BOB', 'U0CAROL', 'U0DORA'];
+
+let rig: Rig;
+
+beforeAll(async () => (rig = await startRig()));
+afterAll(() => rig.end());
+
+/** A small linear congruential generator: the same quarter every time. */
+function random(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+interface Planned {
+  readonly name: string;
+  readonly requester: string;
+  readonly approver: string;
+  readonly at: Date;
+  /** Local clocks show its time twice. */
+  readonly comesTwice: boolean;
+  readonly order: Order;
+}
+
+/** The world's changes, by day. */
+const LEAVES: Readonly<Record<string, number>> = { U0EVE: 40, U0CAROL: 60 };
+const REFUSED_SINCE = 70;
+const OUTAGES = [
+  { from: 20, hours: 30 },
+  { from: 50, hours: 0.75 },
+  { from: 75, hours: 26 },
+];
+
+const dayOf = (at: Date) => (at.getTime() - START.getTime()) / DAY_MS;
+const after = (ms: number) => new Date(START.getTime() + ms);
+const askedAt = (n: number) => after(Math.floor((n * 88 * DAY_MS) / ORDERS));
+const nameOf = (n: number) =>
+  `name-${n}.${n % 3 === 0 && dayOf(askedAt(n)) < REFUSED_SINCE ? 'pizza' : 'rest'}`;
+const localText = (at: Date, timeZone: string) => at.toLocaleString('sv-SE', { timeZone }).slice(0, 16);
+
+/** When the bots run again, if they are down at a moment. */
+function upAgain(at: Date): Date {
+  const outage = OUTAGES.find(({ from, hours }) => dayOf(at) >= from && dayOf(at) < from + hours / 24);
+  return outage === undefined ? at : after(outage.from * DAY_MS + outage.hours * HOUR_MS);
+}
+
+/** By the contract, from what happened. */
+function expectedOf(planned: Planned, repriced: ReadonlySet<string>, mayBeSent: boolean): string {
+  const now = upAgain(planned.at);
+  const hasLeft = (userId: string) => dayOf(now) >= (LEAVES[userId] ?? Number.POSITIVE_INFINITY);
+  if (hasLeft(planned.requester)) return 'FAILED requester_left';
+  if (dayOf(now) >= REFUSED_SINCE && planned.name.endsWith('.pizza')) return 'CANCELLED policy_refuses';
+  const reasons = [
+    ...(now.getTime() - planned.at.getTime() > HOUR_MS ? ['late'] : []),
+    ...(repriced.has(planned.name) ? ['price'] : []),
+    ...(hasLeft(planned.approver) ? ['approvals'] : []),
+  ];
+  if (reasons.length > 0) return `PENDING ${reasons.join()}`;
+  return mayBeSent ? 'UNKNOWN no_answer_known' : 'SUCCEEDED';
+}
+
+/** When a bot is killed: before a commit about a sent order, or after it. */
+const KILLS = [
+  { commit: 'claimed', isKept: false },
+  { commit: 'claimed', isKept: true },
+  { commit: 'sending', isKept: false },
+  { commit: 'sending', isKept: true },
+  { commit: 'answered', isKept: false },
+  { commit: 'answered', isKept: true },
+] as const;
+type Kill = (typeof KILLS)[number];
+
+function commitOf({ after: order }: OrderCommit): Kill['commit'] | undefined {
+  if (order.state === 'SUCCEEDED') return 'answered';
+  if (order.state !== 'EXECUTING') return undefined;
+  return order.items.some(({ state }) => state === 'SENT') ? 'sending' : 'claimed';
+}
+
+/** A bot with connections, memory and loops of its own. Once killed, it does nothing more. */
+function startBot(killAt: (commit: OrderCommit) => Kill | undefined) {
+  const database = rig.connect();
+  const kept = createOrderStore(database, WITNESS);
+  const killed = gate();
+  /** Orders with a request that may be sent and has no stored answer. */
+  const unanswered = new Set<string>();
+  let isKilled = false;
+  let disconnected: Promise<void> | undefined;
+  const nothingMore = () => new Promise<never>(() => undefined);
+  const keep = async (change: OrderCommit) => {
+    const outcome = await kept.commit(change);
+    if (outcome.ok && commitOf(change) === 'sending') unanswered.add(change.after.id);
+    if (outcome.ok && commitOf(change) === 'answered') unanswered.delete(change.after.id);
+    return outcome;
+  };
+  const commit = async (change: OrderCommit) => {
+    const kill = killAt(change);
+    if (kill === undefined) {
+      const outcome = await keep(change);
+      return isKilled ? nothingMore() : outcome;
+    }
+    if (kill.isKept) await keep(change);
+    isKilled = true;
+    killed.open();
+    disconnected = database.close();
+    return nothingMore();
+  };
+  const store: OrderStore = new Proxy(
+    { ...kept, commit },
+    {
+      get: (members, name, receiver) => {
+        const member: unknown = Reflect.get(members, name, receiver);
+        return isKilled && typeof member === 'function' ? nothingMore : member;
+      },
+    },
+  );
+  const process = rig.startProcess({ store });
+  const reconciler = createReconciler({
+    ...{ ...PACE, store, notifications: createNotificationStore(database, ''), advance: process.advance },
+    ...{ notify: async () => undefined, mayRefresh: () => true, failed: () => undefined },
+    ...{ now: () => rig.now, log: rig.log },
+  });
+  return {
+    store,
+    isKilled: () => isKilled,
+    unanswered,
+    /**
+     * Works until nothing is due, or until it is killed.
+     * @param orderId is tried without a claim, as after a change by this bot
+     */
+    work: (orderId: string | undefined) => {
+      const trial = orderId === undefined ? undefined : process.advance(orderId, 'execution');
+      return Promise.race([Promise.all([trial, reconciler.catchUp()]), killed.opened]);
+    },
+    close: async () => {
+      process.shutDown();
+      reconciler.stop();
+      if (disconnected !== undefined) return disconnected;
+      await reconciler.idle();
+      return database.close();
+    },
+  };
+}
+type Bot = ReturnType<typeof startBot>;
+
+/** Two bots. A killed one is replaced at the next step. */
+function startBots(draw: (below: number) => number) {
+  const kills: Kill[] = [];
+  /** Half of the orders see one kill: each delays an order by a lease. */
+  const planned = new Map(
+    Array.from({ length: ORDERS }, (_, n) => [nameOf(n), KILLS[n % (2 * KILLS.length)]] as const),
+  );
+  const killAt = (commit: OrderCommit) => {
+    const name = commit.after.items[0]?.name ?? '';
+    const kill = planned.get(name);
+    if (kill === undefined || kill.commit !== commitOf(commit)) return undefined;
+    planned.delete(name);
+    kills.push(kill);
+    return kill;
+  };
+  const start = () => startBot(killAt);
+  const all: Bot[] = [];
+  const running = () => {
+    while (all.filter((bot) => !bot.isKilled()).length < 2) all.push(start());
+    return all.filter((bot) => !bot.isKilled());
+  };
+  return {
+    kills,
+    /** Whether a killed bot may have sent an order. */
+    mayBeSent: (orderId: string) => all.some((bot) => bot.isKilled() && bot.unanswered.has(orderId)),
+    any: () => running()[draw(2)] ?? start(),
+    /** Both work at once. */
+    work: async (orderId?: string) => {
+      const tried = draw(3) === 0 ? orderId : undefined;
+      await Promise.all(running().map((bot) => bot.work(tried)));
+    },
+    close: () => Promise.all(all.map((bot) => bot.close())),
+  };
+}
+type Bots = ReturnType<typeof startBots>;
+
+/** Around the next change of clocks or at any time within 20 days. */
+function chooseTime(draw: (below: number) => number): { readonly at: Date; readonly timeZone: string } {
+  const change = CLOCK_CHANGES.filter(({ at }) => {
+    const aheadMs = at.getTime() - rig.now.getTime();
+    return aheadMs > DAY_MS && aheadMs < 20 * DAY_MS;
+  })[draw(4)];
+  if (change !== undefined)
+    return { ...change, at: new Date(change.at.getTime() + (draw(180) - 90) * MINUTE_MS) };
+  const aheadMs = (6 + draw(20 * 24 * 60)) * MINUTE_MS;
+  const at = new Date(Math.ceil((rig.now.getTime() + aheadMs) / MINUTE_MS) * MINUTE_MS);
+  return { at, timeZone: ZONES[draw(ZONES.length)] ?? 'UTC' };
+}
+
+async function askFor(n: number, draw: (below: number) => number, bots: Bots): Promise<Planned> {
+  const name = nameOf(n);
+  const requester = PEOPLE.filter((id) => !rig.absent.has(id))[draw(3)] ?? '';
+  const { at: chosen, timeZone } = chooseTime(draw);
+  const text = localText(chosen, timeZone);
+  const hourBefore = new Date(chosen.getTime() - HOUR_MS);
+  const at = localText(hourBefore, timeZone) === text ? hourBefore : chosen;
+  const comesTwice = localText(new Date(at.getTime() + HOUR_MS), timeZone) === text;
+  rig.prices.set(name, 1_800);
+  const outcome = await requestOrder(
+    { ...rig.mandates, store: bots.any().store },
+    {
+      ...{ task: 'renew', input: { names: [name], period: 1 }, secret: undefined, reason: undefined },
+      ...{ requesterId: requester, account: ALICE, channelId: 'C0DOMAINS', threadTs: undefined },
+      ...{ deliveryId: `quarter:${n}`, sendAt: { text, timeZone } },
+    },
+  );
+  if (outcome.kind !== 'accepted') throw new Error(`asking for ${name}: ${outcome.kind}`);
+  const approver = APPROVERS.filter((id) => !rig.absent.has(id))[draw(2)] ?? '';
+  const { id } = outcome.order;
+  const approved = await approveOrder({ ...rig.mandates, store: bots.any().store }, id, approver);
+  if (!approved.ok) throw new Error(`approving ${name}: ${approved.refusal.code}`);
+  expect(approved.order.sendAfter, `${text} in ${timeZone}`).toEqual(at);
+  return { name, requester, approver, at, comesTwice, order: approved.order };
+}
+
+/** The state of an order after its time, with its reason. */
+async function storyOf({ order }: Planned): Promise<string> {
+  const history = await rig.store.loadHistory(order.id, 'system');
+  const { state, items } = await rig.read(order.id);
+  const last = history.findLast(({ kind }) => kind === 'reopened' || kind === 'stopped');
+  const reasons = last !== undefined && 'reasons' in last ? last.reasons.join() : undefined;
+  const summary =
+    last !== undefined && 'summary' in last ? last.summary?.code : items[0]?.result?.summary.code;
+  return state === 'SUCCEEDED' ? state : `${state} ${reasons ?? summary}`;
+}
+
+test('each scheduled order of a quarter is sent once at its time, or ends with its reason', async () => {
+  const draw = random(20_260_301);
+  const bots = startBots(random(7));
+  const planned: Planned[] = [];
+  const repriced = new Set<string>();
+  const found: string[] = [];
+  let twice = 0;
+
+  /** Moves to a moment. Nobody works while the bots are down. */
+  const passTo = async (at: Date, orderId?: string) => {
+    rig.pass(Math.max(0, at.getTime() - rig.now.getTime()));
+    await rig.moveLeases();
+    for (const [userId, day] of Object.entries(LEAVES))
+      if (dayOf(rig.now) >= day) rig.absent.set(userId, 'left');
+    if (dayOf(rig.now) >= REFUSED_SINCE) rig.setPolicy(1, { decision: 'refuse', names: ['*.pizza'] });
+    if (upAgain(rig.now).getTime() !== rig.now.getTime()) return;
+    await bots.work(orderId);
+  };
+
+  const settle = async (each: Planned) => {
+    const { id } = each.order;
+    if (rig.now < each.at) {
+      await passTo(new Date(each.at.getTime() - 1), id);
+      expect((await rig.read(id)).state, `${each.name} before its time`).toBe('APPROVED');
+    }
+    const due = upAgain(each.at);
+    const minuteLater = new Date(due.getTime() + MINUTE_MS);
+    await passTo(due, id);
+    const isOpen = async () => ['APPROVED', 'EXECUTING'].includes((await rig.read(id)).state);
+    while (rig.now < minuteLater && (await isOpen())) await passTo(new Date(rig.now.getTime() + STEP_MS), id);
+    const expected = expectedOf(each, repriced, bots.mayBeSent(id));
+    const story = await storyOf(each);
+    found.push(story.split(' ')[0] ?? '');
+    twice += each.comesTwice ? 1 : 0;
+    expect(story, each.name).toBe(expected);
+    const { items } = await rig.read(id);
+    const sent = rig.service.timesSent(id);
+    if (expected.startsWith('UNKNOWN')) return expect(sent, each.name).toBeLessThanOrEqual(1);
+    if (expected !== 'SUCCEEDED') return expect(sent, each.name).toBe(0);
+    const lateMs = (items[0]?.sentAt?.getTime() ?? 0) - due.getTime();
+    expect(lateMs, each.name).toBeGreaterThanOrEqual(0);
+    expect(lateMs, each.name).toBeLessThanOrEqual(MINUTE_MS);
+    expect(sent, each.name).toBe(1);
+  };
+
+  for (let n = 0; n < ORDERS; n += 1) {
+    const asked = askedAt(n);
+    for (const each of planned.filter(({ at }) => upAgain(at) <= asked)) {
+      await settle(each);
+      planned.splice(planned.indexOf(each), 1);
+    }
+    await passTo(upAgain(asked));
+    const newest = await askFor(n, draw, bots);
+    planned.push(newest);
+    planned.sort((a, b) => a.at.getTime() - b.at.getTime());
+    if (draw(10) === 0) {
+      rig.prices.set(newest.name, 1_900);
+      repriced.add(newest.name);
+    }
+  }
+  for (const each of planned) await settle(each);
+  await passTo(after(112 * DAY_MS));
+  await bots.close();
+
+  expect(new Set(found)).toEqual(new Set(['SUCCEEDED', 'PENDING', 'CANCELLED', 'FAILED', 'UNKNOWN']));
+  expect(new Set(bots.kills), 'every kind of kill').toEqual(new Set(KILLS));
+  expect(twice, 'times that come twice').toBeGreaterThan(0);
+  const sent = rig.service.received.map(({ ctid }) => ctid);
+  expect(new Set(sent).size, 'nothing is sent twice').toBe(sent.length);
+  const [open] = await rig.sql(
+    `SELECT count(*)::int AS open FROM orders WHERE state IN ('PENDING', 'APPROVED', 'EXECUTING')`,
+  );
+  expect(open, 'nothing is forgotten').toEqual({ open: 0 });
+});
