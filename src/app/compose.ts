@@ -30,11 +30,11 @@ import { createWhoisClient } from '../registry/whois/client.ts';
 import { createServiceClient } from '../service/client.ts';
 import { listCredentialInterfaces } from '../service/interfaces.ts';
 import { createLinkLimiter } from '../slack/accounts/link.ts';
-import { createAdminsToNotify, findDeparture } from '../slack/admins/admins.ts';
+import { createAdminsToNotify, toDepartureSubject } from '../slack/admins/admins.ts';
 import { createPageTexts } from '../slack/approvals/signing/page-words.ts';
 import type { SlackContext } from '../slack/context.ts';
 import { formatCalendarEvent } from '../slack/expiry/calendar.view.ts';
-import { isAdminNow } from '../slack/feature.ts';
+import { isCurrentAdmin } from '../slack/feature.ts';
 import { adoptCard } from '../slack/orders/order-messages.ts';
 import { createFileReader } from '../slack/outbound/download.ts';
 import { createLatest } from '../slack/outbound/latest.ts';
@@ -282,7 +282,7 @@ function composeOrders(
       ),
     compareBudgets: createBudgetComparison({ ...budgetSources, now }),
     budgetsOn: (day) => createBudgetComparison({ ...budgetSources, now: () => new Date(day) }),
-    isAdmin: (userId) => isAdminNow({ admins: config.admins, directory, log }, userId),
+    isAdmin: (userId) => isCurrentAdmin({ admins: config.admins, directory, log }, userId),
     findFirstExpiry: stores.watchList.firstExpiry,
     checkImpact: names.impacts.assessAtApproval,
     recordImpactWarning: names.impacts.recordNotified,
@@ -370,7 +370,7 @@ function composeOffboarding(
     },
     directory: slack.directory,
     alertTeamAccountOwnerLeft: (account: Account, userId: string) =>
-      stores.notifications.open(findDeparture(account, userId), now()),
+      stores.notifications.open(toDepartureSubject(account, userId), now()),
     now,
     log,
   };

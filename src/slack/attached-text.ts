@@ -17,7 +17,7 @@ import { SlackApiError } from './outbound/web.ts';
 const FILE = 'file';
 const ROWS = 'rows';
 
-export function attachedFields<Name extends string>(
+export function createTextFields<Name extends string>(
   display: { readonly label: string; readonly fileTypes: readonly string[]; readonly hint: string },
   name: Name,
   pasted: Omit<FieldDisplay, 'kind'>,
@@ -28,20 +28,18 @@ export function attachedFields<Name extends string>(
   };
 }
 
-export function csvFields(hint: string, pasted: Omit<FieldDisplay, 'kind'>) {
-  return attachedFields({ label: 'CSV file', fileTypes: ['csv', 'txt', 'tsv'], hint }, ROWS, pasted);
+export function createCsvFields(hint: string, pasted: Omit<FieldDisplay, 'kind'>) {
+  return createTextFields({ label: 'CSV file', fileTypes: ['csv', 'txt', 'tsv'], hint }, ROWS, pasted);
 }
 
-export type AttachedText =
-  | { readonly text: string; readonly field: string }
-  | { readonly errors: FieldErrors };
+export type TextInput = { readonly text: string; readonly field: string } | { readonly errors: FieldErrors };
 
 /** Reads the CSV file of a form that also has a field for its rows. */
-export function attachedCsv(call: SubmissionCall): Promise<AttachedText> {
-  return attachedText(call, { field: ROWS, missing: NO_CSV_GIVEN });
+export function readCsvInput(call: SubmissionCall): Promise<TextInput> {
+  return readTextInput(call, { field: ROWS, missing: NO_CSV_GIVEN });
 }
 
-export async function attachedText(
+export async function readTextInput(
   call: SubmissionCall,
   {
     field,
@@ -53,7 +51,7 @@ export async function attachedText(
     /** The field contains the current text, so an attached file takes precedence. */
     readonly isPrefilled?: boolean;
   },
-): Promise<AttachedText> {
+): Promise<TextInput> {
   const { context, values } = call;
   // Whitespace inside is kept, because it matters in YAML.
   const pasted = [values[field] ?? []].flat().join('\n').trimEnd();
@@ -69,11 +67,11 @@ export async function attachedText(
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
     context.log.warn({ err: error, by: call.person.id }, 'reading an attached file');
-    return { errors: { [FILE]: unreadable(error) } };
+    return { errors: { [FILE]: fileErrorText(error) } };
   }
 }
 
-function unreadable({ code }: SlackApiError): string {
+function fileErrorText({ code }: SlackApiError): string {
   switch (code) {
     case 'too_large':
       return unreadableFileText({ code: 'too_large', maxBytes: MAX_CSV_BYTES });

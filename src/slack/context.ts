@@ -66,7 +66,7 @@ export interface SlackContext extends HomeWorkspace, Capability {
   readonly currency: string;
   /** Updates the cards of pending orders with current prices and approvers. Never rejects. */
   readonly refreshWaitingCards: () => Promise<void>;
-  readonly adoptCard: (orderId: string, card: ShownCard) => Promise<void>;
+  readonly adoptCard: (orderId: string, card: CardLocation) => Promise<void>;
   readonly directory: SlackDirectory;
   /** Deletes and stops everything that belongs to a former member. */
   readonly offboard: (userId: string) => Promise<void>;
@@ -98,7 +98,7 @@ export interface SlackContext extends HomeWorkspace, Capability {
   readonly log: Log;
 }
 
-export interface ShownCard {
+export interface CardLocation {
   readonly channelId: string;
   readonly ts: string;
   readonly readerId: string;

@@ -80,7 +80,7 @@ export interface NextView {
   readonly meanwhile?: (show: (view: ModalView) => Promise<void>) => Promise<void>;
 }
 
-export type Submitted =
+export type SubmissionResult =
   | { readonly errors: FieldErrors }
   /** The form closes; `say` goes only to this person. */
   | { readonly say: Message | undefined }
@@ -98,16 +98,16 @@ export interface Command {
 }
 
 /** Overrides of the declared form. */
-export type Rendered = Partial<Pick<FormView, 'form' | 'origin' | 'values' | 'intro'>>;
+export type FormOverrides = Partial<Pick<FormView, 'form' | 'origin' | 'values' | 'intro'>>;
 
 export interface FormFeature<Name extends string = string> {
   readonly form: Form<Name>;
   /** Refuses a form early: the person's account lacks the rights, or the policy refuses the initial values. */
   refusal?(call: Interaction, values?: FormValues): Promise<Message | undefined>;
   /** Overrides of declared and typed content: fields may depend on values. */
-  render?(call: Interaction, origin: FormOrigin, values: FormValues): Promise<Rendered> | Rendered;
+  render?(call: Interaction, origin: FormOrigin, values: FormValues): Promise<FormOverrides> | FormOverrides;
   issuesOf?(values: FormValues): FieldErrors;
-  submit(call: SubmissionCall): Promise<Submitted>;
+  submit(call: SubmissionCall): Promise<SubmissionResult>;
 }
 
 export interface Action<Id extends string = string> {
@@ -122,9 +122,9 @@ export interface Feature {
   readonly actions?: readonly Action[];
 }
 
-export type Permitted<Thing> = Thing & { readonly needs: Needs };
+export type WithNeeds<Thing> = Thing & { readonly needs: Needs };
 
-export type NamedCommand = Permitted<Command> & { readonly name: string };
+export type NamedCommand = WithNeeds<Command> & { readonly name: string };
 
 /** Whether a person may change settings and read the audit log. */
 export function isAdmin(context: { readonly admins: readonly string[] }, person: Person): boolean {
@@ -132,7 +132,7 @@ export function isAdmin(context: { readonly admins: readonly string[] }, person:
 }
 
 /** False if Slack doesn't answer. */
-export async function isAdminNow(
+export async function isCurrentAdmin(
   context: { readonly admins: readonly string[]; readonly directory: SlackDirectory; readonly log: Log },
   userId: string,
 ): Promise<boolean> {
@@ -154,6 +154,6 @@ export function toViewer({ context, person }: Interaction): PersonViewer {
  * For a form that reports where it was opened.
  * @param subject the form's subject
  */
-export function formOrigin({ channelId = '', threadTs }: Interaction, subject?: string): FormOrigin {
+export function toFormOrigin({ channelId = '', threadTs }: Interaction, subject?: string): FormOrigin {
   return { channelId, threadTs, subject };
 }

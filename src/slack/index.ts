@@ -9,7 +9,7 @@ import { watchListImport } from './expiry/import.ts';
 import { ownerQuestion } from './expiry/owner-question.ts';
 import { reminders } from './expiry/reminders.ts';
 import { watch } from './expiry/watch.ts';
-import type { Action, Command, Feature, FormFeature, NamedCommand, Permitted } from './feature.ts';
+import type { Action, Command, Feature, FormFeature, NamedCommand, WithNeeds } from './feature.ts';
 import { createHelp } from './help/help.ts';
 import { audit } from './ledger/audit.ts';
 import { ledger } from './ledger/ledger.ts';
@@ -59,16 +59,16 @@ type Rows<Declared extends Feature> = {
     : never;
 };
 
-interface Subject {
+interface Topic {
   readonly commands: readonly NamedCommand[];
-  readonly forms: readonly Permitted<FormFeature>[];
-  readonly actions: readonly Permitted<Action>[];
+  readonly forms: readonly WithNeeds<FormFeature>[];
+  readonly actions: readonly WithNeeds<Action>[];
 }
 
 type LooseRows = { readonly [Part in keyof Feature]?: Needs | Readonly<Record<string, Needs>> };
 
-function subject<const Declared extends Feature>(feature: Declared, rows: Rows<Declared>): Subject;
-function subject({ commands = [], forms = [], actions = [] }: Feature, rows: LooseRows): Subject {
+function addNeeds<const Declared extends Feature>(feature: Declared, rows: Rows<Declared>): Topic;
+function addNeeds({ commands = [], forms = [], actions = [] }: Feature, rows: LooseRows): Topic {
   const needsOf = (part: keyof Feature, name: string): Needs => {
     const row = rows[part];
     const needs = typeof row === 'object' ? row[name] : row;
@@ -90,27 +90,27 @@ const TASK_FORMS: readonly FormFeature[] = [domains, redirects, sslContacts, use
   ({ forms }): readonly FormFeature[] => forms,
 );
 
-export const TASK_MENU: Permitted<FormFeature> = { ...createTaskMenu(TASK_FORMS), needs: 'account' };
+export const TASK_MENU: WithNeeds<FormFeature> = { ...createTaskMenu(TASK_FORMS), needs: 'account' };
 
-const SUBJECTS: readonly Subject[] = [
-  subject(
+const TOPICS: readonly Topic[] = [
+  addNeeds(
     createHelp(() => [...COMMANDS.values()]),
     { commands: { help: 'nothing' }, actions: { help_all: 'nothing' } },
   ),
-  subject(link, {
+  addNeeds(link, {
     commands: { link: 'service', unlink: 'service', whoami: 'service', use: 'service' },
     forms: { link: 'service' },
     actions: { method: 'service', home_link: 'service', whoami_details: 'service' },
   }),
   // All domain tasks.
-  subject(domains, { commands: 'account', forms: 'account' }),
-  subject(redirects, {
+  addNeeds(domains, { commands: 'account', forms: 'account' }),
+  addNeeds(redirects, {
     commands: { redirect: 'account' },
     forms: { redirect: 'account' },
     actions: { type: 'account', mode: 'account' },
   }),
-  subject(sslContacts, { commands: { 'ssl-contact': 'account' }, forms: { 'ssl-contact': 'account' } }),
-  subject(prereg, {
+  addNeeds(sslContacts, { commands: { 'ssl-contact': 'account' }, forms: { 'ssl-contact': 'account' } }),
+  addNeeds(prereg, {
     commands: { prereg: 'linked' },
     forms: { prereg: 'linked' },
     actions: {
@@ -121,13 +121,13 @@ const SUBJECTS: readonly Subject[] = [
       order: 'linked',
     },
   }),
-  subject(users, {
+  addNeeds(users, {
     commands: { user: 'account' },
     forms: { user: 'account' },
     actions: { interface: 'account' },
   }),
-  subject(name, { commands: { name: 'member' } }),
-  subject(incidents, {
+  addNeeds(name, { commands: { name: 'member' } }),
+  addNeeds(incidents, {
     forms: { alert_ours: 'member' },
     actions: {
       alert_ours: 'member',
@@ -137,12 +137,12 @@ const SUBJECTS: readonly Subject[] = [
       incidents_previous: 'member',
     },
   }),
-  subject(assignOwners, { forms: { owners: 'member' }, actions: { owners_assign: 'member' } }),
-  subject(nameEdit, { forms: { name_edit: 'member' }, actions: { name_edit: 'member' } }),
-  subject(factChanges, {
+  addNeeds(assignOwners, { forms: { owners: 'member' }, actions: { owners_assign: 'member' } }),
+  addNeeds(nameEdit, { forms: { name_edit: 'member' }, actions: { name_edit: 'member' } }),
+  addNeeds(factChanges, {
     actions: { facts_confirm: 'member', facts_dismiss: 'member', facts_look: 'member' },
   }),
-  subject(names, {
+  addNeeds(names, {
     commands: { names: 'member' },
     actions: {
       names_next: 'member',
@@ -152,15 +152,15 @@ const SUBJECTS: readonly Subject[] = [
       names_export: 'member',
     },
   }),
-  subject(posture, {
+  addNeeds(posture, {
     commands: { posture: 'member' },
     actions: { posture_next: 'member', posture_previous: 'member' },
   }),
-  subject(namesImport, {
+  addNeeds(namesImport, {
     forms: { names_import: 'member' },
     actions: { names_import: 'member', names_import_apply: 'member' },
   }),
-  subject(presets, {
+  addNeeds(presets, {
     commands: { presets: 'service' },
     forms: { preset: 'service' },
     actions: {
@@ -173,12 +173,12 @@ const SUBJECTS: readonly Subject[] = [
       presets_previous: 'service',
     },
   }),
-  subject(rules, { commands: { rules: 'member' } }),
-  subject(orders, {
+  addNeeds(rules, { commands: { rules: 'member' } }),
+  addNeeds(orders, {
     commands: { orders: 'member', order: 'member' },
     actions: { orders_next: 'member', orders_previous: 'member' },
   }),
-  subject(orderButtons, {
+  addNeeds(orderButtons, {
     forms: {
       confirm: 'service',
       approve: 'service',
@@ -208,7 +208,7 @@ const SUBJECTS: readonly Subject[] = [
       order_resolve_failed: 'member',
     },
   }),
-  subject(signing, {
+  addNeeds(signing, {
     commands: { key: 'member' },
     actions: {
       order_sign: 'service',
@@ -220,23 +220,23 @@ const SUBJECTS: readonly Subject[] = [
       charter_sign: 'admin',
     },
   }),
-  subject(bulk, {
+  addNeeds(bulk, {
     commands: { bulk: 'account' },
     forms: { bulk: 'account' },
     actions: { bulk_drop: 'member', order_resume: 'service' },
   }),
-  subject(away, { commands: { away: 'member', back: 'member' } }),
-  subject(watch, {
+  addNeeds(away, { commands: { away: 'member', back: 'member' } }),
+  addNeeds(watch, {
     commands: { watch: 'member', unwatch: 'member' },
     actions: { watch_domain: 'member' },
   }),
-  subject(watchListImport, { commands: { import: 'member' }, forms: { import: 'member' } }),
-  subject(expiring, {
+  addNeeds(watchListImport, { commands: { import: 'member' }, forms: { import: 'member' } }),
+  addNeeds(expiring, {
     commands: { expiring: 'member' },
     actions: { expiring_next: 'member', expiring_previous: 'member' },
   }),
-  subject(calendar, { commands: { calendar: 'member' } }),
-  subject(prices, {
+  addNeeds(calendar, { commands: { calendar: 'member' } }),
+  addNeeds(prices, {
     commands: { prices: 'member' },
     forms: { price: 'admin', prices_import: 'admin' },
     actions: {
@@ -248,7 +248,7 @@ const SUBJECTS: readonly Subject[] = [
       prices_previous: 'member',
     },
   }),
-  subject(mandates, {
+  addNeeds(mandates, {
     commands: { mandates: 'service' },
     forms: { mandate: 'account' },
     actions: {
@@ -259,12 +259,12 @@ const SUBJECTS: readonly Subject[] = [
       mandates_previous: 'service',
     },
   }),
-  subject(budgets, { forms: { budget: 'admin' }, actions: { budget_add: 'admin', budget_edit: 'admin' } }),
-  subject(spend, {
+  addNeeds(budgets, { forms: { budget: 'admin' }, actions: { budget_add: 'admin', budget_edit: 'admin' } }),
+  addNeeds(spend, {
     commands: { spend: 'member' },
     actions: { spend_export: 'member', budgets_next: 'member', budgets_previous: 'member' },
   }),
-  subject(reminders, {
+  addNeeds(reminders, {
     forms: {
       renew_many: 'account',
       renewed: 'linked_if_service',
@@ -282,11 +282,11 @@ const SUBJECTS: readonly Subject[] = [
       lapse_confirm: 'member',
     },
   }),
-  subject(ownerQuestion, {
+  addNeeds(ownerQuestion, {
     forms: { handover: 'member' },
     actions: { owner_keep: 'member', owner_handover: 'member' },
   }),
-  subject(policy, {
+  addNeeds(policy, {
     commands: { policy: 'member' },
     forms: { policy_rule: 'admin', policy_import: 'admin', policy_start: 'admin' },
     actions: {
@@ -304,7 +304,7 @@ const SUBJECTS: readonly Subject[] = [
       policy_start: 'admin',
     },
   }),
-  subject(settings, {
+  addNeeds(settings, {
     commands: { settings: 'admin' },
     forms: { settings: 'admin' },
     actions: {
@@ -316,28 +316,34 @@ const SUBJECTS: readonly Subject[] = [
       settings_check: 'admin',
     },
   }),
-  subject(audit, { commands: { audit: 'admin' } }),
-  subject(ledger, {
+  addNeeds(audit, { commands: { audit: 'admin' } }),
+  addNeeds(ledger, {
     commands: { ledger: 'admin', receipt: 'member' },
     actions: { order_receipt: 'member' },
   }),
 ];
 
-function byName<Thing>(list: readonly Thing[], nameOf: (thing: Thing) => string): ReadonlyMap<string, Thing> {
+function indexByName<Thing>(
+  list: readonly Thing[],
+  nameOf: (thing: Thing) => string,
+): ReadonlyMap<string, Thing> {
   const map = new Map(list.map((thing) => [nameOf(thing), thing]));
   if (map.size !== list.length) throw new Error('two features share a name');
   return map;
 }
 
-export const COMMANDS = byName(
-  SUBJECTS.flatMap(({ commands }) => commands),
+export const COMMANDS = indexByName(
+  TOPICS.flatMap(({ commands }) => commands),
   ({ name }) => name,
 );
 
-export const FORMS = byName([TASK_MENU, ...SUBJECTS.flatMap(({ forms }) => forms)], ({ form }) => form.name);
+export const FORMS = indexByName(
+  [TASK_MENU, ...TOPICS.flatMap(({ forms }) => forms)],
+  ({ form }) => form.name,
+);
 
 /** Buttons and menus by `action_id`. */
-export const ACTIONS = byName(
-  SUBJECTS.flatMap(({ actions }) => actions),
+export const ACTIONS = indexByName(
+  TOPICS.flatMap(({ actions }) => actions),
   ({ id }) => id,
 );

@@ -3,8 +3,8 @@ import {
   type ActionCall,
   type CommandCall,
   type FormFeature,
-  formOrigin,
   type Interaction,
+  toFormOrigin,
 } from './feature.ts';
 import { type FormOrigin, type FormValues, type FormView, formView } from './kit/form.ts';
 import { unusedWordsText } from './orders/input-issue.view.ts';
@@ -50,19 +50,19 @@ export async function openForm(
  * A button that opens a form.
  * @param subjectOf the form's subject
  */
-export function opening<const Id extends string>(
+export function createOpenAction<const Id extends string>(
   id: Id,
   feature: FormFeature,
   subjectOf: (call: ActionCall) => string | undefined = () => undefined,
 ): Action<Id> {
   return {
     id,
-    run: (call) => openForm(call, feature, formOrigin(call, subjectOf(call))),
+    run: (call) => openForm(call, feature, toFormOrigin(call, subjectOf(call))),
   };
 }
 
 /** The words after the subcommand, and how many of them are used, from the first. */
-export interface UsedWords {
+export interface CommandWords {
   readonly words: readonly string[];
   readonly used: number;
 }
@@ -71,11 +71,11 @@ export interface UsedWords {
  * Opens a form prefilled from a command's words. Their issues are shown immediately, not only after submission. An
  * unused word may be a secret, so only its position is shown.
  */
-export async function openFromLine(
+export async function openFormFromCommand(
   call: CommandCall,
   feature: FormFeature,
   values: FormValues,
-  { words, used }: UsedWords = { words: [], used: 0 },
+  { words, used }: CommandWords = { words: [], used: 0 },
 ): Promise<void> {
   const refusal = await feature.refusal?.(call, values);
   if (refusal !== undefined) return call.respond(refusal);

@@ -40,7 +40,7 @@ export function updateInOrder(
  * Action of a menu that {@link Field.dispatches}: rerenders the open form for the choice and keeps input.
  * @param features forms with such a menu
  */
-export function refreshing<const Name extends string>(
+export function createRefreshAction<const Name extends string>(
   field: Name,
   ...features: readonly FormFeature[]
 ): Action<Name> {

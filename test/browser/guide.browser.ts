@@ -187,7 +187,7 @@ test('the fourth path leads through three weeks in which a mandate renews', asyn
   await page.locator('[aria-current=step]').filter({ hasText: 'Stop one' }).waitFor({ timeout: 90_000 });
   await clickNext('domain-expiry');
   const day = window.message(/3 names will be renewed by mandate/);
-  await day.getByText(/garden\.example: its price is above the maximum.*was created for it/).waitFor();
+  await day.getByText(/garden\.example: its price is above the maximum.*asks for approval/).waitFor();
   await clickNext(/^Stop$/);
 
   await stepIs('Let them be renewed');

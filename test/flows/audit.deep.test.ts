@@ -137,14 +137,14 @@ it('accepts days, including the last one', async () => {
   const today = new Date().toISOString().slice(0, 10);
   expect(parseCsv(await audit(`/domain audit ${today} ${today}`)).length).toBeGreaterThanOrEqual(rows.length);
   const none = await answerTo(t.workspace, t.ada, '/domain audit 2020-01-01 2020-01-31');
-  expect(none).toContain('Nothing happened from 2020-01-01 to 2020-01-31');
+  expect(none).toContain('The audit log has no events from 2020-01-01 to 2020-01-31');
 });
 
 it.each([
   ['2026-13-01', 'isn’t a date'],
   ['yesterday', 'isn’t a date'],
   ['2026-02-30', 'isn’t a date'],
-  ['2026-03-01 2026-02-01', 'Give the earlier day first'],
+  ['2026-03-01 2026-02-01', 'Enter the earlier day first'],
   ['2026-01-01 2026-02-01 2026-03-01', 'more than two dates'],
 ])('reports the error in “%s”', async (words, why) => {
   const told = await answerTo(t.workspace, t.ada, `/domain audit ${words}`);
@@ -172,7 +172,7 @@ it('shows its progress if it takes longer, and when it is there', async () => {
     { what: 'the end of the audit log' },
   );
   expect(told).toEqual([
-    expect.stringMatching(/^The audit log is ready, \d+ lines\. Uploading it to Slack\./),
+    expect.stringMatching(/^The audit log is ready with \d+ lines\. I’m uploading it to Slack\./),
     expect.stringContaining('as a direct message'),
   ]);
 });

@@ -86,9 +86,9 @@ test('an admin approves alone, everyone is notified, and another admin signs it 
 
   expect(await answerTo(t.workspace, t.carol, '/domain orders review')).toContain(order.id);
   expect(await homeOf(t.bob)).toMatch(
-    /To sign off[\s\S]*Renew cafe\.rest.*approved alone by <@U0ADA> \(break glass\)/,
+    /Emergency approvals to sign off[\s\S]*Renew cafe\.rest.*approved alone by <@U0ADA> \(break glass\)/,
   );
-  expect(await homeOf(t.carol)).not.toContain('To sign off');
+  expect(await homeOf(t.carol)).not.toContain('to sign off');
   expect(await homeOf(t.ada)).toContain('Another admin has to sign it off.');
   expect(await told(t.ada, () => t.ada.click(order.card, 'order_sign_off'))).toContain(
     'You approved this alone, so another admin has to sign it off.',
@@ -107,7 +107,7 @@ test('an admin approves alone, everyone is notified, and another admin signs it 
   expect(await answerTo(t.workspace, t.carol, '/domain orders review')).toContain(
     'Nothing is waiting for sign-off',
   );
-  expect(await homeOf(t.bob)).not.toContain('To sign off');
+  expect(await homeOf(t.bob)).not.toContain('to sign off');
   await clickAs(t.workspace, 'U0BOB', 'order_sign_off', order.id);
   await until('Bob to hear that it is signed off already', () =>
     t.workspace

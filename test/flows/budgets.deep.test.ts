@@ -68,7 +68,7 @@ it('are created only by admins, in a form that shows errors', async () => {
     await toldAfter(t.workspace, t.ada, async () => {
       closed(await t.ada.submit(form, { tag: '', amount: '20.00', span: 'month' }));
     }),
-  ).toContain('Saved: the budget of all names, a month: €20.00.');
+  ).toContain('I saved the budget for all names, €20.00 a month.');
   const again = await formBehind('budget_add');
   expect(await t.ada.submit(again, { amount: '30.00', span: 'month' })).toMatchObject({
     outcome: 'errors',
@@ -86,20 +86,20 @@ it('are shown on the card, and an excess waits for an admin and says so', async 
   await fits.ends('SUCCEEDED');
 
   const over = await ask(t.workspace, t.alice, '/domain renew bar.rest');
-  expect(textOf(over.card)).toContain('by €16.00.* An admin has to approve it too');
+  expect(textOf(over.card)).toContain('by €16.00.* An admin also has to approve it');
   expect(await detailsOf(t.workspace, t.bob, over.card)).toContain(
-    'it needs about €18.00, and €2.00 is left.',
+    'It costs about €18.00, and €2.00 is left.',
   );
   expect(await answerTo(t.workspace, t.bob, `/domain order ${over.id}`)).toContain('and €2.00 is left.');
   await t.bob.openHome();
   const home = await t.workspace.waitFor(() => t.bob.homeView(), { what: 'Bob’s Home tab' });
   expect(textOf(home)).toContain(
-    'and €2.00 is left.* An admin, other than the requester, has to approve it too',
+    'and €2.00 is left.* An admin other than the requester also has to approve it',
   );
   await t.bob.click(over.card, 'order_approve');
   await t.workspace.waitFor(
     () =>
-      over.replies().some((reply) => textOf(reply).includes('<@U0ADA> has to approve it too'))
+      over.replies().some((reply) => textOf(reply).includes('<@U0ADA> also has to approve it'))
         ? true
         : undefined,
     { what: 'the thread to call an admin' },
@@ -138,7 +138,7 @@ it('are changed, which updates pending cards, and removed; the audit log has all
     await toldAfter(t.workspace, t.ada, async () => {
       closed(await t.ada.submit(removal, { amount: '' }));
     }),
-  ).toContain('Removed: the budget of all names');
+  ).toContain('I removed the budget for all names');
   const { csv } = await auditLog(t.workspace);
   const lines = csv.split('\r\n').filter((line) => line.includes('budget_changed'));
   expect(lines).toHaveLength(3);

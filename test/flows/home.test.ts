@@ -52,12 +52,20 @@ describe('the Home tab', () => {
     const view = await home(t.bob, 'order_approve');
     await giveReason(t.workspace, t.bob, view, 'order_deny', 'not now', { value: order.id });
     await order.ends('DENIED');
-    await homeShows(t.bob, (text) => text.includes('Nothing is waiting for you.'), 'that nothing waits');
+    await homeShows(
+      t.bob,
+      (text) => text.includes('No orders are waiting for your approval.'),
+      'that nothing waits',
+    );
 
     const second = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
     const again = await home(t.bob, second.id);
     await t.bob.click(again, 'order_approve', { value: second.id });
-    await homeShows(t.bob, (text) => text.includes('Nothing is waiting for you.'), 'that nothing waits');
+    await homeShows(
+      t.bob,
+      (text) => text.includes('No orders are waiting for your approval.'),
+      'that nothing waits',
+    );
     await second.ends('SUCCEEDED');
   });
 
@@ -73,7 +81,11 @@ describe('the Home tab', () => {
     expect(told.text).toContain(
       'It can’t be approved: the order is canceled. Request it again if you still need it.',
     );
-    await homeShows(t.bob, (text) => text.includes('Nothing is waiting for you.'), 'that nothing waits');
+    await homeShows(
+      t.bob,
+      (text) => text.includes('No orders are waiting for your approval.'),
+      'that nothing waits',
+    );
   });
 
   it('shows an approver the orders to settle', async () => {
@@ -131,7 +143,7 @@ describe('the Home tab', () => {
 
   it('says so when its data can’t be read', async () => {
     t.workspace.faults.set({ method: 'users.info', kind: 'http_500' });
-    const text = textOf(await home(t.carol, 'I can’t load your orders right now.'));
+    const text = textOf(await home(t.carol, 'I can’t load this tab right now.'));
     expect(text).toMatch(/Open this tab again in a minute. Reference `\w+`/);
     t.workspace.faults.clear();
     await home(t.carol, 'Waiting for your approval');

@@ -67,7 +67,7 @@ test('25 names in Home: approved not there, but in the view with every nameserve
   expect(buttonsOf(order.card)).not.toContain('order_approve');
   const look = await openLook(t.workspace, t.bob, home, order.id);
   expect(textOf(look), 'what to look at first').toMatch(
-    /Check these first.*25 names.*not on the watch list/s,
+    /Check these names first.*25 names.*that aren’t watched/s,
   );
   const shown = (await allPages(t.workspace, t.bob, look)).map(asSeen).join('\n');
   for (let n = 1; n <= 25; n += 1) {

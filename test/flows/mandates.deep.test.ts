@@ -86,7 +86,7 @@ async function asked(terms: Record<string, string>): Promise<SeenOrder> {
 const dayMessages = () =>
   t.workspace
     .messages(REMINDERS)
-    .filter((message) => /will be renewed by mandate|won’t be and needs? approval/.test(textOf(message)));
+    .filter((message) => /Mandates will renew|can’t renew .* approval/.test(textOf(message)));
 
 /** The message of the latest day with a name. */
 async function dayOf(name: string): Promise<Message> {
@@ -216,7 +216,7 @@ describe('a mandate', () => {
       /\*guest-a\.rest\* · \d+ days · a mandate renews it on \d+ \w+, about €18\.00\n/,
     );
     expect(digest.text).toMatch(/^Mandates renew 4 names · first: guest-/);
-    expect(textOf(digest)).not.toContain('Nobody is responsible for');
+    expect(textOf(digest)).not.toContain('No one takes care of');
     expect(await answerTo(t.workspace, t.alice, '/domain expiring')).toMatch(
       /\*guest-b\.rest\* · \d+ days · a mandate renews it on/,
     );
@@ -246,7 +246,7 @@ describe('a mandate', () => {
     expect(shownOrder).toMatch(/: in force/);
     expect(shownOrder).not.toMatch(/\bdone\b|ended/);
     expect(await answerTo(t.workspace, t.alice, '/domain name guest-d.rest')).toContain(
-      `A mandate renews it 10 days before expiry, up to €18.00: order \`${order.id}\``,
+      `A mandate (\`${order.id}\`) renews it 10 days before expiry for at most €18.00`,
     );
     const calendar = await answerTo(t.workspace, t.alice, '/domain calendar');
     const address = /http:\/\/[^`\s]+\.ics/.exec(calendar)?.[0] ?? '';

@@ -90,8 +90,8 @@ test('a plan shows valid and invalid rows, with reasons, and nothing is requeste
   expect(said).toMatch(/1 of 4 rows is OK/);
   expect(said).toMatch(/Line 3 \(nodot\)/);
   expect(said).toMatch(/Line 4 \(plan-2\.rest\): period: /);
-  expect(said).toMatch(/Line 5 \(plan-1\.rest\): Same as line 2/);
-  expect(said).toMatch(/1 name\* not on the watch list: plan-1\.rest/);
+  expect(said).toMatch(/Line 5 \(plan-1\.rest\): It’s the same as line 2/);
+  expect(said).toMatch(/1 name\* that aren’t watched: plan-1\.rest/);
   expect(said).toMatch(/1 approval of .*<@U0BOB>/);
   expect(said).toMatch(/Plan `[0-9a-f]{8}`/);
   expect(buttonsOf(plan)).toEqual(['order_confirm', 'bulk_drop']);
@@ -202,7 +202,9 @@ test('its failed rows are requested again with a new plan', async () => {
   const plan = await t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the plan' });
   expect(textOf(plan)).toMatch(/Renew 3 names: 3 of 3 rows are OK/);
   const colleague = await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_retry'));
-  expect(colleague, 'nobody can confirm another person’s plan').toMatch(/^<@U0ALICE> is retrying it/);
+  expect(colleague, 'nobody can confirm another person’s plan').toMatch(
+    /^<@U0ALICE> is already retrying this order/,
+  );
   await t.alice.click(plan, 'bulk_drop');
   await t.alice.click(reply, 'order_retry');
   const second = await t.workspace.waitFor(() => t.alice.ephemerals()[before + 1], {
@@ -222,7 +224,7 @@ test('its failed rows are requested again with a new plan', async () => {
     );
   }
   const done = await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
-  expect(done).toContain(`This was already requested. See it with \`/domain order ${retry.id}\``);
+  expect(done).toContain(`This was already requested. To see the order, use \`/domain order ${retry.id}\``);
 });
 
 test('three refusals in a row pause it; an approver resumes it, and the requester stops it', async () => {

@@ -141,15 +141,17 @@ describe('a rule', () => {
       errors: {
         names: expect.stringContaining('isn’t a name pattern'),
         over: expect.stringContaining('isn’t an amount'),
-        approvers: 'Choose people here, or groups below, who may approve.',
+        approvers: 'Choose approvers here, or groups below.',
         ttl: expect.stringContaining('isn’t a duration'),
       },
     });
     const more = { names: '*', over: '', ttl: '', approvers: ['U0BOB'], needed: '3' };
     expect(await submit(form, more)).toMatchObject({
-      errors: { needed: 'It needs 3 people and names 1. Choose more approvers, or enter 1.' },
+      errors: {
+        needed: 'The rule needs 3 approvals but has only 1 approvers. Choose more approvers, or enter 1.',
+      },
     });
-    const other = 'Only for rules that need approval. Leave it empty, or choose that decision.';
+    const other = 'This is only for rules that need approval. Leave it empty, or change the decision.';
     expect(await submit(form, { ...more, decision: 'free' })).toMatchObject({
       errors: { approvers: other, needed: other },
     });
@@ -158,7 +160,7 @@ describe('a rule', () => {
 
   it('is saved to the draft, which everyone can try and which changes nothing', async () => {
     const told = await addRule(LARGE);
-    expect(told).toContain('Saved to the draft, as rule 1.');
+    expect(told).toContain('I saved rule 1 to the draft.');
     expect(told).toContain(
       '*Renewals* of `*.rest` over *€100.00* need *2 of <@U0BOB> and <!subteam^S0APPROVERS>*.',
     );
@@ -211,7 +213,7 @@ describe('a rule', () => {
     closed(await submit(second, { names: '*.rest' }, t.bob));
     expect(await submit(first, { names: '*.example' })).toMatchObject({
       outcome: 'errors',
-      errors: { rule_name: expect.stringContaining('Someone changed or removed this rule') },
+      errors: { rule_name: expect.stringContaining('someone changed or removed this rule') },
     });
     await t.ada.close(first);
     expect(textOf(await policyOf(t.ada))).toContain('*Redirects* of `*.rest` need *no approval*.');
@@ -225,7 +227,7 @@ describe('a rule', () => {
     await ephemeral(t.workspace, t.ada, 'the list without it', (each) => rulesOf(each).length === 3);
     await clickAs(t.workspace, 'U0ADA', 'policy_remove', which.value);
     await ephemeral(t.workspace, t.ada, 'that it is gone', (each) =>
-      textOf(each).includes('This rule is gone'),
+      textOf(each).includes('This rule no longer exists'),
     );
   });
 });
@@ -237,8 +239,8 @@ describe('trying a line', () => {
       t.bob,
       '/domain policy test delete cafe.rest by <@U0ALICE|alice>',
     );
-    expect(told).toContain('By the *draft*, not in force');
-    expect(told).toContain('*Deletions of `cafe.rest`*, requested by <@U0ALICE>: this is *refused*');
+    expect(told).toContain('Under the *draft*, which isn’t in force');
+    expect(told).toContain('*Deletions of `cafe.rest`*, requested by <@U0ALICE>, is *refused*');
     expect(told).toContain('Rule 1, “large renewals”, is for other tasks.');
     expect(told).toContain('Decided by rule 2, “the café stays”.');
     expect(await answerTo(t.workspace, t.bob, '/domain policy test delete cafe.rest')).toContain(
@@ -259,7 +261,7 @@ describe('a replay', () => {
       decision: 'free',
     });
     const told = await answerTo(t.workspace, t.ada, '/domain policy replay 30');
-    expect(told).toContain('2 orders: 1 the same, 0 *stricter*, 1 *looser*');
+    expect(told).toContain('2 orders: 1 unchanged, 0 *stricter*, 1 *looser*');
     expect(told).toContain(renewal.id);
     expect(told).not.toContain(listed.id);
     expect(await answerTo(t.workspace, t.alice, '/domain policy replay 30')).toContain('only admins');
@@ -275,7 +277,7 @@ describe('publishing', () => {
     const list = await policyOf(t.ada);
     const revision = buttonValue(list, 'policy_publish');
     const told = await toldAfter(t.workspace, t.ada, () => t.ada.click(list, 'policy_publish'));
-    expect(told).toContain('Added as 1, “large renewals”');
+    expect(told).toContain('Added “large renewals” as rule 1');
     expect(told).toContain('Waiting for <@U0BOB> to confirm.');
     expect(buttonsOf(await policyOf(t.ada))).not.toContain('policy_confirm');
     const asked = await t.workspace.waitFor(
@@ -283,7 +285,7 @@ describe('publishing', () => {
         t.workspace.messages('D0BOB').findLast((message) => buttonsOf(message).includes('policy_confirm')),
       { what: 'Bob to be asked' },
     );
-    expect(textOf(asked)).toContain('<@U0ADA> published a new policy');
+    expect(textOf(asked)).toContain('<@U0ADA> published new approval rules');
     expect(textOf(asked)).toContain('Added as 2, “the café stays”');
     expect(buttonValue(asked, 'policy_confirm')).toBe(revision);
     await t.bob.click(asked, 'policy_confirm');
@@ -307,7 +309,7 @@ describe('publishing', () => {
     await addRule({ ...FREE, rule_name: 'users are free', tasks: ['user'] });
     // One renewal is free by the version in force, too, but needed an approval at its request.
     expect(await answerTo(t.workspace, t.ada, '/domain policy replay 30')).toContain(
-      '3 orders: 1 the same, 0 *stricter*, 1 *looser*, 1 by *other people*',
+      '3 orders: 1 unchanged, 0 *stricter*, 1 *looser*, 1 with *other approvers*',
     );
     const first = await policyOf(t.ada);
     await toldAfter(t.workspace, t.ada, () => t.ada.click(first, 'policy_publish'));
@@ -358,7 +360,7 @@ describe('as YAML', () => {
     const form = await formBehind('policy_upload');
     closed(await submit(form, { rules: text }));
     await ephemeral(t.workspace, t.ada, 'that it is the draft', (each) =>
-      textOf(each).includes('This is the draft now.'),
+      textOf(each).includes('I replaced the draft.'),
     );
     const list = await policyOf(t.ada);
     await t.ada.click(list, 'policy_publish');
@@ -383,7 +385,7 @@ describe('as YAML', () => {
     closed(await submit(other, { rules }));
     expect(await submit(form, { rules })).toMatchObject({
       outcome: 'errors',
-      errors: { rules: expect.stringContaining('Someone changed the draft') },
+      errors: { rules: expect.stringContaining('someone changed the draft') },
     });
     await t.ada.close(form);
   });
@@ -395,7 +397,7 @@ describe('a starting point', () => {
     expect(fieldsOf(form)).toEqual(['managers', 'managers_groups']);
     expect(await submit(form, {})).toMatchObject({
       outcome: 'errors',
-      errors: { managers: 'Pick at least one person or group.' },
+      errors: { managers: 'Choose at least one person or group.' },
     });
     const told = await toldAfter(t.workspace, t.ada, async () =>
       closed(await submit(form, { managers: ['U0BOB'], managers_groups: ['S0APPROVERS'] })),

@@ -31,12 +31,12 @@ async function addContacts(): Promise<void> {
   expect(fieldsOf(form)).toEqual(['preset_name', 'kind', 'ownerc', 'adminc', 'techc']);
   const values = { preset_name: 'ACME Ltd', ownerc: '11', adminc: '12', techc: '13' };
   expect(await toldAfter(t.workspace, t.bob, async () => closed(await t.bob.submit(form, values)))).toContain(
-    'Saved: “ACME Ltd”',
+    'I saved the preset “ACME Ltd”',
   );
 }
 
 it('are added only by approvers and admins, and shown to everyone', async () => {
-  expect(await answerTo(t.workspace, t.alice, '/domain presets')).toContain('No presets yet');
+  expect(await answerTo(t.workspace, t.alice, '/domain presets')).toContain('There are no presets yet');
   expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).toEqual([]);
   await addContacts();
   const told = await toldAfter(t.workspace, t.alice, () =>
@@ -61,7 +61,7 @@ it('have the fields of their kind, and show errors', async () => {
   const taken = await t.bob.submit(changed, { preset_name: 'acme ltd', nameServers: 'ns1.example.net' });
   expect(taken).toMatchObject({
     outcome: 'errors',
-    errors: { preset_name: expect.stringContaining('Another preset has this name') },
+    errors: { preset_name: expect.stringContaining('Another preset already has this name') },
   });
   closed(
     await t.bob.submit(changed, { preset_name: 'Our DNS', nameServers: 'ns1.example.net\nNS2.example.net.' }),

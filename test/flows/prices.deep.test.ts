@@ -145,7 +145,7 @@ describe('a card', () => {
     const text = await detailsOf(t.workspace, t.bob, order.card);
     expect(text).toContain('about €36.00 for 1 of 2 names (price list of ');
     expect(text).toContain('price unknown for 1 name');
-    expect(text).toContain('Counted as 2 times the price of 1 year.');
+    expect(text).toContain('This is 2 times the 1-year price');
     expect(text).toContain('A premium name may cost more.');
     expect(text, 'it is said once').not.toContain('Short or generic names');
     expect(text).toContain('Source: “Contract 7”.');
@@ -166,7 +166,7 @@ describe('a card', () => {
     await t.workspace.waitFor(() => (textOf(order.card).includes('about €20.00') ? true : undefined), {
       what: 'the card to show the new price',
     });
-    const change = 'The price changed since this was requested: from €18.00 to €20.00.';
+    const change = 'The price has changed from €18.00 to €20.00 since the request.';
     expect(textOf(order.card)).toContain(change);
     await approvedBy(t.bob, Promise.resolve(order));
     await order.ends('SUCCEEDED');

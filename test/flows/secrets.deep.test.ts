@@ -123,8 +123,8 @@ describe('a secret on the line', () => {
     ['/domain use S', 'No such account is linked'],
     ['/domain unlink S', 'No such account is linked'],
     ['/domain tranfer in3.rest S', 'Did you mean /domain transfer?'],
-    ['/domain S', 'There’s no such subcommand'],
-    ['/domain help S', 'There’s no such subcommand'],
+    ['/domain S', 'I don’t know this command'],
+    ['/domain help S', 'I don’t know this command'],
     ['/domain policy test transfer in3.rest S', 'Transfer'],
   ])('%s: isn’t repeated, and its right place is named', async (line, said) => {
     const calls = t.workspace.calls.length;

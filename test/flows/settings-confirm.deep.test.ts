@@ -147,7 +147,7 @@ describe('a protected setting', () => {
     const form = await openForm(t.workspace, t.bob, '/domain settings');
     expect(
       await t.bob.submit(form, { approvals_required: '3', approvers: ['U0BOB', 'U0CAROL', 'U0ADA'] }),
-    ).toMatchObject({ errors: { approvals_required: expect.stringContaining('save them first') } });
+    ).toMatchObject({ errors: { approvals_required: expect.stringContaining('Save only them now') } });
     await t.bob.close(form);
     expect(await press(t.bob, 'settings_dismiss', request)).toContain('Not applied');
     expect(await forged(t.bob, value)).toContain('This is no longer open');

@@ -161,9 +161,9 @@ describe('settings', () => {
         approval_escalate_groups: ['S0APPROVERS'],
       }),
     );
-    expect(told).toContain('Channel with every pending order: empty → <#C0GENERAL>');
+    expect(told).toContain('Channel for all pending orders: empty → <#C0GENERAL>');
     expect(told).toContain('Alert channel: empty → <#C0DOMAINS>');
-    expect(told).toContain('Channel of the monthly money report: empty → <#C0DOMAINS>');
+    expect(told).toContain('Channel for the monthly report: empty → <#C0DOMAINS>');
     expect(told).toContain('Escalate after: `1d` → `2h`');
     expect(told).toContain('Escalate to: empty → <@U0CAROL>, <!subteam^S0APPROVERS>');
     expect(t.workspace.messages('C0GENERAL').at(-1)?.text).toContain('Pending orders are shown here');
@@ -323,7 +323,7 @@ describe('settings', () => {
     const result = await t.ada.submit(view, { approval_remind_after: '8h' });
     expect(result).toMatchObject({
       outcome: 'errors',
-      errors: { approvers: expect.stringContaining('Someone changed the settings') },
+      errors: { approvers: expect.stringContaining('someone changed the settings') },
     });
     await t.ada.close(view);
   });
@@ -355,7 +355,7 @@ describe('settings', () => {
     );
     expect(told).toContain('→ <@U0BOB>, <@U0CAROL>, <@U0ADA>');
     expect(told).toContain('Escalate to: empty → <@U0CAROL>, <@U0ADA>');
-    expect(told).toContain('Channel with every pending order: empty → <#C0GENERAL>');
+    expect(told).toContain('Channel for all pending orders: empty → <#C0GENERAL>');
     await t.ada.close(view);
   });
 });

@@ -31,7 +31,7 @@ it('a year and a month are shown with upcoming costs, and exported as a file', a
   const month = await answerTo(t.workspace, t.alice, `/domain spend ${MONTH}`);
   expect(month).toContain('about €37.00');
   expect(month).toContain(`${monthOf(inDays(100))}\nabout €18.50\n1`);
-  expect(await answerTo(t.workspace, t.alice, '/domain spend 2021')).toContain('Nothing was spent in 2021.');
+  expect(await answerTo(t.workspace, t.alice, '/domain spend 2021')).toContain('No spending in 2021.');
   expect(await answerTo(t.workspace, t.alice, '/domain spend last week')).toContain('isn’t a year or month');
 
   const shown = t.alice
@@ -67,12 +67,12 @@ it('counts private orders for everyone, and shows their details only to people w
   const told = (person: Actor) => answerTo(t.workspace, person, `/domain spend ${MONTH}`);
   for (const person of [t.alice, t.bob, t.ada]) {
     const text = await told(person);
-    expect(text).toContain('about €55.50, for 2 names.');
+    expect(text).toContain('about €55.50 in November 2026, for 2 names.');
     expect(text).toMatch(/By zone\n\.rest\nabout €55\.50\n2\n/);
     expect(text).not.toContain('private orders');
   }
   const text = await told(t.carol);
-  expect(text, 'the sums are the team’s').toContain('about €55.50, for 2 names.');
+  expect(text, 'the sums are the team’s').toContain('about €55.50 in November 2026, for 2 names.');
   expect(text).toMatch(/By zone\nprivate orders\nabout €18\.50\n1\nBy zone\n\.rest\nabout €37\.00\n1/);
   expect(text).toMatch(/By person\nprivate orders\nabout €18\.50\n1/);
 
@@ -101,7 +101,7 @@ it('lists paid names without a use, and never calls names without lookups unused
     return text.includes(line);
   });
   expect(text).toContain(
-    `${line} The next renewal for 1 year: about €18.50. \`/domain names unused\` lists it.`,
+    `${line} Renewing it for 1 year costs about €18.50. To list it, use \`/domain names unused\`.`,
   );
   const found = await answerTo(t.workspace, t.alice, '/domain names unused');
   expect(found).toContain('locked.rest');

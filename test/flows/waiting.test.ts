@@ -29,7 +29,7 @@ test('is shown on a name’s screen, in the digest by its amount, and before a l
     await answerTo(t.workspace, t.alice, `/domain watch ${name}${day}`);
   }
   expect(await answerTo(t.workspace, t.alice, '/domain name zebra.rest')).toMatch(
-    /Deadlines and costs: renew by .*, about €18\.00, then late renewal .* then restore for about €98\.00 until .*, then it can be lost/,
+    /Deadlines and costs: renew by .*, about €18\.00, then late renewal .* then restore for about €98\.00 until .*, then you can lose it/,
   );
 
   await t.demo.moveTime(DAY_MS);

@@ -124,7 +124,7 @@ test('the digest takes the date of a renewal elsewhere, and reminders stop', asy
   });
   const inThread = () => demo.workspace.messages(DOMAINS).filter(({ thread_ts }) => thread_ts === message.ts);
   const reply = await demo.workspace.waitFor(() => inThread()[0], { what: 'a reply' });
-  expect(textOf(reply)).toMatch(/cafe\.rest.* was renewed elsewhere, says .*old registrar/);
+  expect(textOf(reply)).toMatch(/cafe\.rest.* was renewed elsewhere, reported by .*old registrar/);
   // The registry still shows the old date.
   await told('watch cafe.rest');
   expect((await demo.bot.expiry.find('cafe.rest'))?.expiry).toMatchObject({ source: 'person', by: 'U0ADA' });

@@ -48,7 +48,7 @@ test('help, corrections, Home and lists leave out features that need a service',
   }
   await t.ada.openHome();
   const home = await t.workspace.waitFor(() => t.ada.homeView(), { what: 'the Home tab' });
-  expect(textOf(home)).toMatch(/I watch your names/);
+  expect(textOf(home)).toMatch(/I watch the expiry, DNS/);
   expect(textOf(home)).not.toMatch(/account|order/i);
 });
 

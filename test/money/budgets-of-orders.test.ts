@@ -170,7 +170,7 @@ describe('an order that exceeds a budget', () => {
     });
     const again = await approve(id);
     expect(again.ok ? '' : refusalText(again.refusal)).toContain(
-      'It exceeds the budget of all names for March 2026 by €5.00: it needs about €20.00, and €15.00 is left.',
+      'It exceeds the March 2026 budget for all names by €5.00. It costs about €20.00, and €15.00 is left.',
     );
     expect(await stands()).toEqual([0n, 0n]);
     await m.showCard(id);

@@ -116,7 +116,7 @@ test('admins see the same by a button in their settings, while it runs', async (
   await until('it is asked', async () => asked > 0);
   const page = () => t.ada.openedViews().map(textOf).at(-1) ?? '';
   await until('what was found is shown', async () => page().includes('*APPROVERS*'));
-  expect(page()).toContain('Checking every setting');
+  expect(page()).toContain('I’m checking every setting');
   answer.emit('now');
   await until('all was tried', async () => page().includes(' warning, '));
   const { lines } = await doctor();

@@ -117,7 +117,7 @@ describe('a problem has its line', () => {
     ]);
     const star = parsePolicyYaml('- names: [*.rest]\n', VOCABULARY);
     expect(star.ok ? [] : star.issues.map(policyIssueSentence)).toEqual([
-      'Line 1: “*.rest” is a YAML anchor or alias. Write out its value, or quote a text that starts like this, such as "*.rest".',
+      'Line 1: “*.rest” is a YAML anchor or alias. Write its value instead. Put text that starts with * or & in quotes, such as "*.rest".',
     ]);
   });
 });

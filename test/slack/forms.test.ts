@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import {
+  allCommandsHelp,
+  commandHelp,
   HELP_GROUPS,
-  helpFor,
-  helpForAll,
   helpOverview,
   unknownCommand,
 } from '../../src/slack/help/help.view.ts';
@@ -95,7 +95,7 @@ describe('help', () => {
       JSON.stringify(overview.blocks).includes(`/domain ${usage}\``),
     );
     expect(shown).toHaveLength(5);
-    const all = helpForAll(commands, reader);
+    const all = allCommandsHelp(commands, reader);
     expectMessage(all);
     const text = JSON.stringify(all.blocks);
     expect(commands.filter(({ usage }) => !text.includes(`/domain ${usage}\``))).toEqual([]);
@@ -110,14 +110,14 @@ describe('help', () => {
     expect(link).toBeLessThan(name ?? 0);
     expect([create, settings]).toEqual([-1, -1]);
     const all = JSON.stringify(
-      helpForAll(commands, { hasService: true, isLinked: false, isAdmin: false }).blocks,
+      allCommandsHelp(commands, { hasService: true, isLinked: false, isAdmin: false }).blocks,
     );
     const order = positions(all, ['rules', 'expiring', 'link', 'renew', 'settings']);
     expect(order).toEqual(order.toSorted((a, b) => a - b));
   });
 
   it.each(commands)('has an example for $name that calls it', (command) => {
-    const help = helpFor(command);
+    const help = commandHelp(command);
     expectMessage(help);
     expect(command.example).toMatch(new RegExp(`^/domain ${command.name}( |$)`));
     expect(command.usage).toMatch(new RegExp(`^${command.name}( |$)`));
@@ -131,7 +131,9 @@ describe('help', () => {
   const timedTasks = timedForms.map(({ form }) => form.name).filter((name) => name !== 'renew_many');
 
   it('offers a time for exactly the subcommands whose form takes one', () => {
-    const offering = commands.filter((command) => helpFor(command).text.includes('end the line with a time'));
+    const offering = commands.filter((command) =>
+      commandHelp(command).text.includes('end the command with a time'),
+    );
     expect(offering.map(({ name }) => name).toSorted()).toEqual(timedTasks.toSorted());
     expect(timedTasks).toEqual(expect.arrayContaining(['renew', 'bulk', 'redirect', 'ssl-contact', 'user']));
     for (const name of ['authcode', 'mandates']) expect(timedTasks).not.toContain(name);
@@ -139,7 +141,7 @@ describe('help', () => {
 
   it('answers a typo with the nearest subcommand', () => {
     expect(unknownCommand('<!channel>`', 'renew').text).toBe(
-      '/domain &lt;!channel&gt;ˋ doesn’t exist. Did you mean /domain renew? /domain help lists everything.',
+      '/domain &lt;!channel&gt;ˋ isn’t a command. Did you mean /domain renew? To list all commands, use /domain help.',
     );
   });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { LEDGER_DIFFERENCES } from '../../src/ledger/difference.ts';
 import type { TeamEvent } from '../../src/ledger/events.ts';
-import { ledgerMessage } from '../../src/slack/ledger/ledger-notifications.ts';
+import { buildLedgerAlert } from '../../src/slack/ledger/ledger-notifications.ts';
 
 /* Notifications to admins and the alert channel about the ledger. */
 
@@ -11,7 +11,7 @@ const common = {
   at: new Date('2026-11-25T10:00:00Z'),
 } as const;
 const said = (event: TeamEvent) => {
-  const message = ledgerMessage(event);
+  const message = buildLedgerAlert(event);
   return message === undefined ? undefined : JSON.stringify(message);
 };
 

@@ -10,11 +10,11 @@ import {
   type CommandCall,
   type Feature,
   type FormFeature,
-  formOrigin,
   type Interaction,
   isAdmin,
   type SubmissionCall,
-  type Submitted,
+  type SubmissionResult,
+  toFormOrigin,
 } from '../feature.ts';
 import { actions, lines, message, section, textMessage } from '../kit/blocks.ts';
 import {
@@ -31,7 +31,7 @@ import {
 } from '../kit/form.ts';
 import { createLimiter, type Limiter } from '../kit/limiter.ts';
 import { openForm } from '../open-form.ts';
-import { refreshing } from '../refresh-form.ts';
+import { createRefreshAction } from '../refresh-form.ts';
 import {
   activeText,
   chooseActiveText,
@@ -196,7 +196,7 @@ const linkForm: FormFeature<'link'> = {
     };
   },
 
-  async submit(call): Promise<Submitted> {
+  async submit(call): Promise<SubmissionResult> {
     const method = selectedMethod(call.values);
     const read = readForm(CREDENTIALS[method], { ...call.values, method });
     if ('errors' in read) return read;
@@ -233,7 +233,7 @@ function readOwner(
 
 /** The Home tab has no channel. */
 async function openLinkForm(call: Interaction): Promise<void> {
-  await openForm(call, linkForm, formOrigin(call), {
+  await openForm(call, linkForm, toFormOrigin(call), {
     method: 'password',
     context: String(call.context.defaultContext),
   });
@@ -331,7 +331,7 @@ export const link = {
   ],
   forms: [linkForm],
   actions: [
-    refreshing('method', linkForm),
+    createRefreshAction('method', linkForm),
     { id: 'home_link', run: openLinkForm },
     { id: 'whoami_details', run: showDetails },
   ],

@@ -19,7 +19,7 @@ import {
   unreadableGroupAlert,
 } from './unreachable.view.ts';
 
-/** `ADMINS`, or else the workspace's admins and owners. */
+/** Returns `ADMINS` if set, or else the workspace's admins and owners. */
 export function createAdminsToNotify(
   configured: readonly string[],
   { workspaceAdmins }: SlackDirectory,
@@ -38,7 +38,7 @@ export function createAdminsToNotify(
   };
 }
 
-/** Sends each admin one direct message per subject. Skips admins whom Slack can't reach. */
+/** Sends each admin one direct message per subject. */
 async function notifyAdmins(
   { directory, adminsToNotify }: SlackContext,
   send: SendNotification,
@@ -79,7 +79,7 @@ export function createGroupPlanner(context: SlackContext): NotificationPlanner {
   };
 }
 
-export function findDeparture(account: Account, userId: string): Subject {
+export function toDepartureSubject(account: Account, userId: string): Subject {
   return { kind: 'departure', id: `${account.id} ${userId}` };
 }
 
@@ -88,15 +88,15 @@ export function createDeparturePlanner(context: SlackContext): NotificationPlann
   return async ({ id }, send) => {
     const account = await context.accounts.team.current();
     const userId = account?.linkedBy;
-    if (account === undefined || userId === undefined || findDeparture(account, userId).id !== id)
+    if (account === undefined || userId === undefined || toDepartureSubject(account, userId).id !== id)
       return undefined;
-    // Slack delivers no messages to deactivated people.
+    // The person who left can't read messages.
     await notifyAdmins(context, send, departedLinkerAlert(account, userId), userId);
     return undefined;
   };
 }
 
-/** Alerts admins once. A successful post clears it. */
+/** Alerts admins once, until a post succeeds. */
 export function createPlacePlanner(context: SlackContext): NotificationPlanner {
   return async ({ id, refused = '' }, send) => {
     const { approvalChannel, reminderChannel } = await context.savedSettings();

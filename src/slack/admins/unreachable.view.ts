@@ -4,10 +4,10 @@ import { reminderProblem } from '../outbound/slack-error.view.ts';
 
 const CONSEQUENCES = {
   approvals: {
-    where: 'where every pending order is posted for approvers',
-    until: 'Until this is fixed, I message each approver.',
+    where: 'the channel for all pending orders',
+    until: 'Until this is fixed, I’ll message each approver.',
   },
-  other: { where: 'where I have something to post', until: 'Nothing is posted there until this is fixed.' },
+  other: { where: 'where I want to post a message', until: 'Nothing is posted there until this is fixed.' },
 };
 
 /** @param why Slack's error code */
@@ -18,7 +18,7 @@ export function unreachableAlert(
 ): Message {
   if (use === 'reminders')
     return textMessage(
-      `Expiry reminders can’t be posted in <#${channelId}> ${code(channelId)}: ${escapeText(reminderProblem(why))} The channel is set in \`/domain settings\`.`,
+      `:warning: I can’t post expiry reminders in <#${channelId}> (${code(channelId)}): ${escapeText(reminderProblem(why))} To choose another channel, use \`/domain settings\`.`,
     );
   const { where, until } = CONSEQUENCES[use];
   return textMessage(
@@ -29,13 +29,13 @@ export function unreachableAlert(
 /** @param why Slack's error code */
 export function unreadableGroupAlert(groupId: string, why: string): Message {
   return textMessage(
-    `:warning: Slack didn’t return the members of ${mentionApprover(groupId)} (${code(groupId)}), one of the approver groups. Slack says ${code(why)}. Until this is fixed, its members can’t approve; people listed by name can. Check that the group exists and that I have the permission ${code('usergroups:read')}, or change the approvers with \`/domain settings\`.`,
+    `:warning: Slack didn’t return the members of ${mentionApprover(groupId)} (${code(groupId)}), one of the approver groups. Slack says ${code(why)}. Until this is fixed, only approvers who are listed by name can approve. Check that the group exists and that I have the permission ${code('usergroups:read')}, or change the approvers with \`/domain settings\`.`,
   );
 }
 
 export function departedLinkerAlert(account: Account, userId: string): Message {
   return textMessage(
-    `:warning: ${mention(userId)} left the workspace. They linked the team’s account, ${code(formatAccountName(account))}, which stays linked and is used for approved orders of people without their own account. They may know its password: change it at the domain service, then link it again with \`/domain link\`. \`/domain unlink team\` deletes it.`,
+    `:warning: ${mention(userId)} left the workspace and may know the password of the team’s account, ${code(formatAccountName(account))}, which they linked. Change the password at the domain service, then link the account again with \`/domain link\`. To remove the account, use \`/domain unlink team\`.`,
   );
 }
 
@@ -50,6 +50,6 @@ export function failingEndpointAlert(host: string, why: string): Message {
   const [, status] = /^http_(\d+)$/.exec(why) ?? [];
   const problem = status === undefined ? (ATTEMPTS[why] ?? why) : `it returns status ${status}`;
   return textMessage(
-    `:warning: Webhooks to ${code(host)} (${code('WEBHOOK_URLS')}) fail: ${problem}. I’ll retry for three days; after that they’re lost. Ask your operator to check it. You can send a test from \`/domain settings\`.`,
+    `:warning: Webhooks to ${code(host)} (${code('WEBHOOK_URLS')}) fail, because ${problem}. I’ll retry for three days, then I’ll drop them. Ask your operator to check the receiver. To send a test, use \`/domain settings\`.`,
   );
 }

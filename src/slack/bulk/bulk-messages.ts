@@ -15,11 +15,11 @@ import { noFileText, planCells, planComment, progressMessage, resultComment } fr
 import { PLAN_FILE, SHARED } from './plan-rows.ts';
 
 /*
- * Extra messages in a bulk order's thread: the progress message, and the files of plan and result. They have no
- * metadata, which would mark them as replies about the order's state.
+ * Extra messages in a bulk order's thread: the progress, and the files with the plan and the result. They have no
+ * metadata, which would make them replies about the order's state.
  */
 
-/** Posts the progress message once the order has started. If it can't be updated, the card shows progress. */
+/** Posts the progress once the order has started. */
 export async function sendProgress(
   { now }: SlackContext,
   { order, history, version, send, thread }: PlannedThread,
@@ -36,7 +36,7 @@ export async function sendProgress(
   });
 }
 
-/** Shares the plan when the order is pending or sent, and the result at its end and after each change. */
+/** Shares the plan, and later the result, again after each change of the result. */
 export async function sendFiles(context: SlackContext, planned: PlannedThread): Promise<void> {
   const { order, history } = planned;
   if (order.bulk === undefined) return;
@@ -47,7 +47,7 @@ export async function sendFiles(context: SlackContext, planned: PlannedThread): 
       filename: `domain-steward-plan-${order.id}.csv`,
       comment: planComment(order),
     });
-  // If an outcome became unknown again, there is a newer file.
+  // A settled order finishes again and gets a newer file.
   const last = history.findLast(({ kind }) => kind === 'finished');
   if (last === undefined) return;
   await sendFile(context, planned, `file:${last.version}`, {
@@ -57,7 +57,7 @@ export async function sendFiles(context: SlackContext, planned: PlannedThread): 
   });
 }
 
-/** Shares a file once. If Slack refuses it permanently, the thread says so. */
+/** Shares a file once. If Slack refuses it permanently, posts the error instead. */
 async function sendFile(
   { web, log }: SlackContext,
   { order, send, thread, since }: PlannedThread,
@@ -86,17 +86,17 @@ async function sendFile(
   });
 }
 
-/** Public records about a row aren't its outcome. */
-const NOT_OUTCOMES: ReadonlySet<OrderLogEntry['kind']> = new Set(['hinted', 'shown', 'overdue']);
+/** Evidence about a row, not its outcome. */
+const EVIDENCE_EVENTS: ReadonlySet<OrderLogEntry['kind']> = new Set(['hinted', 'shown', 'overdue']);
 
-/** The last audit log line of each row, in row order, with the audit log's columns. */
+/** The latest audit log line of each row. */
 async function resultCsv({ orders, directory }: SlackContext, order: Order): Promise<string> {
   const nameOf = createNamer(directory);
   const lastLines = new Map<number, readonly string[]>();
   const history = await orders.store.loadHistory(order.id, 'system');
   const decisions = history.filter(({ kind }) => DECISION_KINDS.has(kind));
   for (const entry of history) {
-    if (NOT_OUTCOMES.has(entry.kind)) continue;
+    if (EVIDENCE_EVENTS.has(entry.kind)) continue;
     for (const { n, cells } of await orderLines({ order, entry, decisions }, nameOf))
       if (n !== undefined) lastLines.set(n, cells);
   }

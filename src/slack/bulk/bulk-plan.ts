@@ -15,9 +15,9 @@ import type { FieldErrors, FormOrigin } from '../kit/form.ts';
 import { buildRejection, timeErrors } from '../orders/order-reply.ts';
 import { requestFromForm } from '../orders/ordering.ts';
 import { sendFile } from '../send-file.ts';
-import { leftOutCells, planMessage, plannedAlreadyText } from './bulk.view.ts';
+import { alreadyPlannedText, planMessage, skippedCells } from './bulk.view.ts';
 
-/* Plans of many rows, from a file or from an earlier order's failures: checked and kept as a draft until confirmed. */
+/* Checks many rows, from a file or from an earlier order's failures, and saves them as a draft until confirmed. */
 
 interface RequestedRows {
   readonly task: BulkTask;
@@ -28,11 +28,10 @@ interface RequestedRows {
   readonly ownership?: Ownership | undefined;
 }
 
-type Placed = { readonly say: Message } | { readonly errors: FieldErrors };
+type PlanOutcome = { readonly say: Message } | { readonly errors: FieldErrors };
 
 const UNKNOWN_NAME: RowFacts = { isWatched: false, isLapsing: false };
 
-/** Reads facts about any number of names in a few queries. */
 async function loadFacts(
   call: Interaction,
   task: BulkTask,
@@ -77,12 +76,12 @@ async function loadFacts(
   );
 }
 
-/** Saves valid rows as a draft and reports both valid and skipped rows. */
+/** Saves the valid rows as a draft. Returns the plan, with valid and skipped rows. */
 export async function savePlan(
   call: Interaction,
   origin: FormOrigin,
   request: RequestedRows,
-): Promise<Placed> {
+): Promise<PlanOutcome> {
   const { context } = call;
   const { task } = request;
   const facts = await loadFacts(call, task, request.rows);
@@ -90,9 +89,9 @@ export async function savePlan(
   const { rows, skipped, findings } = plan;
   if (skipped.length > 0) {
     await sendFile(call, {
-      text: await csvFile(leftOutCells(skipped)),
-      filename: 'domain-steward-not-asked-for.csv',
-      what: 'Rows left out',
+      text: await csvFile(skippedCells(skipped)),
+      filename: 'domain-steward-skipped-rows.csv',
+      what: 'The list of skipped rows',
     });
   }
   const sums = sumByCurrency(rows.flatMap(({ name }) => facts.get(name)?.price ?? []));
@@ -110,6 +109,6 @@ export async function savePlan(
   const say =
     order.state === 'DRAFT' && order.requesterId === call.person.id
       ? planMessage(plan, order, sums)
-      : textMessage(plannedAlreadyText(order));
+      : textMessage(alreadyPlannedText(order));
   return { say };
 }

@@ -4,8 +4,15 @@ import { BULK_TASKS, type BulkTask } from '../../orders/bulk/columns.ts';
 import { MAX_ROWS, readBulkFile } from '../../orders/bulk/read-csv.ts';
 import { discardDraft } from '../../orders/confirm-draft.ts';
 import { findTask } from '../../orders/tasks.ts';
-import { attachedCsv, csvFields } from '../attached-text.ts';
-import type { ActionCall, CommandCall, Feature, FormFeature, Interaction, Submitted } from '../feature.ts';
+import { createCsvFields, readCsvInput } from '../attached-text.ts';
+import type {
+  ActionCall,
+  CommandCall,
+  Feature,
+  FormFeature,
+  Interaction,
+  SubmissionResult,
+} from '../feature.ts';
 import { choiceField, type FormValues, readForm, reasonField, sendAtField, toFields } from '../kit/form.ts';
 import { findNearest } from '../kit/parse.ts';
 import { ownerField } from '../names/owner-fields.ts';
@@ -16,33 +23,33 @@ import { requireFullView } from '../orders/order-details.ts';
 import { OWNERSHIP, readOwnership } from '../orders/order-form.ts';
 import { checkAccount } from '../orders/ordering.ts';
 import { refusalText } from '../orders/refusal.view.ts';
-import { AUTH_CODES_NOTE, bulkTasksText, DROPPED, fileIssues } from './bulk.view.ts';
+import { AUTH_CODES_NOTE, bulkTasksText, DROPPED, fileIssuesText } from './bulk.view.ts';
 import { savePlan } from './bulk-plan.ts';
 
-/* A file with hundreds of names is checked as a whole and becomes one order. */
+/* One task for many names, from a CSV file. The valid rows become one order. */
 
-const planned = z.object({
+const bulkSchema = z.object({
   task: choiceField(
     'Task',
     Object.fromEntries(BULK_TASKS.map((task) => [task, findTask(task).words.title])),
     z.enum(BULK_TASKS, 'Choose a task.'),
   ),
-  ...csvFields(`A header and one row per name, at most ${MAX_ROWS} rows.`, {
+  ...createCsvFields(`A header and one row per name, at most ${MAX_ROWS} rows.`, {
     label: 'Or paste the rows',
     placeholder: 'name,period\ncafe.rest,1\nbar.rest,2',
-    hint: 'A header and one row per name. Columns besides “name”: “period”, “nameservers”, “ownerc”, “adminc”, “techc”, “auth”. You’ll see the plan before anything is requested.',
+    hint: 'A header and one row per name. Columns: name, period, nameservers, ownerc, adminc, techc, auth. You can check the plan before you request it.',
   }),
-  owner: ownerField({ label: 'Owner in the team', hint: 'For names that are registered or transferred.' }),
+  owner: ownerField({ label: 'Owner in the team', hint: 'For registrations and transfers.' }),
   note: OWNERSHIP.shape.note,
   reason: reasonField('Shown to the approvers.'),
   send_at: sendAtField,
 });
 
-function isOwned(task: BulkTask): boolean {
+function needsOwner(task: BulkTask): boolean {
   return task === 'create' || task === 'transfer';
 }
 
-/** The requester owns the names, unless they choose another person. */
+/** The default owner is the requester. */
 function addDefaultOwner({ person }: Interaction, values: FormValues): FormValues {
   return { owner: person.id, ...values };
 }
@@ -51,26 +58,26 @@ const bulkForm: FormFeature<'bulk'> = {
   form: {
     name: 'bulk',
     title: 'Bulk task',
-    submit: 'Check',
-    fields: toFields(planned),
+    submit: 'Show plan',
+    fields: toFields(bulkSchema),
   },
   render: (call, _origin, values) => ({
     intro: [AUTH_CODES_NOTE],
     values: addDefaultOwner(call, values),
   }),
 
-  async submit(call): Promise<Submitted> {
-    const form = readForm(planned, call.values);
+  async submit(call): Promise<SubmissionResult> {
+    const form = readForm(bulkSchema, call.values);
     if ('errors' in form) return form;
     const { task, reason, send_at: sendAt } = form.value;
-    const given = await attachedCsv(call);
+    const given = await readCsvInput(call);
     if ('errors' in given) return given;
     const { text, field } = given;
     const refusal = await checkAccount(call, task);
     if (refusal !== undefined) return { say: refusal };
     const read = await readBulkFile(task, text);
-    if (!read.ok) return { errors: { [field]: fileIssues(read.issues, task, findNearest) } };
-    const owned = await readOwnership(isOwned(task), call, addDefaultOwner(call, call.values));
+    if (!read.ok) return { errors: { [field]: fileIssuesText(read.issues, task, findNearest) } };
+    const owned = await readOwnership(needsOwner(task), call, addDefaultOwner(call, call.values));
     if ('errors' in owned) return owned;
     return savePlan(call, call.origin, { task, ...read, ...owned, reason, sendAt });
   },
@@ -90,7 +97,7 @@ async function runBulk(call: CommandCall): Promise<void> {
   await openForm(call, bulkForm, { channelId: call.channelId }, values);
 }
 
-async function drop(call: ActionCall): Promise<void> {
+async function discardPlan(call: ActionCall): Promise<void> {
   const refusal = await discardDraft(call.context.orders, call.value, call.person.id);
   await call.respond(refusal === undefined ? DROPPED : refusalText(refusal), {
     replace: refusal === undefined,
@@ -101,7 +108,7 @@ export const bulk = {
   commands: [
     {
       usage: 'bulk [TASK]',
-      summary: 'One task for up to 2,000 names, from a CSV',
+      summary: 'Request one task for up to 2,000 names from a CSV file',
       example: '/domain bulk renew',
       time: 'taken',
       run: runBulk,
@@ -109,7 +116,7 @@ export const bulk = {
   ],
   forms: [bulkForm],
   actions: [
-    { id: 'bulk_drop', run: drop },
+    { id: 'bulk_drop', run: discardPlan },
     { id: 'order_resume', run: requireFullView(createChangeAction(resumeOrder, resumedText)) },
   ],
 } as const satisfies Feature;

@@ -45,7 +45,7 @@ function fileIssueText(issue: FileIssue, task: BulkTask, nearest: Nearest): stri
     case 'too_large':
       return unreadableFileText(issue);
     case 'empty':
-      return `There are no rows. Add a header (${columns}) and one row per name.`;
+      return `The file has no rows. Add a header (${columns}) and one row per name.`;
     case 'no_header':
       return `Line ${issue.line} looks like a row. Add a header above it: ${columns}.`;
     case 'unknown_column': {
@@ -62,7 +62,7 @@ function fileIssueText(issue: FileIssue, task: BulkTask, nearest: Nearest): stri
   }
 }
 
-/** Why a row is skipped. Plain text. */
+/** Says why a row is skipped. Plain text. */
 function rowIssueText(issue: PlanIssue | RowIssue): string {
   switch (issue.code) {
     case 'too_many_cells':
@@ -70,19 +70,19 @@ function rowIssueText(issue: PlanIssue | RowIssue): string {
     case 'no_auth_code':
       return NO_AUTH_CODE;
     case 'auth_code_too_long':
-      return 'The auth code is too long.';
+      return 'The auth code is too long. Check it.';
     case 'auth_code_unseen':
-      return 'The auth code contains an invisible character.';
+      return 'The auth code contains an invisible character. Type it again.';
     case 'repeated':
-      return `Same as line ${issue.line}; requested once.`;
+      return `It’s the same as line ${issue.line}, which is enough.`;
     case 'contradicts':
-      return `Line ${issue.line} contradicts it for the same name, so both are left out.`;
+      return `Line ${issue.line} has the same name with other values, so I skipped both. Remove one of them.`;
     case 'open_order':
       return `Order ${issue.orderId} for this name is already open. See it with /domain order ${issue.orderId}.`;
     case 'hidden_order':
-      return 'A private order for this name is already open. Ask an approver.';
+      return 'A private order for this name is already open. Ask an approver about it.';
     case 'refused_by_policy':
-      return `Refused by the policy: ${issue.rule}.`;
+      return `The policy refuses it: ${issue.rule}. Ask an admin.`;
     case 'deleted_already':
       return `It was deleted on ${utcMinute(issue.deletedAt).slice(0, 10)}. Restore it first if you still need it.`;
     default: {
@@ -100,7 +100,7 @@ const FINDINGS: Readonly<Record<PlanFinding['code'], string>> = {
   far_price: 'with an unusually high price',
   let_go: 'set to lapse',
   lives_on_it: 'with mail or a website',
-  not_watched: 'not on the watch list',
+  not_watched: 'that aren’t watched',
   price_unknown: 'with an unknown price',
   unseen: 'with an unknown impact',
 };
@@ -112,7 +112,7 @@ function findingText(finding: PlanFinding, mostNames: number): string {
 
 const FINDINGS_WITH_NAMES = 3;
 
-/** Unusual facts of a plan for its card, one per line. *Details* lists all names. */
+/** Lines for a card. *Details* lists all names. */
 export function findingLines({ findings }: { readonly findings: readonly PlanFinding[] }): string[] {
   const mostNames = findings.length > FINDINGS_WITH_NAMES ? 0 : 2;
   return findings.map((finding) => `:warning: ${findingText(finding, mostNames)}`);
@@ -123,23 +123,23 @@ const SHOWN_NAMES = 5;
 export function findingBlocks({ findings }: { readonly findings: readonly PlanFinding[] }): SectionBlock[] {
   return findings.length === 0
     ? []
-    : lines(['*Check these first*', ...findings.map((finding) => `• ${findingText(finding, SHOWN_NAMES)}`)]);
+    : lines([
+        '*Check these names first*',
+        ...findings.map((finding) => `• ${findingText(finding, SHOWN_NAMES)}`),
+      ]);
 }
 
-/**
- * Reply to an uploaded file: valid rows, cost, unusual facts and buttons.
- * @param sums known costs
- */
+/** @param sums known costs */
 export function planMessage(plan: BulkPlan, order: Order | undefined, sums: readonly Amount[]): Message {
   const { words } = findTask(plan.task);
   const fine = plan.rows.length;
   const rows = count(fine + plan.skipped.length, 'row');
   if (order === undefined) {
-    const lead = `${words.verb}: none of ${rows} can be requested.`;
+    const lead = `${words.verb}: none of the ${rows} is valid.`;
     return message(lead, [
       section(
-        `*${escapeText(lead)}* Fix the file and try \`/domain bulk ${plan.task}\` again.`,
-        ...leftOutLines(plan.skipped, SHOWN_ROWS),
+        `*${escapeText(lead)}* Correct the file and try \`/domain bulk ${plan.task}\` again.`,
+        ...skippedLines(plan.skipped, SHOWN_ROWS),
       ),
     ]);
   }
@@ -147,10 +147,10 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
   const lead = `${words.verb} ${count(fine, 'name')}: ${fine} of ${rows} ${fine === 1 ? 'is' : 'are'} OK${price}`;
   const said = dropMissing([
     `*${escapeText(lead)}*`,
-    decidersText(order),
+    approversText(order),
     order.sendAfter && timeText(order.sendAfter),
     ...findingLines(plan),
-    ...leftOutLines(plan.skipped, FACTS_WITH_PLAN),
+    ...skippedLines(plan.skipped, FACTS_WITH_PLAN),
   ]);
   return message(`${lead}.`, [
     ...lines(fitLines(said, PLAN_LINES)),
@@ -158,40 +158,39 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
       button('order_confirm', `Request ${count(fine, 'name')}`, order.id, { style: 'primary' }),
       button('bulk_drop', 'Discard', order.id),
     ]),
-    context(`Plan ${code(shortHash(order))} · kept for 15 minutes`),
+    context(`Plan ${code(shortHash(order))} · expires in 15 minutes`),
   ]);
 }
 
-/** Lines above a plan's buttons; one line follows them. */
+/** Lines above a plan's buttons. One line is below them. */
 const PLAN_LINES = MAX_LINES.plan - ROW_OF_BUTTONS - 1;
 
-function decidersText({ requirements }: Order): string {
+function approversText({ requirements }: Order): string {
   return requirements.outcome === 'free'
     ? 'It needs no approval.'
     : requirementLines(requirements, []).join('\n');
 }
 
-/** Skipped rows shown in a message; the file has all. */
+/** Skipped rows in a message. The file has all of them. */
 const SHOWN_ROWS = 5;
 const FACTS_WITH_PLAN = 3;
-/** Characters per row in a message: two lines on a phone. */
+/** Two lines on a phone. */
 const ROW_LENGTH = 78;
 
-function leftOutLines(rows: readonly SkippedRow[], most: number): string[] {
+function skippedLines(rows: readonly SkippedRow[], most: number): string[] {
   if (rows.length === 0) return [];
-  const are = rows.length === 1 ? 'is' : 'are';
   return [
-    `:x: *${count(rows.length, 'row')} ${are} left out*: see the file`,
-    ...rows.slice(0, most).map(leftOutLine),
+    `:x: *I skipped ${count(rows.length, 'row')}* (see the file):`,
+    ...rows.slice(0, most).map(skippedLine),
   ];
 }
 
-function leftOutLine({ line, name, issues }: SkippedRow): string {
+function skippedLine({ line, name, issues }: SkippedRow): string {
   const said = issues.map(rowIssueText).join(' ');
   return `• ${escapeText(truncate(`Line ${line}${name === '' ? '' : ` (${name.slice(0, 40)})`}: ${said}`, ROW_LENGTH))}`;
 }
 
-export function leftOutCells(rows: readonly SkippedRow[]): string[][] {
+export function skippedCells(rows: readonly SkippedRow[]): string[][] {
   const cells = rows.map(({ line, name, issues }) => [
     String(line),
     name.slice(0, 300),
@@ -200,7 +199,7 @@ export function leftOutCells(rows: readonly SkippedRow[]): string[][] {
   return [['line', 'name', 'problem'], ...cells];
 }
 
-/** Plan columns by field, named as in an uploaded file. */
+/** Columns of uploaded files, by field. */
 const PLAN_COLUMNS: ReadonlyMap<string, string> = new Map([
   ['period', 'period'],
   ['ownerc.id', 'ownerc'],
@@ -210,7 +209,7 @@ const PLAN_COLUMNS: ReadonlyMap<string, string> = new Map([
   ['auth', 'auth'],
 ]);
 
-/** All rows as CSV cells, for approvers. Auth codes are masked. */
+/** CSV cells of all rows, for approvers. Auth codes are masked. */
 export function planCells({ items }: Statement): string[][] {
   const rows = items.map((item) => ({
     start: [String(item.n), item.name],
@@ -223,17 +222,17 @@ export function planCells({ items }: Statement): string[][] {
   ];
 }
 
-export function fileIssues(issues: readonly FileIssue[], task: BulkTask, nearest: Nearest): string {
+export function fileIssuesText(issues: readonly FileIssue[], task: BulkTask, nearest: Nearest): string {
   return ['Nothing was requested.', ...issues.map((issue) => fileIssueText(issue, task, nearest))].join('\n');
 }
 
-function tally({ items }: Order): Readonly<Record<ItemState, number>> {
+function countStates({ items }: Order): Readonly<Record<ItemState, number>> {
   const found = { WAITING: 0, SENT: 0, SUCCEEDED: 0, FAILED: 0, UNKNOWN: 0 };
   for (const { state } of items) found[state] += 1;
   return found;
 }
 
-/** Rows that the service has only accepted aren't done. */
+/** Some tasks are only accepted first and completed later. */
 function stateWords(order: Order): Readonly<Record<ItemState, string>> {
   return {
     SUCCEEDED: findTask(order.task).nextStep === undefined ? 'done' : 'accepted',
@@ -244,18 +243,17 @@ function stateWords(order: Order): Readonly<Record<ItemState, string>> {
   };
 }
 
-const TALLIED = ['SUCCEEDED', 'FAILED', 'UNKNOWN', 'SENT', 'WAITING'] as const;
+const STATE_ORDER = ['SUCCEEDED', 'FAILED', 'UNKNOWN', 'SENT', 'WAITING'] as const;
 
-/** `1,850 done · 3 failed · 2 not known · 145 waiting`, without zeros. */
+/** `1,850 done · 3 failed · 2 unknown · 145 waiting`, without zeros. */
 export function tallyText(order: Order): string {
-  const found = tally(order);
+  const found = countStates(order);
   const words = stateWords(order);
-  return TALLIED.filter((state) => found[state] !== 0)
+  return STATE_ORDER.filter((state) => found[state] !== 0)
     .map((state) => `${found[state]} ${words[state]}`)
     .join(' · ');
 }
 
-/** Mrkdwn. */
 function pauseText(reason: PauseReason): string {
   const names = reason.names.map((name) => `*${escapeText(displayName(name))}*`).join(', ');
   return reason.code === 'refusals'
@@ -280,7 +278,7 @@ export function pausedReply(order: Order, reason: PauseReason, title: string, ap
   return message(lead, [
     section(`:pause_button: ${mention(order.requesterId)}, ${approvers}: ${lead}`),
     section(
-      `${tallyText(order)}. Nothing more is sent until someone presses *Continue* or *Stop*${order.expiresAt === undefined ? '' : `, and nothing at all after ${moment(order.expiresAt)}`}. Check the domain service first.`,
+      `${tallyText(order)}. Check at the domain service what happened. Then click *Continue* or *Stop*.${order.expiresAt === undefined ? '' : ` The order expires ${moment(order.expiresAt)}.`}`,
     ),
     ...actions(`paused_${order.id}`, [
       ...pauseButtons(order),
@@ -290,7 +288,7 @@ export function pausedReply(order: Order, reason: PauseReason, title: string, ap
 }
 
 export function pausedText(order: Order): string | undefined {
-  return isPaused(order) ? 'Paused until someone resumes it' : undefined;
+  return isPaused(order) ? 'Paused. To continue, click Continue' : undefined;
 }
 
 const BAR_LENGTH = 20;
@@ -300,7 +298,7 @@ const BAR_LENGTH = 20;
  * @param since when its first row was sent
  */
 export function progressMessage(order: Order, since: Date | undefined, now: Date): Message {
-  const found = tally(order);
+  const found = countStates(order);
   const total = order.items.length;
   const ended = total - found.WAITING - found.SENT;
   const filled = Math.floor((ended / total) * BAR_LENGTH);
@@ -315,8 +313,8 @@ export function progressMessage(order: Order, since: Date | undefined, now: Date
 function timeLeft(order: Order, ended: number, since: Date | undefined, now: Date): string {
   const left = findPendingItems(order).length;
   if (order.state !== 'EXECUTING') {
-    if (left > 0) return isPaused(order) ? 'Paused.' : 'It resumes in a moment.';
-    return 'Ended.';
+    if (left > 0) return isPaused(order) ? 'Paused.' : 'It continues in a moment.';
+    return 'Finished.';
   }
   if (since === undefined || ended === 0) return '';
   const seconds = Math.round((((now.getTime() - since.getTime()) / ended) * left) / 1_000);
@@ -327,24 +325,24 @@ function timeLeft(order: Order, ended: number, since: Date | undefined, now: Dat
 }
 
 export const AUTH_CODES_NOTE = context(
-  'Auth codes in a file are encrypted per row, and deleted when their row ends. Delete your own copy when you no longer need it.',
+  'I encrypt each auth code and delete it when its row is finished. Delete your own copy when you no longer need it.',
 );
 
 export function bulkTasksText(meant: string | undefined): string {
   const hint = meant === undefined ? '' : ` Did you mean \`/domain bulk ${meant}\`?`;
-  return `Bulk tasks: ${BULK_TASKS.map(code).join(', ')}.${hint} Enter the names in the form.`;
+  return `Enter one of these tasks: ${BULK_TASKS.map(code).join(', ')}.${hint} You can enter the names in the form.`;
 }
 
-export const DROPPED = 'Discarded. Nothing was requested.';
+export const DROPPED = 'I discarded the plan. Nothing was requested.';
 
-export function plannedAlreadyText({ id, state, requesterId }: Order): string {
+export function alreadyPlannedText({ id, state, requesterId }: Order): string {
   return state === 'DRAFT'
-    ? `${mention(requesterId)} is retrying it: a plan waits for their confirmation, for up to 15 minutes.`
-    : `This was already requested. See it with \`/domain order ${id}\`.`;
+    ? `${mention(requesterId)} is already retrying this order. Their plan expires within 15 minutes if they don’t confirm it.`
+    : `This was already requested. To see the order, use \`/domain order ${id}\`.`;
 }
 
 export const planComment = ({ items }: Order) => `The plan: ${count(items.length, 'row')}.`;
 export const resultComment = ({ items }: Order) =>
-  `The result: ${count(items.length, 'row')}, as in the audit log.`;
+  `The result: ${count(items.length, 'row')}, in the format of the audit log.`;
 export const noFileText = ({ cause, remedy }: { readonly cause: string; readonly remedy: string }) =>
   `I can’t share a file here. ${cause} ${remedy}`;

@@ -3,13 +3,12 @@ import type { PostedMessage } from '../../outbox/notifications.ts';
 import { CARD } from '../orders/order-posts.ts';
 
 /*
- * People who could see every row of a bulk order. The card shows only a few, so only these people's approvals are
- * accepted.
+ * Only people who could see every row of a bulk order can approve it. The card shows only a few rows.
  */
 
 export const PLAN_FILE = 'file:plan';
 /**
- * Placeholder for a file's `ts`, which Slack assigns later. A message in its place says that Slack refused the file.
+ * Placeholder for a file's `ts`, which Slack assigns later. If Slack refused the file, there's a message instead.
  */
 export const SHARED = 'file';
 
@@ -18,11 +17,11 @@ export function openedPagesPlace(userId: string, channelId: string | undefined) 
 }
 
 /**
- * Whether a person could see every row: on opened pages, or in the plan file in the conversation where they approve.
- * `soon`: the file is being delivered.
+ * Whether a person could see every row, in Details or in the plan file where they approve. `soon`: the file is being
+ * delivered.
  * @param standing places of the order's messages, by purpose
  */
-export function sawAllRows(
+export function canSeeAllRows(
   order: Order,
   posted: ReadonlyMap<string, PostedMessage>,
   userId: string,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseImport } from '../../expiry/import.ts';
-import { attachedFields, attachedText } from '../attached-text.ts';
+import { createTextFields, readTextInput } from '../attached-text.ts';
 import type { Feature, FormFeature } from '../feature.ts';
 import { message } from '../kit/blocks.ts';
 import { noticeView, toFields } from '../kit/form.ts';
@@ -15,7 +15,7 @@ const SLOW_LINES = 1_000;
 const NAMES = 'names';
 
 const importSchema = z.object(
-  attachedFields(
+  createTextFields(
     {
       label: 'CSV file',
       fileTypes: ['csv', 'txt', 'tsv'],
@@ -34,7 +34,7 @@ const importForm: FormFeature<'import'> = {
   form: { name: 'import', title: 'Watch many names', submit: 'Import', fields: toFields(importSchema) },
 
   async submit(call) {
-    const given = await attachedText(call, {
+    const given = await readTextInput(call, {
       field: NAMES,
       missing: 'Attach a file, or enter at least one name.',
     });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ActionCall, type Feature, type FormFeature, formOrigin } from '../feature.ts';
+import { type ActionCall, type Feature, type FormFeature, toFormOrigin } from '../feature.ts';
 import { section, textMessage } from '../kit/blocks.ts';
 import { readForm, toFields } from '../kit/form.ts';
 import { createGate } from '../names/fact-changes.ts';
@@ -57,6 +57,6 @@ export const ownerQuestion = {
   forms: [handoverForm],
   actions: [
     { id: 'owner_keep', run: keepName },
-    { id: 'owner_handover', run: (call) => openForm(call, handoverForm, formOrigin(call, call.value)) },
+    { id: 'owner_handover', run: (call) => openForm(call, handoverForm, toFormOrigin(call, call.value)) },
   ],
 } as const satisfies Feature;

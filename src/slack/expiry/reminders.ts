@@ -11,9 +11,9 @@ import {
   type ActionCall,
   type Feature,
   type FormFeature,
-  formOrigin,
   type Interaction,
-  type Submitted,
+  type SubmissionResult,
+  toFormOrigin,
   toViewer,
 } from '../feature.ts';
 import { count, LIMITS, lines, type Message, section, textMessage } from '../kit/blocks.ts';
@@ -94,7 +94,7 @@ async function threadOrigin(call: ActionCall): Promise<FormOrigin> {
   if (call.channelId !== undefined && isDirectMessage(call.channelId)) {
     return { ...(await cardOrigin(call, await findChannel(call))), subject: call.value };
   }
-  return { ...formOrigin(call, call.value), threadTs: call.threadTs ?? call.messageTs };
+  return { ...toFormOrigin(call, call.value), threadTs: call.threadTs ?? call.messageTs };
 }
 
 /** Digests aren't updated, so an old button must not renew a name twice. */
@@ -193,7 +193,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
     return { form: { ...renewManyFields, fields }, values: { ...values, names: selected } };
   },
 
-  async submit(call): Promise<Submitted> {
+  async submit(call): Promise<SubmissionResult> {
     const read = readForm(renewManySchema, call.values);
     if ('errors' in read) return read;
     const { subject } = call.origin;

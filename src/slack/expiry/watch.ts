@@ -4,7 +4,7 @@ import { readName, readWatchList, registrableName } from '../../expiry/import.ts
 import type { AddedName } from '../../expiry/watch-list.ts';
 import type { KnownName } from '../../names/names.ts';
 import { assessPosture, judgeName } from '../../names/posture.ts';
-import { type CommandCall, type Feature, formOrigin, type Interaction, isAdmin } from '../feature.ts';
+import { type CommandCall, type Feature, type Interaction, isAdmin, toFormOrigin } from '../feature.ts';
 import { escapeText, type Message } from '../kit/blocks.ts';
 import { createGate, requestConfirmation } from '../names/fact-changes.ts';
 import {
@@ -93,7 +93,7 @@ async function runUnwatch(call: CommandCall): Promise<void> {
   const read = readName(name);
   if (!read.ok) return call.respond(escapeText(formatWatchRefusal(read.issue)));
   const { ascii, unicode } = read.value;
-  const outcome = await call.context.facts.unwatch(ascii, call.person.id, formOrigin(call));
+  const outcome = await call.context.facts.unwatch(ascii, call.person.id, toFormOrigin(call));
   if (outcome.kind === 'waiting') return call.respond(await requestConfirmation(call, outcome.pending));
   const registrable = registrableName(name);
   if (outcome.kind === 'not_watched' && !registrable.ok)

@@ -10,17 +10,17 @@ import {
 } from '../feature.ts';
 import { findNearest } from '../kit/parse.ts';
 import {
+  allCommandsHelp,
+  commandHelp,
   type HelpReader,
-  helpFor,
-  helpForAll,
   helpOverview,
   NO_SERVICE,
   unknownCommand,
 } from './help.view.ts';
 
-/** Longest wait for the reader's data. Help matters most during an outage. */
+/** Kept short, because help matters most during an outage. */
 const READER_MS = 800;
-/** After a timeout: most people are linked and not admins. */
+/** Used after a timeout, because most people are linked and not admins. */
 const DEFAULT_READER = { isLinked: true, isAdmin: false };
 
 async function loadReader(call: Interaction): Promise<HelpReader> {
@@ -53,14 +53,15 @@ export function createHelp(listCommands: () => readonly NamedCommand[]) {
       // Help changes nothing, so it acknowledges immediately.
       call.acknowledge();
       if (word === undefined) return call.respond(helpOverview(commands, await loadReader(call)));
-      if (word.toLowerCase() === 'all') return call.respond(helpForAll(commands, await loadReader(call)));
+      if (word.toLowerCase() === 'all')
+        return call.respond(allCommandsHelp(commands, await loadReader(call)));
       const command = all.find(({ name }) => name === word.toLowerCase());
       if (command !== undefined && !commands.includes(command)) return call.respond(NO_SERVICE);
       const names = commands.map(({ name }) => name);
       await call.respond(
         command === undefined
           ? unknownCommand(word, findNearest(word.toLowerCase(), names))
-          : helpFor(command),
+          : commandHelp(command),
       );
     },
   } as const;
@@ -68,7 +69,7 @@ export function createHelp(listCommands: () => readonly NamedCommand[]) {
   async function showAll(call: ActionCall): Promise<void> {
     call.acknowledge();
     const commands = listCommands().filter((each) => isOffered(each, call.context));
-    await call.respond(helpForAll(commands, await loadReader(call)), { replace: true });
+    await call.respond(allCommandsHelp(commands, await loadReader(call)), { replace: true });
   }
   return { commands: [help], actions: [{ id: 'help_all', run: showAll }] } as const satisfies Feature;
 }

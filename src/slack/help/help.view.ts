@@ -17,10 +17,9 @@ import { UNDOCUMENTED_TASKS } from '../names/rules.view.ts';
 
 type Described = Pick<NamedCommand, 'name' | 'usage' | 'summary' | 'example' | 'needs' | 'time'>;
 
-/** Decides which subcommands the reader can use. */
 export interface HelpReader extends Capability {
   readonly isLinked: boolean;
-  /** Lets people without their own account order. */
+  /** Used for people without their own account. */
   readonly hasTeamAccount?: boolean;
   readonly isAdmin: boolean;
 }
@@ -73,12 +72,12 @@ function lacksAccount(needs: Needs, { isLinked, hasTeamAccount = false }: HelpRe
 }
 
 const INTRO = '*Domain Steward* carries out domain tasks for you. Paid and risky tasks wait for an approver.';
-const LINK_FIRST = '*First* link your account at the domain service: `/domain link`.';
+const LINK_FIRST = 'To start, link your account at the domain service with `/domain link`.';
 const WITH_TEAM_ACCOUNT =
-  'You have no account of your own: your approved orders use the team’s account. `/domain link` links yours.';
+  'You haven’t linked an account, so your approved orders use the team’s account. To link yours, use `/domain link`.';
 
 const WATCH_ONLY_INTRO =
-  '*Domain Steward* watches your names: expiry, DNS, registrar, certificates. It says in a channel what needs a decision.';
+  '*Domain Steward* watches the expiry, DNS, registrar and certificates of your names, and tells you in a channel when you need to act.';
 
 function introText({ hasService, isLinked, hasTeamAccount = false }: HelpReader): string {
   if (!hasService) return WATCH_ONLY_INTRO;
@@ -90,13 +89,12 @@ function usageLine({ usage, summary }: Described): string {
   return `\`/domain ${usage}\`  ${summary}`;
 }
 
-/** Most used first; the overview shows the first ones that the reader can use. */
+/** The overview shows the first of these that the reader can use. */
 const MOST_USED = ['link', 'renew', 'create', 'name', 'orders', 'expiring', 'watch', 'import'];
 const MOST_USED_TO_WATCH = ['watch', 'import', 'expiring', 'name', 'names'];
 const OVERVIEW_COMMANDS = 5;
-const WATCH_ONLY_EXAMPLE = context('An example for each: `/domain help watch`.');
+const WATCH_ONLY_EXAMPLE = context('For an example of a command, use `/domain help watch`.');
 
-/** A few commands to start with, and a button for all. */
 export function helpOverview(commands: readonly Described[], reader: HelpReader): Message {
   const names = reader.hasService ? MOST_USED : MOST_USED_TO_WATCH;
   const shown = names
@@ -109,22 +107,22 @@ export function helpOverview(commands: readonly Described[], reader: HelpReader)
     ...actions('help', [button('help_all', 'All commands', 'all')]),
     reader.hasService
       ? context(
-          'A reason for the approvers goes after two hyphens: `/domain renew cafe.rest 2 -- client paid`.',
-          'An example for each: `/domain help renew`.',
+          'To give approvers a reason, put it after two hyphens: `/domain renew cafe.rest 2 -- client paid`.',
+          'For an example of a command, use `/domain help renew`.',
           UNDOCUMENTED_TASKS,
         )
       : WATCH_ONLY_EXAMPLE,
   ]);
 }
 
-/** One line per subcommand; unusable ones last. */
-export function helpForAll(commands: readonly Described[], reader: HelpReader): Message {
+/** Commands that the reader can't use come last. */
+export function allCommandsHelp(commands: readonly Described[], reader: HelpReader): Message {
   const usable = usableGroups(commands, (command) => canUse(command, reader));
   const linked = commands.filter((command) => lacksAccount(command.needs, reader));
   const admin = reader.isAdmin ? [] : commands.filter(({ needs }) => needs === 'admin');
   const groups: readonly Group[] = [
     ...usable,
-    { title: 'Once an account is linked', commands: linked },
+    { title: 'After you link an account', commands: linked },
     { title: 'For admins', commands: admin },
   ];
   return message('All commands', [
@@ -133,7 +131,7 @@ export function helpForAll(commands: readonly Described[], reader: HelpReader): 
       listed.length === 0 ? [] : lines([`*${title}*`, ...listed.map(usageLine)]),
     ),
     reader.hasService
-      ? context('An example for each: `/domain help renew`.', UNDOCUMENTED_TASKS)
+      ? context('For an example of a command, use `/domain help renew`.', UNDOCUMENTED_TASKS)
       : WATCH_ONLY_EXAMPLE,
   ]);
 }
@@ -141,17 +139,17 @@ export function helpForAll(commands: readonly Described[], reader: HelpReader): 
 const NEEDS: Readonly<Record<NamedCommand['needs'], string>> = {
   nothing: '',
   member: '',
-  linked: 'You need a linked account: `/domain link`.',
-  account: 'You need a linked account, your own or the team’s: `/domain link`.',
-  admin: 'For admins only.',
+  linked: 'You need a linked account. To link it, use `/domain link`.',
+  account: 'You need your own account or the team’s. To link it, use `/domain link`.',
+  admin: 'Only admins can use it.',
   service: '',
   linked_if_service: '',
   linked_or_owner: '',
 };
 
-const TIMED = 'To send it later, end the line with a time: `at 2026-12-06 02:00`.';
+const TIMED = 'To send it later, end the command with a time, such as `at 2026-12-06 02:00`.';
 
-export function helpFor({ usage, summary, example, needs, time }: Described): Message {
+export function commandHelp({ usage, summary, example, needs, time }: Described): Message {
   return textMessage(
     [
       ...[`*\`/domain ${usage}\`*`, `${summary}.`, `For example: \`${example}\``],
@@ -163,13 +161,12 @@ export function helpFor({ usage, summary, example, needs, time }: Described): Me
   );
 }
 
-/** Without `SERVICE_JSON_URL`. */
 export const NO_SERVICE = textMessage(
-  'No domain service is connected, so I only watch names; the setting `SERVICE_JSON_URL` connects one.',
+  'No domain service is connected, so I can only watch names. To connect one, ask the operator to set `SERVICE_JSON_URL`.',
 );
 
 export function unknownCommand(word: string, near: string | undefined): Message {
   return textMessage(
-    `${near === undefined ? 'There’s no such subcommand.' : `${code(`/domain ${word}`)} doesn’t exist. Did you mean ${code(`/domain ${near}`)}?`} \`/domain help\` lists everything.`,
+    `${near === undefined ? 'I don’t know this command.' : `${code(`/domain ${word}`)} isn’t a command. Did you mean ${code(`/domain ${near}`)}?`} To list all commands, use \`/domain help\`.`,
   );
 }

@@ -17,7 +17,7 @@ import { sendViewWithFallback } from '../outbound/fallback.ts';
 import { okResponse } from '../outbound/web.ts';
 import { HOME_LENGTH, type HomeData, homeBlocks, strangerBlocks, unavailableBlocks } from './home.view.ts';
 
-/** Orders read per part. Counts beyond what is shown come from these. */
+/** Orders read per part, more than shown, for the number of others. */
 const MAX_READ = 100;
 
 export function publishHome(context: SlackContext, userId: string): Promise<void> {
@@ -27,7 +27,7 @@ export function publishHome(context: SlackContext, userId: string): Promise<void
 async function publish(context: SlackContext, userId: string): Promise<void> {
   const blocks = await buildBlocks(context, userId).catch((err: unknown) => {
     const reference = createErrorReference();
-    context.log.error({ err, reference }, 'reading what the Home tab shows');
+    context.log.error({ err, reference }, 'loading the Home tab');
     return unavailableBlocks(reference);
   });
   await sendViewWithFallback(blocks, (shown) =>
@@ -38,11 +38,11 @@ async function publish(context: SlackContext, userId: string): Promise<void> {
 async function buildBlocks(context: SlackContext, userId: string): Promise<readonly KnownBlock[]> {
   const person = await context.directory.person(userId, undefined);
   return person.isMember
-    ? homeBlocks(await homeData(context, userId, isAdmin(context, person)))
+    ? homeBlocks(await loadHomeData(context, userId, isAdmin(context, person)))
     : strangerBlocks();
 }
 
-async function homeData(context: SlackContext, userId: string, admin: boolean): Promise<HomeData> {
+async function loadHomeData(context: SlackContext, userId: string, admin: boolean): Promise<HomeData> {
   const { store } = context.orders;
   const now = context.now();
   const [account, incidents, teamAccount, standIns, open, next, months, money, mandates, decisions, judged] =
@@ -90,7 +90,7 @@ async function loadDecisions(context: SlackContext, userId: string, admin: boole
     store.list({ viewer: 'system', states: ['UNKNOWN'], limit: MAX_READ }),
     admin ? store.list({ viewer: 'system', isReviewOpen: true, limit: MAX_READ }) : [],
   ]);
-  // Admins see every unreadable group; others only those they may belong to.
+  // Admins see every unreadable group, other people only those they may belong to.
   const waiting = await loadDecisionQueue(context.orders, userId, [...pending, ...unknown], {
     allGroups: admin,
   });
@@ -114,13 +114,13 @@ async function loadDecisions(context: SlackContext, userId: string, admin: boole
 async function loadNextExpiring(context: SlackContext, userId: string) {
   const [next, owned] = await Promise.all([
     context.expiry.loadNextExpiring(HOME_LENGTH),
-    loadOwned(context, userId),
+    loadOwnedNames(context, userId),
   ]);
   const shown = owned?.next === undefined ? next : [...next, owned.next];
   return { next, owned, renewals: await loadRenewalDays(context, shown) };
 }
 
-async function loadOwned({ portfolio, expiry, now }: SlackContext, userId: string) {
+async function loadOwnedNames({ portfolio, expiry, now }: SlackContext, userId: string) {
   const query = { filter: NO_FILTER, owners: [userId], now: now(), cursor: undefined, isBackward: false };
   const [zones, rows] = await Promise.all([
     portfolio.listZones({ ...query, limit: MAX_READ }),

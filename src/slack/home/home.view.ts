@@ -40,7 +40,7 @@ import {
   section,
   table,
 } from '../kit/blocks.ts';
-import { homeMandates } from '../mandates/mandate.view.ts';
+import { mandateBlocksForHome } from '../mandates/mandate.view.ts';
 import { budgetLines, overBudgetFact, periodText } from '../money/budget.view.ts';
 import { amountsText } from '../money/price.view.ts';
 import { sumText } from '../money/spend.view.ts';
@@ -116,7 +116,7 @@ export interface HomeMoney {
 
 /** Orders or names per part. */
 export const HOME_LENGTH = 10;
-/** Used if all parts together exceed Slack's block limit. */
+/** Used if a full view exceeds Slack's block limit. */
 const SHORT_LENGTH = 5;
 
 /** For members of the workspace. */
@@ -131,9 +131,9 @@ export function homeBlocks(data: HomeData): KnownBlock[] {
 function memberBlocks(data: HomeData, length: number): KnownBlock[] {
   return [
     header('Domain Steward'),
-    section(worksAs(data)),
+    section(accountSentence(data)),
     ...actions('home', [data.account === undefined && LINK_BUTTON, data.isAdmin && SETTINGS_BUTTON]),
-    ...incidentPart(data),
+    ...incidentBlocks(data),
     ...posturePart(data),
     ...unreadablePart(data),
     ...standInPart(data),
@@ -141,22 +141,22 @@ function memberBlocks(data: HomeData, length: number): KnownBlock[] {
     ...unresolvedPart(data.toResolve, length),
     ...reviewPart(data.toReview, length),
     ...openPart(data.open, length),
-    ...homeMandates(data.mandates ?? []),
+    ...mandateBlocksForHome(data.mandates ?? []),
     ...moneyPart(data.money),
     ...ownedPart(data),
     ...expiringPart(data),
   ];
 }
 
-/** Without a domain service. Orders of an earlier one may still have to be settled. */
+/** Without a domain service. There may be unknown outcomes of an earlier one. */
 function watchOnlyBlocks(data: HomeData, length: number): KnownBlock[] {
   return [
     header('Domain Steward'),
     section(
-      'I watch your names: expiry, DNS, registrar and certificates. `/domain watch` adds names, `/domain help` shows everything.',
+      'I watch the expiry, DNS, registrar and certificates of your names. To add names, use `/domain watch`. For all commands, use `/domain help`.',
     ),
     ...actions('home', [data.isAdmin && SETTINGS_BUTTON]),
-    ...incidentPart(data),
+    ...incidentBlocks(data),
     ...posturePart(data),
     ...unresolvedPart(data.toResolve, length),
     ...moneyPart(data.money),
@@ -172,17 +172,17 @@ function posturePart({ posture }: HomeData): KnownBlock[] {
 const SETTINGS_BUTTON = button('home_settings', 'Settings', 'settings');
 const LINK_BUTTON = button('home_link', 'Link your account', 'link', { style: 'primary' });
 
-function worksAs({ account, teamAccount }: HomeData): string {
+function accountSentence({ account, teamAccount }: HomeData): string {
   return account === undefined
-    ? `You have no account of your own. Your approved orders use the *team’s account*${teamAccount === undefined ? '' : `, ${code(formatAccountName(teamAccount))}`}.`
-    : `Your account: ${code(formatAccountName(account))}, ${formatContext(account.context)}. Change it with \`/domain use\`.`;
+    ? `You haven’t linked an account, so your approved orders use the *team’s account*${teamAccount === undefined ? '' : `, ${code(formatAccountName(teamAccount))}`}.`
+    : `Your account: ${code(formatAccountName(account))}, ${formatContext(account.context)}. To switch, use \`/domain use\`.`;
 }
 
 /** Without an account: pending orders, then first steps. */
 function firstStepsBlocks(data: HomeData, length: number): KnownBlock[] {
   return [
     header('Domain Steward'),
-    ...incidentPart(data),
+    ...incidentBlocks(data),
     ...posturePart(data),
     ...unreadablePart(data),
     ...standInPart(data),
@@ -190,30 +190,32 @@ function firstStepsBlocks(data: HomeData, length: number): KnownBlock[] {
     ...unresolvedPart(data.toResolve, length),
     ...reviewPart(data.toReview, length),
     ...(data.open.length > 0 ? openPart(data.open, length) : []),
-    ...homeMandates(data.mandates ?? []),
+    ...mandateBlocksForHome(data.mandates ?? []),
     ...moneyPart(data.money),
     ...ownedPart(data),
     divider,
     header('First steps'),
     ...lines([
-      '1. Link your account at the domain service. Your credentials are checked, encrypted, and used only for your orders.',
-      '2. Use a command in any channel I’m in, for example `/domain renew cafe.rest`. Paid and risky tasks wait for an approver.',
+      '1. Link your account at the domain service. I check and encrypt your credentials, and use them only for your orders.',
+      '2. Use a command in any channel, for example `/domain renew cafe.rest`. Paid and risky tasks wait for an approver.',
       data.toDecide !== undefined &&
-        'You don’t need an account to approve: orders waiting for you appear here, and I’ll message you.',
+        'You don’t need an account to approve orders. They appear here, and I’ll message you.',
     ]),
     ...actions('home', [LINK_BUTTON, ...(data.isAdmin ? [SETTINGS_BUTTON] : [])]),
-    context('Without an account: `/domain expiring` lists what expires, `/domain help` shows everything.'),
+    context(
+      'You don’t need an account for `/domain expiring`, which lists expiring names, and `/domain help`.',
+    ),
   ];
 }
 
 function openPart(orders: readonly Order[], length: number): KnownBlock[] {
-  return part(
+  return buildPart(
     {
       title: 'Your open orders',
       entries: orders.map((order) => [
         { ...section(ownOrderLine(order)), block_id: `open_${order.id}`, accessory: reviewButton(order) },
       ]),
-      none: 'None. `/domain help` shows what you can do.',
+      none: 'You have no open orders. To see what you can do, use `/domain help`.',
       more: '/domain orders mine',
     },
     length,
@@ -223,46 +225,45 @@ function openPart(orders: readonly Order[], length: number): KnownBlock[] {
 export function strangerBlocks(): KnownBlock[] {
   return [
     header('Domain Steward'),
-    section('Only members of this workspace can use Domain Steward. Ask a member to do it for you.'),
+    section('Only members of this workspace can use Domain Steward. Ask a member for help.'),
   ];
 }
 
-/** Shown while some content can't be read. */
+/** Shown if loading fails. */
 export function unavailableBlocks(reference: string): KnownBlock[] {
   return [
     header('Domain Steward'),
     section(
-      `I can’t load your orders right now. Open this tab again in a minute. Reference ${code(reference)}.`,
+      `I can’t load this tab right now. Open it again in a minute. If it still fails, send your admin the reference ${code(reference)}.`,
     ),
   ];
 }
 
-/** Incidents come before pending orders. */
 const INCIDENTS_SHOWN = 3;
-function incidentPart({ incidents }: HomeData): KnownBlock[] {
+function incidentBlocks({ incidents }: HomeData): KnownBlock[] {
   return firstIncidents(incidents, INCIDENTS_SHOWN);
 }
 
 function standInPart({ standIn, standsInFor }: HomeData): KnownBlock[] {
   return lines([
     standIn !== undefined &&
-      `${mention(standIn.userId)} is your stand-in until ${moment(standIn.until)}. \`/domain back\` ends it earlier.`,
+      `${mention(standIn.userId)} is your stand-in until ${moment(standIn.until)}. To end this earlier, use \`/domain back\`.`,
     ...standsInFor.map(
       ({ userId, until }) => `You are ${mention(userId)}’s stand-in until ${moment(until)}.`,
     ),
   ]);
 }
 
-/** Explains missing data to people who can fix it. */
+/** Explains missing orders, and tells admins what to do. */
 function unreadablePart({ unreadableGroups, toDecide, isAdmin }: HomeData): KnownBlock[] {
   if (unreadableGroups.length === 0) return [];
   const groups = unreadableGroups.map(mentionApprover).join(' and ');
   const said = dropMissing([
     `:warning: Slack didn’t return the members of ${groups}.`,
     toDecide === undefined &&
-      'If you belong to it, orders waiting for your approval are missing here. Open this tab again in a minute.',
+      'If you’re one of them, orders that wait for your approval are missing here. Open this tab again in a minute.',
     isAdmin &&
-      'Until it does, its members can’t approve; people listed by name can. If this persists, check that the group exists and that I have the permission `usergroups:read`.',
+      'Until this is fixed, only approvers who are listed by name can approve. If it continues, check that the group exists and that I have the permission `usergroups:read`.',
   ]);
   return [context(said.join(' '))];
 }
@@ -270,38 +271,37 @@ function unreadablePart({ unreadableGroups, toDecide, isAdmin }: HomeData): Know
 interface Part {
   readonly title: string;
   readonly entries: readonly (readonly KnownBlock[])[];
-  /** Text without orders; undefined: the part is omitted. */
+  /** Shown without entries; if undefined, the part is left out. */
   readonly none?: string;
   readonly more: string;
 }
 
-/** @param length number of entries shown */
-function part({ title, entries, none, more }: Part, length: number): KnownBlock[] {
+function buildPart({ title, entries, none, more }: Part, length: number): KnownBlock[] {
   if (entries.length === 0) return none === undefined ? [] : [divider, header(title), section(none)];
   const left = entries.length - length;
   return dropMissing([
     divider,
     header(title),
     ...entries.slice(0, length).flat(),
-    left > 0 && context(`${left} more: \`${more}\`.`),
+    left > 0 && context(`There are ${left} more. To list all, use \`${more}\`.`),
   ]);
 }
 
 /** Empty for non-approvers. */
 function waitingPart({ toDecide, briefings }: HomeData, length: number): KnownBlock[] {
   if (toDecide === undefined) return [];
-  return part(
+  return buildPart(
     {
       title: 'Waiting for your approval',
       entries: toDecide.map((order) => waitingEntry(order, briefings.get(order.id))),
-      none: 'Nothing is waiting for you.',
+      none: 'No orders are waiting for your approval.',
       more: '/domain orders pending',
     },
     length,
   );
 }
 
-/** Orders that don't fit are opened first and approved there. */
+/** Orders that don't fit get a button that shows everything, instead of Approve. */
 function waitingEntry(order: Order, briefing: Briefing | undefined): KnownBlock[] {
   const entry = section(decisionText(order, briefing));
   const statement = order.bulk === undefined ? briefing?.statement : undefined;
@@ -310,7 +310,7 @@ function waitingEntry(order: Order, briefing: Briefing | undefined): KnownBlock[
   const isWhole = showAll([entry, ...details], statement);
   return [
     entry,
-    ...(isWhole ? details : [context('Not everything is shown here.')]),
+    ...(isWhole ? details : [context('To see everything and approve, click *Look at it*.')]),
     ...actions(`home_${order.id}`, [
       ...decisionButtons(order, isWhole),
       isWhole && clickButton(order),
@@ -320,11 +320,11 @@ function waitingEntry(order: Order, briefing: Briefing | undefined): KnownBlock[
 }
 
 function unresolvedPart(orders: readonly Order[], length: number): KnownBlock[] {
-  return part(
+  return buildPart(
     {
       title: 'Outcome unknown',
       entries: orders.map((order) => [
-        section(`${orderLine(order)}\nCheck at the domain service whether it was carried out.`),
+        section(`${orderLine(order)}\nFind out at the domain service whether it was carried out.`),
         ...actions(`settle_${order.id}`, [...resolveButtons(order), reviewButton(order)]),
       ]),
       more: '/domain orders',
@@ -333,13 +333,13 @@ function unresolvedPart(orders: readonly Order[], length: number): KnownBlock[] 
   );
 }
 
-/** Says that an unpriced order costs money. Free orders need no text. */
-function moneyWords(order: Order): string[] {
+/** For tasks without a price. */
+function chargeWords(order: Order): string[] {
   switch (findTask(order.task).findCharge(order.items.map(({ name }) => name))) {
     case 'yes':
       return ['costs money'];
     case 'assumed':
-      return ['assumed to cost money'];
+      return ['probably costs money'];
     case 'not_stated':
       return ['price unknown'];
     case 'no':
@@ -348,9 +348,9 @@ function moneyWords(order: Order): string[] {
 }
 
 function reviewPart(orders: HomeData['toReview'], length: number): KnownBlock[] {
-  return part(
+  return buildPart(
     {
-      title: 'To sign off',
+      title: 'Emergency approvals to sign off',
       entries: orders.map(({ order, canSignOff }) => [
         section(`${reviewText(order)}${canSignOff ? '' : '\nAnother admin has to sign it off.'}`),
         ...actions(`review_${order.id}`, [...(canSignOff ? signOffButtons(order) : []), reviewButton(order)]),
@@ -361,7 +361,7 @@ function reviewPart(orders: HomeData['toReview'], length: number): KnownBlock[] 
   );
 }
 
-/** Shown by other words of the entry. Findings are about rows, which *Look at it* shows. */
+/** Facts that the entry already shows. Findings are about rows, which *Look at it* shows. */
 const SHOWN: ReadonlySet<UnusualFact> = new Set<UnusualFact>([
   'price',
   'account',
@@ -370,8 +370,8 @@ const SHOWN: ReadonlySet<UnusualFact> = new Set<UnusualFact>([
   'impact',
 ]);
 
-/** The worst impact; all of it after a change. */
-function impactShown(briefing: Briefing): string[] {
+/** The worst impact, or all of it if it changed after the request. */
+function impactLines(briefing: Briefing): string[] {
   const { impact } = briefing;
   if (impact === 'none') return [];
   if (impact === 'unseen') return [worstImpactLine(impact)];
@@ -380,7 +380,7 @@ function impactShown(briefing: Briefing): string[] {
     : [worstImpactLine(impact.latest)];
 }
 
-/** Like the card, in fewer lines. */
+/** Like a card, but shorter. */
 function decisionText(order: Order, briefing: Briefing | undefined): string {
   const demo = isDemoContext(order.account.context) ? 'DEMO · ' : '';
   const { cost, budgets } = briefing ?? {};
@@ -389,17 +389,17 @@ function decisionText(order: Order, briefing: Briefing | undefined): string {
   return dropMissing([
     [
       `*${demo}${escapeText(orderTitle(order))}*`,
-      ...(cost === undefined ? moneyWords(order) : dropMissing([price])),
+      ...(cost === undefined ? chargeWords(order) : dropMissing([price])),
     ].join(' · '),
     cost !== undefined && cost.sums.length === 0 && ':warning: Costs money, price unknown',
     cost !== undefined &&
       cost.sums.length > 0 &&
       cost.unknown > 0 &&
       `:warning: Price unknown for ${count(cost.unknown, 'name')}`,
-    `${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}${order.expiresAt === undefined ? '' : ` · open until ${moment(order.expiresAt)}`}`,
+    `${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}${order.expiresAt === undefined ? '' : ` · expires ${moment(order.expiresAt)}`}`,
     over.length > 0 && overBudgetFact(over),
     ...ruleLines(order),
-    ...(briefing === undefined ? [] : impactShown(briefing)),
+    ...(briefing === undefined ? [] : impactLines(briefing)),
     accountLine(order),
     ...(briefing === undefined ? [] : unusualLines(order, briefing, SHOWN)),
     dropMissing([
@@ -410,10 +410,9 @@ function decisionText(order: Order, briefing: Briefing | undefined): string {
   ]).join('\n');
 }
 
-/** Requirements per listed order. */
 const SHOWN_REQUIREMENTS = 3;
 
-/** Approvers by rule, as of the request; empty if only the settings apply. */
+/** The approvals that each rule required at the request. Empty without rules. */
 function ruleLines({ requirements }: Order): string[] {
   if (!hasPolicyRule(requirements.list)) return [];
   const shown = requirements.list
@@ -423,10 +422,9 @@ function ruleLines({ requirements }: Order): string[] {
         `Needs ${count(needed, 'approval')} from ${approverList(approvers)}: ${ruleNames([rule])}`,
     );
   const left = requirements.list.length - shown.length;
-  return left === 0 ? shown : [...shown, `Needs the approvals of ${count(left, 'more rule')}`];
+  return left === 0 ? shown : [...shown, `Needs approvals for ${count(left, 'more rule')}`];
 }
 
-/** Empty without purchases and budgets. */
 function moneyPart(money: HomeMoney | undefined): KnownBlock[] {
   if (money === undefined || (money.spent.names === 0 && money.budgets.length === 0)) return [];
   const { month, spent, budgets, locale } = money;
@@ -434,8 +432,8 @@ function moneyPart(money: HomeMoney | undefined): KnownBlock[] {
   return [
     divider,
     header('Money'),
-    ...lines([`Spent in ${periodText(month)}: ${sum}.`, ...budgetLines(budgets, locale)]),
-    context('By your price list. Details and forecast: `/domain spend`.'),
+    ...lines([`Spent in ${periodText(month)}: ${sum}`, ...budgetLines(budgets, locale)]),
+    context('Prices are from your price list. For details and the forecast, use `/domain spend`.'),
   ];
 }
 
@@ -459,7 +457,7 @@ function expiringPart({ next, renewals, months }: HomeData): KnownBlock[] {
     return [
       ...title,
       section(
-        'No watched name expires within a year. Add names with `/domain watch NAME` or `/domain import`.',
+        'No watched name expires within a year. To add names, use `/domain watch NAME` or `/domain import`.',
       ),
     ];
   }
@@ -479,19 +477,19 @@ function expiringPart({ next, renewals, months }: HomeData): KnownBlock[] {
         .slice(0, HOME_LENGTH)
         .map((listed) => [displayName(listed.domain.name), ...deadlineCells(listed, renewals)]),
     }),
-    context('Prices and renewals: `/domain expiring`'),
+    context('To see prices or renew names, use `/domain expiring`.'),
   ]);
 }
 
 const TO_DO: Readonly<Record<Deadline['action'], string>> = {
   renew: 'Renew',
   restore: 'Restore',
-  check: 'Check the service',
+  check: 'Check the domain service',
   none: 'Nothing',
 };
 
 function deadlineCells({ domain, deadline }: ListedName, renewals: RenewalDays): readonly string[] {
-  if (deadline === undefined) return ['', 'Date unknown', ''];
+  if (deadline === undefined) return ['', 'Expiry unknown', ''];
   const { action, until, daysLeft, phase } = deadline;
   const when =
     until === undefined ? (action === 'none' || action === 'check' ? '' : 'now') : formatDay(until);

@@ -3,7 +3,7 @@ import type { AckFn, ViewResponseAction } from '@slack/bolt';
 import type { ModalView } from '@slack/types';
 import type { z } from 'zod';
 import type { SlackContext } from '../context.ts';
-import type { FormFeature, Interaction, NextView, Permitted, Submitted } from '../feature.ts';
+import type { FormFeature, Interaction, NextView, SubmissionResult, WithNeeds } from '../feature.ts';
 import { publishHome } from '../home/home.ts';
 import { escapeText, type Message, section, textMessage } from '../kit/blocks.ts';
 import {
@@ -40,7 +40,7 @@ const createFormAcknowledgement = (): Acknowledgement => ({
 
 export async function submitForm(
   context: SlackContext,
-  feature: Permitted<FormFeature>,
+  feature: WithNeeds<FormFeature>,
   payload: z.infer<typeof viewPayload>,
   origin: FormOrigin,
   ack: Ack,
@@ -78,11 +78,11 @@ export async function submitForm(
 /** Never throws: the answer appears in the form. */
 async function runSubmission(
   context: SlackContext,
-  feature: Permitted<FormFeature>,
+  feature: WithNeeds<FormFeature>,
   delivery: Delivery,
   values: FormValues,
   origin: FormOrigin,
-): Promise<Submitted> {
+): Promise<SubmissionResult> {
   try {
     const authorization = await authorize(context, delivery, feature);
     if ('refused' in authorization) {
@@ -98,7 +98,10 @@ async function runSubmission(
   }
 }
 
-async function replaceErrorMentions({ directory }: SlackContext, outcome: Submitted): Promise<Submitted> {
+async function replaceErrorMentions(
+  { directory }: SlackContext,
+  outcome: SubmissionResult,
+): Promise<SubmissionResult> {
   if (!('errors' in outcome)) return outcome;
   const errors = Object.entries(outcome.errors).map(
     async ([field, problem]) => [field, await replaceMentions(directory, problem)] as const,
@@ -107,7 +110,7 @@ async function replaceErrorMentions({ directory }: SlackContext, outcome: Submit
 }
 
 async function answerSubmission(
-  outcome: Submitted,
+  outcome: SubmissionResult,
   title: string,
   view: ViewPayload,
   ack: Ack,
@@ -159,7 +162,7 @@ async function runMeanwhile({ meanwhile }: NextView, viewId: string, call: Inter
 
 /** Replaces "checking" with the result, or with the form and its input. */
 async function showLateOutcome(
-  outcome: Submitted,
+  outcome: SubmissionResult,
   feature: FormFeature,
   viewId: string,
   values: FormValues,

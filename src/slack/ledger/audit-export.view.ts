@@ -2,7 +2,7 @@ import { code, count } from '../kit/blocks.ts';
 
 /* Texts of audit log exports. */
 
-/** Whole UTC days, inclusive. */
+/** UTC days, including both. */
 export interface Span {
   readonly first: string;
   readonly last: string;
@@ -16,22 +16,22 @@ export interface ExportProgress {
 }
 
 export function progressText({ rows, at, isWritten }: ExportProgress): string {
-  if (isWritten) return `The audit log is ready, ${count(rows, 'line')}. Uploading it to Slack.`;
+  if (isWritten) return `The audit log is ready with ${count(rows, 'line')}. I’m uploading it to Slack.`;
   const until = at === undefined ? '' : `, up to ${at.toISOString().slice(0, 10)}`;
-  return `Writing the audit log: ${count(rows, 'line')} so far${until}. I’ll tell you when it’s ready.`;
+  return `I’m writing the audit log, ${count(rows, 'line')} so far${until}. I’ll tell you when it’s ready.`;
 }
 
 /** @param wrong a word that isn't a date */
-export function notASpanText(command: 'audit' | 'ledger', wrong: string | undefined): string {
-  const what = wrong === undefined ? 'That’s more than two dates' : `${code(wrong)} isn’t a date`;
-  return `${what}. Give the first and last day, such as ${code(`/domain ${command} 2026-01-01 2026-03-31`)}.`;
+export function invalidSpanText(command: 'audit' | 'ledger', wrong: string | undefined): string {
+  const what = wrong === undefined ? 'These are more than two dates' : `${code(wrong)} isn’t a date`;
+  return `${what}. Enter the first and the last day, such as ${code(`/domain ${command} 2026-01-01 2026-03-31`)}.`;
 }
 
 export const spanReversedText = (first: string, last: string) =>
-  `${code(first)} is after ${code(last)}. Give the earlier day first.`;
+  `${code(first)} is after ${code(last)}. Enter the earlier day first.`;
 export const nothingHappenedText = ({ first, last }: Span) =>
-  `Nothing happened from ${first} to ${last} (UTC), so there’s no file.`;
+  `The audit log has no events from ${first} to ${last} (UTC). Try a longer period.`;
 export const auditFileText = ({ first, last }: Span, rows: number) =>
-  `The audit log from ${first} to ${last} (UTC): ${count(rows, 'line')}`;
+  `The audit log from ${first} to ${last} (UTC), with ${count(rows, 'line')}`;
 export const auditSentText = ({ first, last }: Span, rows: number) =>
-  `I sent you the audit log from ${first} to ${last} (UTC) as a direct message: ${count(rows, 'line')}.`;
+  `I sent you the audit log from ${first} to ${last} (UTC) as a direct message. It has ${count(rows, 'line')}.`;

@@ -18,7 +18,7 @@ import {
 } from './audit-export.view.ts';
 import { parseDates, readSpan } from './span.ts';
 
-/* The audit log as a CSV file, for admins. */
+/* Exports the audit log as a CSV file, for admins. */
 
 const DEFAULT_DAYS = 30;
 
@@ -46,12 +46,12 @@ async function runAudit(call: CommandCall): Promise<void> {
   const said = await runWithProgress(
     call.respond,
     () => textMessage(progressText(progress)),
-    () => exported(call, span, progress),
+    () => exportAudit(call, span, progress),
   );
   await call.respond(said);
 }
 
-async function exported(call: CommandCall, span: Span, progress: ExportProgress): Promise<Message> {
+async function exportAudit(call: CommandCall, span: Span, progress: ExportProgress): Promise<Message> {
   const { context, person } = call;
   const { from, to } = parseDates(span);
   const lines = writeCsv(context, from, to, (at) => {
@@ -74,7 +74,7 @@ export const audit = {
   commands: [
     {
       usage: 'audit [FROM] [TO]',
-      summary: 'The audit log as a CSV file: the last 30 days, or a range',
+      summary: 'Export the audit log of the last 30 days, or another period, as a CSV file',
       example: '/domain audit 2026-01-01 2026-03-31',
       run: runAudit,
     },

@@ -12,12 +12,12 @@ import { recordFindingText } from '../orders/record-finding.view.ts';
 import { retryReasonText, summaryText } from '../orders/summary.view.ts';
 import { differenceText } from './ledger.view.ts';
 
-/* Audit log table: one row per event, or per item for events about several items of a bulk order. */
+/* Rows of the audit log: one per event, or one per item for events about several items of a bulk order. */
 
 /** Actor of orders settled by a registry record. */
 export const REGISTRY_RECORD = 'Registry record (RDAP)';
 
-/** Header row. Programs rely on these names. */
+/** Programs rely on these names. */
 export const AUDIT_COLUMNS = [
   'time_utc',
   'event',
@@ -52,9 +52,9 @@ type Row = Partial<Readonly<Record<(typeof AUDIT_COLUMNS)[number], string | unde
 /** A person's name in the file; `system` is the bot. */
 export type NameOf = (userId: string) => Promise<string>;
 
-/** Events with the request that is or will be sent. */
-const SENT: ReadonlySet<OrderLogEntry['kind']> = new Set(['requested', 'sending']);
-/** People's decisions about the order. */
+/** Events that show the request to the service. */
+const REQUEST_EVENTS: ReadonlySet<OrderLogEntry['kind']> = new Set(['requested', 'sending']);
+/** Decisions of people. */
 const DECISIONS: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'approved',
   'emergency_approved',
@@ -79,7 +79,7 @@ export async function orderLines(event: AuditedEvent, nameOf: NameOf): Promise<O
 }
 
 /** Events about several items. */
-const JOINT: ReadonlySet<OrderLogEntry['kind']> = new Set([
+const MULTI_ITEM_EVENTS: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'stopped',
   'expired',
   'released',
@@ -87,8 +87,8 @@ const JOINT: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'invalidated',
 ]);
 
-/** Outcome of each item if the event doesn't state it. */
-const JOINT_OUTCOMES: Readonly<Partial<Record<OrderLogEntry['kind'], string>>> = {
+/** The outcome of each item, for events that don't contain it. */
+const MULTI_ITEM_OUTCOMES: Readonly<Partial<Record<OrderLogEntry['kind'], string>>> = {
   stopped: 'FAILED',
   expired: 'FAILED',
   released: 'UNKNOWN',
@@ -96,7 +96,7 @@ const JOINT_OUTCOMES: Readonly<Partial<Record<OrderLogEntry['kind'], string>>> =
 };
 
 function affectedItems({ items }: Order, entry: OrderLogEntry): readonly OrderItem[] {
-  if (!JOINT.has(entry.kind)) return [];
+  if (!MULTI_ITEM_EVENTS.has(entry.kind)) return [];
   if (entry.kind === 'invalidated')
     return items.filter(({ state, answeredAt }) => state === 'UNKNOWN' && answeredAt === undefined);
   const { names = [], lost = [], ctids = [] }: AnyOrderLogEntry = entry;
@@ -105,10 +105,7 @@ function affectedItems({ items }: Order, entry: OrderLogEntry): readonly OrderIt
   return items.filter(({ name, ctid }) => named.has(name) || sent.has(ctid));
 }
 
-/**
- * Cells in the order of {@link AUDIT_COLUMNS}. No secrets: orders contain none.
- * @param item the event's item
- */
+/** Contains no secrets, because orders contain none. */
 export async function orderRow(event: AuditedEvent, nameOf: NameOf, item?: OrderItem): Promise<string[]> {
   const { order, entry } = event;
   const logged: AnyOrderLogEntry = entry;
@@ -132,21 +129,21 @@ export async function orderRow(event: AuditedEvent, nameOf: NameOf, item?: Order
     decided_by: (await Promise.all([...new Set(deciders)].map(nameOf))).join('; '),
     decision_reason: DECISIONS.has(entry.kind) ? findReason(logged) : logged.question,
     ctid: logged.ctid ?? (order.bulk && item?.ctid),
-    sent: SENT.has(entry.kind) ? sentInput(order, requestedEntry, item) : undefined,
-    outcome: logged.outcome ?? (order.bulk && item && JOINT_OUTCOMES[entry.kind]),
+    sent: REQUEST_EVENTS.has(entry.kind) ? sentInput(order, requestedEntry, item) : undefined,
+    outcome: logged.outcome ?? (order.bulk && item && MULTI_ITEM_OUTCOMES[entry.kind]),
     service_code: result?.code,
     service_text: result?.text,
     service_messages: result?.messages
       ?.map((message) => [message.code, message.text].filter(Boolean).join(' '))
       .join('; '),
     stid: result?.stid,
-    result: resultOf(logged),
+    result: findResult(logged),
     retry_of: requestedEntry?.retryOf,
     ...(await decisionBasis(event, nameOf)),
   });
 }
 
-/** Valid approvers at an event, without those lapsed by the last approval before it. */
+/** Approvers at the time of an event, without those whose approvals had lapsed. */
 function validApprovers({ entry, decisions }: AuditedEvent): readonly string[] {
   const given = decisions.filter(({ kind, version }) => APPROVALS.has(kind) && version <= entry.version);
   const last = given.findLast(({ kind }) => kind === 'approved');
@@ -156,47 +153,49 @@ function validApprovers({ entry, decisions }: AuditedEvent): readonly string[] {
 
 const APPROVALS: ReadonlySet<OrderLogEntry['kind']> = new Set(['approved', 'emergency_approved']);
 
-/** Basis of a decision: requester, rules, version, statement and exceeded budget. */
+/** Stand-ins, rules, policy version, statement and exceeded budgets. */
 async function decisionBasis({ entry, decisions }: AuditedEvent, nameOf: NameOf): Promise<Row> {
   const logged: AnyOrderLogEntry = entry;
   const { statement, progress, mandate, overBudget = [], admins = [] } = logged;
   const requestedEntry = decisions.find(({ kind }) => kind === 'requested');
   const isDecision = DECISIONS.has(entry.kind);
   const before = isDecision ? decisions.filter(({ version }) => version <= entry.version) : [];
-  const [{ rules, version } = NO_RULES] = [entry, ...before.toReversed()].flatMap(rulesOf);
+  const [{ rules, version } = NO_RULES] = [entry, ...before.toReversed()].flatMap(findRules);
   const versions = rules.map((rule) => (rule.kind === 'rule' ? rule.version : version));
   const seats = progress?.requirements.flatMap(({ slots }) => slots) ?? [];
   const standIns = await Promise.all(
     seats.flatMap(({ userId, standsInFor }) =>
-      standsInFor === undefined ? [] : [nameBoth(userId, standsInFor, nameOf)],
+      standsInFor === undefined ? [] : [standInText(userId, standsInFor, nameOf)],
     ),
   );
-  const agreed = await Promise.all(admins.map(nameOf));
+  const adminNames = await Promise.all(admins.map(nameOf));
   return {
-    for: joined(standIns),
-    rule: mandate === undefined ? joined(rules.map(ruleText)) : `mandate ${mandate}`,
-    policy_version: joined(versions.flatMap((each) => (each === undefined ? [] : [String(each)]))),
+    for: joinUnique(standIns),
+    rule: mandate === undefined ? joinUnique(rules.map(ruleText)) : `mandate ${mandate}`,
+    policy_version: joinUnique(versions.flatMap((each) => (each === undefined ? [] : [String(each)]))),
     statement:
       statement ??
       (isDecision && requestedEntry?.kind === 'requested' ? requestedEntry.statement : undefined),
     exceeded:
-      agreed.length === 0 ? undefined : `${overBudgetText(overBudget)} Approved by ${agreed.join(', ')}.`,
+      adminNames.length === 0
+        ? undefined
+        : `${overBudgetText(overBudget)} Approved by ${adminNames.join(', ')}.`,
   };
 }
 
 const NO_RULES = { rules: [], version: undefined } as const;
 
-function rulesOf(entry: OrderLogEntry) {
+function findRules(entry: OrderLogEntry) {
   const { decidedBy, policyVersion, progress }: AnyOrderLogEntry = entry;
   const rules = decidedBy ?? progress?.requirements.map(({ rule }) => rule);
   return rules === undefined ? [] : [{ rules, version: policyVersion ?? progress?.policyVersion }];
 }
 
-async function nameBoth(userId: string, away: string, nameOf: NameOf): Promise<string> {
+async function standInText(userId: string, away: string, nameOf: NameOf): Promise<string> {
   return `${await nameOf(userId)} for ${await nameOf(away)}`;
 }
 
-function joined(texts: readonly string[]): string {
+function joinUnique(texts: readonly string[]): string {
   return [...new Set(texts)].join('; ');
 }
 
@@ -208,15 +207,15 @@ function findReason({ reason, seen }: AnyOrderLogEntry): string | undefined {
   return reason ?? (seen && recordFindingText(seen));
 }
 
-function resultOf({ result, summary, why, hint }: AnyOrderLogEntry): string | undefined {
+function findResult({ result, summary, why, hint }: AnyOrderLogEntry): string | undefined {
   if (result?.summary !== undefined) return summaryText(result.summary);
   if (summary !== undefined) return summaryText(summary);
   if (why !== undefined) return retryReasonText(why);
   return hint && recordFindingText(hint);
 }
 
-/** Kind-specific cells, besides time and people. */
-type RowOf<Kind> = (event: TeamEventOf<Kind>, nameOf: NameOf) => Row | Promise<Row>;
+/** The cells of one kind of event, besides time and people. */
+type BuildRow<Kind> = (event: TeamEventOf<Kind>, nameOf: NameOf) => Row | Promise<Row>;
 
 const decisionRow =
   (task: string) =>
@@ -268,7 +267,7 @@ const teamAccountRow =
     result: `${task}ed the application "${application}"`,
   });
 
-const ROWS: { readonly [Kind in TeamEvent['kind']]: RowOf<Kind> } = {
+const ROWS: { readonly [Kind in TeamEvent['kind']]: BuildRow<Kind> } = {
   name_watched: decisionRow('watch'),
   name_dated: decisionRow('import'),
   name_unwatched: decisionRow('unwatch'),
@@ -351,7 +350,7 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: RowOf<Kind> } = {
   }),
 };
 
-/** An event without an order, as cells in the order of {@link AUDIT_COLUMNS}. */
+/** For events without an order. */
 export async function teamEventRow(event: TeamEvent, nameOf: NameOf): Promise<string[]> {
   const confirmedBy = 'confirmedBy' in event ? event.confirmedBy : undefined;
   return cells({
@@ -359,11 +358,11 @@ export async function teamEventRow(event: TeamEvent, nameOf: NameOf): Promise<st
     event: event.kind,
     by: await nameOf(event.actor),
     decided_by: confirmedBy && (await nameOf(confirmedBy)),
-    ...(await rowOf(event.kind, event, nameOf)),
+    ...(await buildRow(event.kind, event, nameOf)),
   });
 }
 
-function rowOf<Kind extends TeamEvent['kind']>(kind: Kind, event: TeamEventOf<Kind>, nameOf: NameOf) {
+function buildRow<Kind extends TeamEvent['kind']>(kind: Kind, event: TeamEventOf<Kind>, nameOf: NameOf) {
   return ROWS[kind](event, nameOf);
 }
 
@@ -402,7 +401,7 @@ function sentInput(
     return JSON.stringify({ statement: requestedEntry.statement, rows: requestedEntry.rows });
   const { secretField } = findTask(requestedEntry.task);
   const secret = hasSecretInput(order) && secretField !== undefined ? { [secretField]: '[secret]' } : {};
-  // For the rows of a file, the log has only their number.
+  // For rows of a file, the log has no input, only their number.
   const loggedInput = requestedEntry.input ?? item?.input;
   const input = typeof loggedInput === 'object' && loggedInput !== null ? loggedInput : {};
   return JSON.stringify({ ...input, ...secret });

@@ -3,19 +3,19 @@ import { calendarDay } from '../../zones/calendar-day.ts';
 import { formatDay, formatName, personWithReason } from '../expiry/expiry.view.ts';
 import { count, mention, moment } from '../kit/blocks.ts';
 
-/* Notifications of decisions about a name, posted in a thread, and of stand-ins. */
+/* Notifications about decisions on names, and about stand-ins. */
 
 type Decision = TeamEventOf<'lapse_requested'>;
 
 export function snoozedText({ subject, actor, until, reason }: Decision, timeZone: string): string {
   const end = until === undefined ? 'its expiry' : formatDay(calendarDay(until, timeZone));
-  return `:zzz: ${formatName(subject.id)} is snoozed until ${end} by ${personWithReason(actor, reason)}`;
+  return `:zzz: ${formatName(subject.id)} is snoozed until ${end}, by ${personWithReason(actor, reason)}`;
 }
 
 export function renewedText({ subject, actor, askedBy, until, reason }: Decision): string {
   const expires = until === undefined ? '' : ` It now expires ${formatDay(calendarDay(until, 'UTC'))}.`;
   const confirmed = askedBy === undefined ? '' : `, confirmed by ${mention(actor)}`;
-  return `:white_check_mark: ${formatName(subject.id)} was renewed elsewhere, says ${personWithReason(askedBy ?? actor, reason)}${confirmed}.${expires}`;
+  return `:white_check_mark: ${formatName(subject.id)} was renewed elsewhere, reported by ${personWithReason(askedBy ?? actor, reason)}${confirmed}.${expires}`;
 }
 
 export function reroutedText({
@@ -40,7 +40,7 @@ export function reroutedText({
 }
 
 export function lapseConfirmedText({ subject, actor, askedBy = '', reason }: Decision): string {
-  return `:white_check_mark: ${formatName(subject.id)} will lapse. Requested by ${personWithReason(askedBy, reason)}, confirmed by ${mention(actor)}. No more reminders; \`/domain watch ${subject.id}\` undoes it.`;
+  return `:white_check_mark: ${formatName(subject.id)} will lapse. Requested by ${personWithReason(askedBy, reason)}, confirmed by ${mention(actor)}. I won’t send more reminders. To undo this, use \`/domain watch ${subject.id}\`.`;
 }
 
 /** @param standIn the previous stand-in */
@@ -63,11 +63,11 @@ export function standInTexts({
       : [
           [
             standIn.userId,
-            `You are ${mention(away)}’s stand-in until ${until}: you can approve what they could, except orders that either of you requested. Pending orders are on my Home tab.`,
+            `You are ${mention(away)}’s stand-in until ${until}. You can approve the same orders, except those that either of you requested. You’ll find pending orders on my Home tab.`,
           ] as const,
           [
             away,
-            `${mention(standIn.userId)} is your stand-in until ${until}. \`/domain back\` ends it earlier.`,
+            `${mention(standIn.userId)} is your stand-in until ${until}. To end this earlier, use \`/domain back\`.`,
           ] as const,
         ]),
   ]);

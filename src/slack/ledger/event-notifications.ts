@@ -13,19 +13,19 @@ import {
   snoozedText,
   standInTexts,
 } from './event-notification.view.ts';
-import { alertOfLedger, ledgerMessage } from './ledger-notifications.ts';
+import { buildLedgerAlert, sendLedgerAlert } from './ledger-notifications.ts';
 
 /* One-time notifications of events. */
 
 export function createEventPlanner(context: SlackContext): NotificationPlanner {
-  return async ({ id }, sendAsIs) => {
+  return async ({ id }, sendUnchanged) => {
     const event = await context.events.find(id);
     if (event === undefined) return undefined;
     const { directory } = context;
     const silent = await findSilentPeople(directory, [
       buildDefaultRequirement(await context.savedSettings(), []),
     ]);
-    const send: typeof sendAsIs = (wanted) => sendAsIs(dropMentions(directory, wanted, silent));
+    const send: typeof sendUnchanged = (wanted) => sendUnchanged(dropMentions(directory, wanted, silent));
     const common = { version: ONCE, since: event.at };
     if (event.kind === 'stand_in_changed') {
       for (const [userId, text] of standInTexts(event)) {
@@ -35,9 +35,9 @@ export function createEventPlanner(context: SlackContext): NotificationPlanner {
       }
       return undefined;
     }
-    const alert = event.kind === 'charter_status' ? charterStatusMessage(event) : ledgerMessage(event);
+    const alert = event.kind === 'charter_status' ? charterStatusMessage(event) : buildLedgerAlert(event);
     if (alert !== undefined) {
-      await alertOfLedger(context, event.at, alert, send);
+      await sendLedgerAlert(context, event.at, alert, send);
       return undefined;
     }
     if (event.kind === 'notices_rerouted') {
@@ -49,7 +49,7 @@ export function createEventPlanner(context: SlackContext): NotificationPlanner {
       return undefined;
     }
     const origin = 'origin' in event ? event.origin : undefined;
-    // At least the person who decided is notified.
+    // The person who decided is the last resort.
     const places = [
       async () => (origin?.channelId === '' ? undefined : origin),
       directMessagePlace(directory, event.actor),

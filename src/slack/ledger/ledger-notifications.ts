@@ -18,31 +18,31 @@ import {
 
 /* Ledger notifications: differences, and the daily anchors. */
 
-export async function alertPlace({ savedSettings }: SlackContext) {
+export async function findAlertPlace({ savedSettings }: SlackContext) {
   const { alertChannel, reminderChannel } = await savedSettings();
   const channelId = alertChannel ?? reminderChannel;
   return channelId === undefined ? undefined : { channelId };
 }
 
-export function ledgerMessage(event: TeamEvent): Message | undefined {
+export function buildLedgerAlert(event: TeamEvent): Message | undefined {
   if (event.kind === 'ledger_differs') return differencesMessage(event);
   if (event.kind === 'database_restored') return restoredMessage(event);
   return event.kind === 'sealing_stalled' ? stalledMessage() : undefined;
 }
 
-export async function alertOfLedger(
+export async function sendLedgerAlert(
   context: SlackContext,
   since: Date,
   message: Message,
   send: SendNotification,
 ): Promise<void> {
   const common = { version: ONCE, since, message: () => message };
-  await send({ ...common, purpose: 'alert', places: [() => alertPlace(context)] });
+  await send({ ...common, purpose: 'alert', places: [() => findAlertPlace(context)] });
   for (const admin of await context.adminsToNotify())
     await send({ ...common, purpose: `to:${admin}`, places: [directMessagePlace(context.directory, admin)] });
 }
 
-/** One line a day in `ALERT_CHANNEL`, if set, with the hourly anchors in its thread. */
+/** Posts a line a day in `ALERT_CHANNEL`, if set, with the hourly anchors in its thread. */
 export function createAnchorPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id: day }, send) => {
     const { alertChannel: channelId } = await context.savedSettings();

@@ -16,9 +16,9 @@ import {
 } from './ledger-export.view.ts';
 import { parseDates, readSpan } from './span.ts';
 
-/* The ledger, for admins, and an order's receipt, for its readers: files that are verified without the bot. */
+/* Exports the ledger, for admins, and receipts of orders, for people who can see them. Both are verified offline. */
 
-async function* textOf(
+async function* formatLines(
   lines: AsyncIterable<FileLine> | readonly FileLine[],
   onLine: () => void = () => undefined,
 ) {
@@ -36,11 +36,11 @@ async function runLedger(call: CommandCall): Promise<void> {
   const { fingerprint, ...state } = await context.ledger.state();
   if (file === undefined || fingerprint === undefined) return call.respond(NO_KEY);
   let written = 0;
-  const lines = textOf(file, () => {
+  const lines = formatLines(file, () => {
     written += 1;
   });
   const said = await useTemporaryFile(lines, async (path) => {
-    // The first line always exists.
+    // The first line is a header.
     if (written === 1) return NOTHING_SEALED;
     const days = span === undefined ? '' : `-${span.first}-to-${span.last}`;
     const filename = `domain-steward-ledger${days}.jsonl`;
@@ -57,13 +57,13 @@ async function sendReceipt(call: Interaction, id: string): Promise<void> {
   const { context } = call;
   const order = await loadVisible(context.orders, toViewer(call), id);
   if (order === undefined) return call.respond(noSuchOrderText(id));
-  // Includes its latest events.
+  // So the receipt includes the order's latest events.
   await context.ledger.sealAndAnchor();
   const lines = await context.ledger.receipt(order, context.buildStatement(order));
   if (lines === undefined) return call.respond(NO_KEY);
   if (!lines.some(({ type }) => type === 'seal')) return call.respond(noReceiptText(order.id));
   let text = '';
-  for await (const line of textOf(lines)) text += line;
+  for await (const line of formatLines(lines)) text += line;
   const filename = `domain-steward-receipt-${order.id}.jsonl`;
   await call.respond(await sendFile(call, { text, filename, what: receiptFileText(order.id) }));
 }
@@ -77,13 +77,13 @@ export const ledger = {
   commands: [
     {
       usage: 'ledger [FROM] [TO]',
-      summary: 'The ledger as a verifiable file, and its newest seal',
+      summary: 'Export the ledger as a verifiable file',
       example: '/domain ledger 2026-01-01 2026-03-31',
       run: runLedger,
     },
     {
       usage: 'receipt ID',
-      summary: 'The proof of one order as a verifiable file',
+      summary: 'Export the proof of one order as a verifiable file',
       example: '/domain receipt 7k2m9qx4h1ab',
       run: runReceipt,
     },

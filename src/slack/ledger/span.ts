@@ -1,8 +1,8 @@
 import { DAY_MS } from '../../lib/duration.ts';
 import { isCalendarDay, utcDay } from '../../zones/calendar-day.ts';
-import { notASpanText, type Span, spanReversedText } from './audit-export.view.ts';
+import { invalidSpanText, type Span, spanReversedText } from './audit-export.view.ts';
 
-/** Reads a command's days. @param start default first day; the last is then today */
+/** @param start the default first day; the default last day is today */
 export function readSpan(
   command: 'audit' | 'ledger',
   words: readonly string[],
@@ -11,7 +11,7 @@ export function readSpan(
 ): Span | { readonly problem: string } {
   const [first, last] = [words[0] ?? utcDay(start), words[1] ?? utcDay(now)];
   const wrong = [first, last].find((word) => !isCalendarDay(word));
-  if (words.length > 2 || wrong !== undefined) return { problem: notASpanText(command, wrong) };
+  if (words.length > 2 || wrong !== undefined) return { problem: invalidSpanText(command, wrong) };
   return first > last ? { problem: spanReversedText(first, last) } : { first, last };
 }
 

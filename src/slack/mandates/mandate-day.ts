@@ -6,18 +6,18 @@ import type { NotificationPlanner, WantedNotification } from '../outbound/notify
 import { ACTS_PER_MESSAGE, dayMessage, type NotifiedAct } from './mandate.view.ts';
 
 /*
- * A day's mandate acts are one message in the reminder channel; overflow goes into its thread. Content is recorded
- * immediately, because posting may happen a day later.
+ * A day's renewals by mandates are one message in the reminder channel. If there are many, its thread has the rest. The
+ * content is recorded immediately, because posting may happen a day later.
  */
 
 export function createMandateDayPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id: day }, send) => {
-    const acts = await notifiedActs(context.orders, day);
+    const acts = await loadNotifiedActs(context.orders, day);
     const parts = splitIntoChunks(acts, ACTS_PER_MESSAGE);
     let first: { readonly channelId: string; readonly ts: string } | undefined;
     for (const [part, acts] of parts.entries()) {
       const { at, state } = await send(
-        await wantedPart(context, day, acts, { part, isLast: part === parts.length - 1, first }),
+        await buildPart(context, day, acts, { part, isLast: part === parts.length - 1, first }),
       );
       if (at === undefined) return undefined;
       first ??= at;
@@ -29,7 +29,7 @@ export function createMandateDayPlanner(context: SlackContext): NotificationPlan
   };
 }
 
-async function wantedPart(
+async function buildPart(
   context: SlackContext,
   day: string,
   acts: readonly NotifiedAct[],
@@ -59,7 +59,7 @@ async function wantedPart(
   };
 }
 
-async function notifiedActs(
+async function loadNotifiedActs(
   { mandates, store }: OrdersContext,
   day: string,
 ): Promise<readonly NotifiedAct[]> {
@@ -72,7 +72,7 @@ async function notifiedActs(
   );
 }
 
-/** Whether an order's cards have no place yet: a mandate's cards go into the thread of the daily message. */
+/** Whether a mandate's card waits for the daily message, whose thread it belongs to. */
 export function waitsForDayMessage({ mandate, threadTs }: Order): boolean {
   return mandate !== undefined && threadTs === undefined;
 }

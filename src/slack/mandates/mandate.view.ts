@@ -33,28 +33,28 @@ import {
 import { type Page, pageControls } from '../kit/pages.ts';
 import { periodText } from '../money/budget.view.ts';
 import { amountsText, PRICE_ISSUES } from '../money/price.view.ts';
-import { heldReasonText } from './held.view.ts';
+import { skipReasonText } from './held.view.ts';
 
-/* Texts of mandates: terms, state, daily acts and end. */
+/* Texts of mandates: terms, state, daily message and end. */
 
 const NAMES_IN_LINE = 10;
 
-function names(all: readonly string[], shown = NAMES_IN_LINE): string {
+function joinNames(all: readonly string[], shown = NAMES_IN_LINE): string {
   return escapeText(joinFirst(all.map(displayName), shown));
 }
 
-function amount({ currency }: Amount, minor: bigint): string {
+function amountText({ currency }: Amount, minor: bigint): string {
   return amountsText([{ currency, minor: toExactNumber(minor) }]);
 }
 
-/** `*.rest, tag:brand`, as code. */
-function patterns({ mandate_names }: MandateTerms): string {
+/** `*.rest, tag:brand` */
+function patternsText({ mandate_names }: MandateTerms): string {
   return mandate_names.map((pattern) => code(pattern)).join(', ');
 }
 
 function termsText(terms: MandateTerms): string {
   const { max_price, max_total, span, until, notice } = terms;
-  return `Up to ${amountsText([max_price])} per name and year, ${amountsText([max_total])} per calendar ${span}, until ${formatDay(until)}, ${notice} days before expiry`;
+  return `At most ${amountsText([max_price])} per name and year and ${amountsText([max_total])} per calendar ${span}. Renews ${notice} days before expiry, until ${formatDay(until)}`;
 }
 
 /** Plain text. */
@@ -63,17 +63,17 @@ export function mandateIssueText(issue: MandateIssue): string {
     case 'no_names':
       return 'Enter names, such as *.rest, tag:brand or cafe.rest.';
     case 'fits_everything':
-      return 'A mandate can’t cover every name. Use *.rest or tag:brand, for example.';
+      return 'A mandate can’t cover every name. Use for example *.rest or tag:brand.';
     case 'unreadable_pattern':
-      return `“${issue.given}” isn’t a name, *.zone or tag:word.`;
+      return `I can’t read “${issue.given}”. Enter a name, *.rest or tag:brand.`;
     case 'fits_nothing':
-      return `“${issue.given}” matches no watched name.`;
+      return `“${issue.given}” matches no watched name. Check it, or watch the name first.`;
     case 'too_many_names':
-      return `At most ${issue.max} patterns. A tag covers many names.`;
+      return `Use at most ${issue.max} patterns. To cover many names, use a tag.`;
     case 'zero':
       return 'Enter an amount above 0.';
     case 'below_max_price':
-      return 'This is less than the maximum for one name.';
+      return 'Enter at least the maximum price of one name.';
     case 'other_currency':
       return `Use amounts in ${issue.currency}.`;
     case 'span_unknown':
@@ -83,26 +83,26 @@ export function mandateIssueText(issue: MandateIssue): string {
     case 'day_past':
       return 'Enter a future date.';
     case 'too_far_ahead':
-      return `At most ${issue.max} days from now.`;
+      return `Enter a date within ${issue.max} days from now.`;
     case 'notice_out_of_range':
-      return `Enter whole days, from ${issue.min} to ${issue.max}.`;
+      return `Enter a number of days from ${issue.min} to ${issue.max}.`;
     case 'no_account':
       return 'This account isn’t linked. Link one with /domain link.';
     case 'demo_account':
-      return 'This is a demo account, which renews nothing.';
+      return 'This is a demo account, which can’t renew names. Choose another account.';
     default:
       return PRICE_ISSUES[issue.code];
   }
 }
 
-/** Covered names on the card; the rest is behind *Details*. */
+/** Covered names on the card. *Details* has all of them. */
 const COVERED_ON_CARD = 4;
 
-/** Skipped names on the card: a warning has two lines. */
-export const HELD_ON_CARD = 2;
+/** Skipped names on the card, whose warnings have two lines. */
+export const SKIPPED_ON_CARD = 2;
 
 /**
- * A pending mandate's coverage, one line each.
+ * Shows which names a pending mandate covers.
  * @param mostHeld names shown per reason for skipping
  */
 export function previewLines(
@@ -116,20 +116,20 @@ export function previewLines(
   const cost = years === '' ? '' : ` · ${years}`;
   const because = [...groupBy(held, (each) => each.because)].map(
     ([code, group]) =>
-      `${names(
+      `${joinNames(
         group.map(({ name }) => name),
         mostHeld,
-      )} (${heldReasonText(code)})`,
+      )} (${skipReasonText(code)})`,
   );
   return [
-    `Covers ${count(all.length, 'name')}${all.length > COVERED_ON_CARD ? '' : `: ${names(all)}`}${cost}`,
-    ...(because.length === 0 ? [] : [`⚠ Not ${because.join('; ')}`]),
-    ...(others.length === 0 ? [] : [`⚠ An older mandate covers ${names(others, mostHeld)}`]),
+    `Covers ${count(all.length, 'name')}${all.length > COVERED_ON_CARD ? '' : `: ${joinNames(all)}`}${cost}`,
+    ...(because.length === 0 ? [] : [`⚠ Won’t renew ${because.join('; ')}`]),
+    ...(others.length === 0 ? [] : [`⚠ An older mandate covers ${joinNames(others, mostHeld)}`]),
   ];
 }
 
 export function coveredNamesText({ names: all }: MandatePreview): string {
-  return `*Covers ${count(all.length, 'name')} today*: ${names(all, all.length)}`;
+  return `*Covers ${count(all.length, 'name')} today*: ${joinNames(all, all.length)}`;
 }
 
 function yearText({ sums, unknown }: OrderCost): string {
@@ -152,20 +152,20 @@ function mandateBlocks({
   const held = acts.filter((act) => act.held !== undefined);
   const approvers = findLoggedApprovers(history).map(mention).join(', ');
   return [
-    section(`*${patterns(terms)}*\n${termsText(terms)}`),
+    section(`*${patternsText(terms)}*\n${termsText(terms)}`),
     ...lines([
-      `${periodText(period)}: ${amount(terms.max_total, booked)} spent, ${amount(terms.max_total, reserved)} reserved, *${amount(terms.max_total, left)} left*`,
+      `${periodText(period)}: ${amountText(terms.max_total, booked)} spent, ${amountText(terms.max_total, reserved)} reserved, *${amountText(terms.max_total, left)} left*`,
       upcoming.length === 0
-        ? 'Nothing due in the next 30 days'
-        : `Due in the next 30 days: ${names(upcoming.map(({ name }) => name))}`,
-      ...held.slice(0, NAMES_IN_LINE).map((act) => `⚠ ${heldLine(act)}`),
-      held.length > NAMES_IN_LINE && `⚠ ${count(held.length - NAMES_IN_LINE, 'more name')} in the audit log`,
+        ? 'No renewals in the next 30 days'
+        : `Renewals in the next 30 days: ${joinNames(upcoming.map(({ name }) => name))}`,
+      ...held.slice(0, NAMES_IN_LINE).map((act) => `⚠ ${skippedLine(act)}`),
+      held.length > NAMES_IN_LINE && `⚠ The audit log has ${count(held.length - NAMES_IN_LINE, 'more name')}`,
     ]),
     context(
       `${mention(order.requesterId)} requested, ${approvers} approved · in force since ${moment(mandate.since)} · ${code(order.id)}`,
     ),
     ...actions(`mandate:${order.id}`, [
-      button('mandate_end', 'End', order.id, {
+      button('mandate_end', 'End mandate', order.id, {
         style: 'danger',
         label: `End the mandate ${order.id}`,
       }),
@@ -175,20 +175,20 @@ function mandateBlocks({
 
 export const MANDATES_SHOWN = 6;
 
-/** Active mandates. @param hidden private ones that the reader can't see */
+/** @param hidden private mandates that the reader can't see */
 export function mandatesMessage(page: Page<MandateStatus>, waiting: readonly Order[], hidden = 0): Message {
   const inForce = page.total + hidden;
   const text =
     inForce === 0
-      ? 'No mandate is in force: every renewal needs a request.'
+      ? 'No mandate is in force, so every renewal needs a request.'
       : `${count(inForce, 'mandate')} in force.`;
   return message(text, [
     section(
-      `*${text}* A mandate renews names for a year without a request each time. It’s announced a day before, and stops at its limits.`,
+      `*${text}* A mandate renews names without a request each time, within limits that you set. I announce each renewal a day before.`,
     ),
     ...page.shown.flatMap(mandateBlocks),
     ...pageControls('mandates', page, MANDATES_SHOWN),
-    ...(hidden === 0 ? [] : [context(`Private: ${count(hidden, 'mandate')}.`)]),
+    ...(hidden === 0 ? [] : [context(`You can’t see ${count(hidden, 'private mandate')}.`)]),
     ...waiting.map((order) => context(`Waiting for approval: ${code(order.id)}`)),
     ...actions('mandates', [addButton()]),
   ]);
@@ -196,15 +196,15 @@ export function mandatesMessage(page: Page<MandateStatus>, waiting: readonly Ord
 
 /** @param orderId the mandate whose terms prefill the form */
 function addButton(orderId = 'new') {
-  return button('mandate_add', orderId === 'new' ? 'Request a mandate' : 'Request it again', orderId, {
+  return button('mandate_add', orderId === 'new' ? 'Request a mandate…' : 'Request it again…', orderId, {
     style: 'primary',
   });
 }
 
-/** Why a mandate doesn't renew a name, and the order that requests it. */
-function heldLine({ name, held, orderId }: MandateAct): string {
-  const order = orderId === undefined ? 'no order was created' : `order ${code(orderId)} was created for it`;
-  return `${names([name])}: ${held === undefined ? '' : heldReasonText(held)}; ${order}`;
+/** Says why a mandate doesn't renew a name, and which order asks for approval. */
+function skippedLine({ name, held, orderId }: MandateAct): string {
+  const order = orderId === undefined ? 'No order was created' : `Order ${code(orderId)} asks for approval`;
+  return `${joinNames([name])}: ${held === undefined ? '' : skipReasonText(held)}. ${order}`;
 }
 
 export interface NotifiedAct {
@@ -213,7 +213,6 @@ export interface NotifiedAct {
   readonly order: Order | undefined;
 }
 
-/** Each has a row with its button. */
 export const ACTS_PER_MESSAGE = 20;
 
 export function dayMessage(
@@ -224,25 +223,27 @@ export function dayMessage(
   const renewed = acts.filter(({ act }) => act.held === undefined);
   const held = acts.filter(({ act }) => act.held !== undefined);
   const text = [
-    ...(renewed.length === 0
-      ? []
-      : [`${count(renewed.length, 'name')} will be renewed by mandate from tomorrow`]),
+    ...(renewed.length === 0 ? [] : [`Mandates will renew ${count(renewed.length, 'name')} from tomorrow`]),
     ...(held.length === 0
       ? []
-      : [`${count(held.length, 'name')} won’t be and ${held.length === 1 ? 'needs' : 'need'} approval`]),
-  ].join('; ');
+      : [
+          `${renewed.length === 0 ? 'Mandates can’t' : 'can’t'} renew ${count(held.length, 'name')}, so ${held.length === 1 ? 'it needs' : 'they need'} approval`,
+        ]),
+  ].join(', but ');
   const first = acts[0]?.act.name;
-  return message(first === undefined ? text : `${text}, first ${displayName(first)}.`, [
+  return message(first === undefined ? text : `${text}. The first is ${displayName(first)}.`, [
     section(`*${text}*${part === 0 ? '' : ' (more)'}`),
     ...renewed.map(({ act, order }) => actRow(act, order, timeZone)),
-    ...lines(held.map(({ act }) => `⚠ ${heldLine(act)}`)),
+    ...lines(held.map(({ act }) => `⚠ ${skippedLine(act)}`)),
     ...(isLast && renewed.length > 1
-      ? actions(`mandate_day:${day}`, [button('mandate_stop_all', 'Stop all', day, { style: 'danger' })])
+      ? actions(`mandate_day:${day}`, [
+          button('mandate_stop_all', 'Stop all renewals', day, { style: 'danger' }),
+        ])
       : []),
     context(
       dropMissing([
-        renewed.length > 0 && 'Owners: to tell me, press *Stop*.',
-        '`/domain mandates` lists and ends mandates.',
+        renewed.length > 0 && 'If you don’t need a name anymore, click *Stop*.',
+        'To see or end mandates, use `/domain mandates`.',
       ]).join(' '),
     ),
   ]);
@@ -256,10 +257,10 @@ function actRow(
   const cost = price === undefined ? undefined : `about ${amountsText([price])}`;
   const isAhead = order?.state === 'APPROVED';
   const facts = [
-    `*${names([name])}*`,
+    `*${joinNames([name])}*`,
     !isAhead && cost,
     `expires ${formatDay(utcDay(expiresAt))}`,
-    order && (isAhead ? aheadText(order, cost, timeZone) : stateText(order)),
+    order && (isAhead ? upcomingText(order, cost, timeZone) : stateText(order)),
   ];
   const block = section(dropMissing(facts).join(' · '));
   return order?.state === 'APPROVED'
@@ -270,8 +271,11 @@ function actRow(
     : block;
 }
 
-/** With the sentence of the question to the owner. */
-function aheadText({ id, sendAfter, createdAt }: Order, cost: string | undefined, timeZone: string): string {
+function upcomingText(
+  { id, sendAfter, createdAt }: Order,
+  cost: string | undefined,
+  timeZone: string,
+): string {
   const day = formatDay(calendarDay(sendAfter ?? createdAt, timeZone));
   return `${ownerRenewalText(day, cost === undefined ? '' : `, ${cost}`)} · order ${code(id)}`;
 }
@@ -292,28 +296,29 @@ function stateText({ state }: Order): string {
 }
 
 export function endedText(orderId: string): string {
-  return `The mandate ${code(orderId)} ended. Its unsent orders are stopped.`;
+  return `You ended the mandate ${code(orderId)} and stopped its unsent orders.`;
 }
 
 export function stoppedAllText(stopped: number, candidates: number): string {
-  if (candidates === 0) return 'Nothing of that day is waiting to be sent.';
+  if (candidates === 0)
+    return 'There’s nothing to stop, because all renewals of that day were sent or stopped.';
   return stopped === candidates
-    ? `Stopped ${count(stopped, 'renewal')}. They won’t be sent.`
-    : `Stopped ${stopped} of ${count(candidates, 'renewal')}. The others’ threads say why they continue.`;
+    ? `You stopped ${count(stopped, 'renewal')}.`
+    : `You stopped ${stopped} of ${count(candidates, 'renewal')}. The threads of the others say why they continue.`;
 }
 
-const ENDS = {
+const END_REASONS = {
   person: 'It was ended',
   over: 'It expired',
   requester_left: 'Its requester left',
   owner_left: 'Its account’s owner left',
   approver_left: 'One of its approvers left',
   database_restored:
-    'The database was restored, or the bot was down for more than a day, so its spending is uncertain',
+    'The database was restored, or the bot was down for more than a day, so I don’t know how much it has spent',
   log_differs: 'The database and the log disagree about it',
 } as const;
 
-/** Thread reply for events of an active mandate; undefined for other events. */
+/** A thread reply about an event of an active mandate; undefined for other events. */
 export function mandateReply(
   order: Order,
   entry: {
@@ -326,18 +331,18 @@ export function mandateReply(
   const asker = mention(order.requesterId);
   switch (entry.kind) {
     case 'in_force': {
-      const text = `✅ ${asker}: the mandate is in force. Renewals already due are announced shortly and sent a day later at the earliest.`;
+      const text = `✅ ${asker}: the mandate is in force. I’ll announce due renewals soon, and send them a day later at the earliest.`;
       return message(text, [section(text)]);
     }
     case 'mandate_ending': {
       const until = entry.until === undefined ? 'soon' : moment(entry.until);
-      const text = `⚠ ${asker}: the mandate ends ${until}. Request it again to keep it.`;
+      const text = `⚠ ${asker}: the mandate ends ${until}. If you still need it, request it again.`;
       return message(text, [section(text), ...actions(`mandate_again:${order.id}`, [addButton(order.id)])]);
     }
     case 'mandate_ended': {
       const because = order.mandateEnd?.because ?? 'over';
       const by = because === 'person' ? ` by ${mention(entry.actor)}` : '';
-      const text = `⏹ ${asker}: the mandate ended. ${ENDS[because]}${by}. Its unsent orders are stopped; reminders continue as usual.`;
+      const text = `⏹ ${asker}: the mandate ended. ${END_REASONS[because]}${by}. Its unsent orders are stopped, and reminders continue as usual.`;
       return message(text, [section(text), ...actions(`mandate_again:${order.id}`, [addButton(order.id)])]);
     }
     default:
@@ -345,7 +350,7 @@ export function mandateReply(
   }
 }
 
-/** Whether the activation message already mentions an event. */
+/** Whether the “in force” message already reports an event. */
 export function isAnnouncedInForce(
   { task, state }: Pick<Order, 'task' | 'state'>,
   { kind }: { readonly kind: string },
@@ -356,38 +361,38 @@ export function isAnnouncedInForce(
 export function coveredText({ mandate: given, endsBeforeRenewal }: CoveringMandate): string {
   if (given === undefined)
     return endsBeforeRenewal
-      ? ':warning: A private mandate covers it but ends before renewing it.'
+      ? ':warning: A private mandate covers it, but ends before it can renew it.'
       : ':repeat: A private mandate renews it.';
   const {
     order,
     mandate: { terms },
   } = given;
   if (endsBeforeRenewal)
-    return `:warning: A mandate covers it but ends ${formatDay(terms.until)}, before renewing it: order ${code(order.id)}.`;
-  return `:repeat: A mandate renews it ${terms.notice} days before expiry, up to ${amountsText([terms.max_price])}: order ${code(order.id)}.`;
+    return `:warning: A mandate (${code(order.id)}) covers it, but ends ${formatDay(terms.until)}, before it can renew it.`;
+  return `:repeat: A mandate (${code(order.id)}) renews it ${terms.notice} days before expiry for at most ${amountsText([terms.max_price])}.`;
 }
 
-/** Each has its own line above. */
+/** All of them have their own lines above. */
 const UNCOVERED_IN_LINE = 3;
 
-/** Last line of a digest: names lost without action. */
+/** The last line of a digest, about names that are lost if no one acts. */
 export function uncoveredText(uncovered: readonly string[], { hasService }: Capability): string {
   const named = escapeText(joinFirst(uncovered.map(displayName), UNCOVERED_IN_LINE));
   const missing = hasService ? 'no owner, no mandate and no open order' : 'no owner';
-  return `:warning: Nobody is responsible for ${named}: ${missing}.`;
+  return `:warning: No one takes care of ${named}: ${missing}.`;
 }
 
-export function homeMandates(given: readonly ActiveMandate[]): KnownBlock[] {
+export function mandateBlocksForHome(given: readonly ActiveMandate[]): KnownBlock[] {
   if (given.length === 0) return [];
   return [
     section('*Mandates you requested or approved*'),
     ...lines(
       given.map(
-        ({ order, mandate: { terms } }) => `${patterns(terms)} · ${termsText(terms)} · ${code(order.id)}`,
+        ({ order, mandate: { terms } }) => `${patternsText(terms)} · ${termsText(terms)} · ${code(order.id)}`,
       ),
     ),
-    context('`/domain mandates` shows what they did and ends them.'),
+    context('To see their renewals or end them, use `/domain mandates`.'),
   ];
 }
 
-export const MANDATE_GONE = 'This mandate no longer exists. Close this and check `/domain mandates`.';
+export const MANDATE_GONE = 'This mandate no longer exists. Close the form and check `/domain mandates`.';

@@ -4,11 +4,17 @@ import { loadMandateStatuses } from '../../mandates/overview.ts';
 import { requestMandate } from '../../mandates/request.ts';
 import { DEFAULT_NOTICE_DAYS, MAX_NOTICE_DAYS, MIN_NOTICE_DAYS, mandateTerms } from '../../mandates/terms.ts';
 import { formatDecimal } from '../../money/amount.ts';
-import { BUDGET_SPANS } from '../../money/budget.ts';
 import { stopOrder } from '../../orders/stop.ts';
 import { listVisible, loadVisible } from '../../orders/visibility.ts';
-import type { ActionCall, CommandCall, Feature, Interaction, SubmissionCall, Submitted } from '../feature.ts';
-import { formOrigin, toViewer } from '../feature.ts';
+import type {
+  ActionCall,
+  CommandCall,
+  Feature,
+  Interaction,
+  SubmissionCall,
+  SubmissionResult,
+} from '../feature.ts';
+import { toFormOrigin, toViewer } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { createListForm } from '../kit/edited-list.ts';
 import {
@@ -34,16 +40,16 @@ import {
   stoppedAllText,
 } from './mandate.view.ts';
 
-/* Requests, shows and ends mandates, and stops their orders before they are sent. */
+/* Requests, shows and ends mandates, and stops their unsent orders. */
 
-const declared = z.object({
+const mandateSchema = z.object({
   mandate_names: typedField(
     'Names',
     {
       kind: 'lines',
       isNeeded: true,
       placeholder: '*.rest, tag:brand, cafe.rest',
-      hint: 'Uses the same patterns as policy rules. Names that match later are covered too.',
+      hint: 'The same patterns as in policy rules. They also cover names that you add later.',
     },
     PICKED,
   ),
@@ -52,8 +58,13 @@ const declared = z.object({
     { isNeeded: true, placeholder: '20.00' },
     TYPED_OR_EMPTY,
   ),
-  max_total: typedField('Maximum in total', { isNeeded: true, placeholder: '600.00' }, TYPED_OR_EMPTY),
-  span: choiceField('Total per calendar', BUDGET_SPANS, TYPED_OR_EMPTY, { isNeeded: true }),
+  max_total: typedField('Maximum total', { isNeeded: true, placeholder: '600.00' }, TYPED_OR_EMPTY),
+  span: choiceField(
+    'Period of the total',
+    { month: 'Calendar month', year: 'Calendar year' },
+    TYPED_OR_EMPTY,
+    { isNeeded: true },
+  ),
   until: typedField(
     'Until',
     { isNeeded: true, placeholder: 'YYYY-MM-DD', hint: 'At most 400 days from now.' },
@@ -64,22 +75,22 @@ const declared = z.object({
     {
       kind: 'number',
       range: { min: MIN_NOTICE_DAYS, max: MAX_NOTICE_DAYS },
-      hint: `From ${MIN_NOTICE_DAYS} to ${MAX_NOTICE_DAYS}; default ${DEFAULT_NOTICE_DAYS}.`,
+      hint: `From ${MIN_NOTICE_DAYS} to ${MAX_NOTICE_DAYS} days. The default is ${DEFAULT_NOTICE_DAYS}.`,
     },
     TYPED_OR_EMPTY,
   ),
   account: choiceField(
     'Account',
-    { mine: 'Mine', team: 'The team’s' },
-    z.enum(['mine', 'team'], 'Choose yours or the team’s.'),
+    { mine: 'My account', team: 'The team’s account' },
+    z.enum(['mine', 'team'], 'Choose an account.'),
   ),
   reason: reasonField('Shown to the approvers.'),
 });
 
-/** An entry is an earlier mandate whose terms are requested again. */
+/** An entry is an earlier mandate, whose terms prefill the form. */
 const mandateForm = createListForm({
   form: { name: 'mandate', title: 'Request a mandate', submit: 'Request' },
-  fields: () => declared,
+  fields: () => mandateSchema,
   find: (call: Interaction, id: string) => loadVisible(call.context.orders, toViewer(call), id),
   async values(former, { context, person }) {
     const own = await context.accounts.findActive(person.id);
@@ -90,7 +101,7 @@ const mandateForm = createListForm({
   save,
 });
 
-/** A mandate's terms as form values, without its end. */
+/** Without the end date. */
 function termsValues(input: unknown): FormValues {
   const terms = mandateTerms.safeParse(input).data;
   if (terms === undefined) return {};
@@ -106,8 +117,8 @@ function termsValues(input: unknown): FormValues {
 
 async function save(
   call: SubmissionCall,
-  { account, reason, mandate_names, ...typed }: z.output<typeof declared>,
-): Promise<Submitted> {
+  { account, reason, mandate_names, ...typed }: z.output<typeof mandateSchema>,
+): Promise<SubmissionResult> {
   const { accounts, orders } = call.context;
   const { channelId, threadTs } = call.origin;
   const outcome = await requestMandate(orders, {
@@ -125,9 +136,9 @@ async function save(
   return { say: await buildOutcomeReply(call, outcome) };
 }
 
-const runMandates = async (call: CommandCall) => call.respond(await mandatesPage(call, 0));
+const runMandates = async (call: CommandCall) => call.respond(await buildMandatesPage(call, 0));
 
-async function mandatesPage(call: Interaction, offset: number): Promise<Message> {
+async function buildMandatesPage(call: Interaction, offset: number): Promise<Message> {
   const { orders } = call.context;
   const viewer = toViewer(call);
   const [{ shown, hidden }, waiting] = await Promise.all([
@@ -137,13 +148,13 @@ async function mandatesPage(call: Interaction, offset: number): Promise<Message>
   return mandatesMessage(slicePage(shown, offset, MANDATES_SHOWN), waiting, hidden);
 }
 
-async function end(call: ActionCall): Promise<void> {
+async function endOne(call: ActionCall): Promise<void> {
   const outcome = await endMandate(call.context.orders, call.value, call.person.id);
   if (outcome.ok) call.context.notifyDue();
   await call.respond(textMessage(outcome.ok ? endedText(call.value) : refusalText(outcome.refusal)));
 }
 
-/** Stops all unsent orders of a daily message that the person may stop. */
+/** Stops the unsent orders of a daily message, if the person is allowed to. */
 async function stopAll(call: ActionCall): Promise<void> {
   const { orders, notifyDue } = call.context;
   const acts = await orders.mandates.listActsOfDay(call.value);
@@ -168,7 +179,7 @@ export const mandates = {
   commands: [
     {
       usage: 'mandates',
-      summary: 'Standing renewals: terms, activity and remaining amounts',
+      summary: 'Show mandates, which renew names within limits',
       example: '/domain mandates',
       run: runMandates,
     },
@@ -178,12 +189,12 @@ export const mandates = {
     {
       id: 'mandate_add',
       run: (call: ActionCall) =>
-        openForm(call, mandateForm, formOrigin(call, call.value === 'new' ? undefined : call.value)),
+        openForm(call, mandateForm, toFormOrigin(call, call.value === 'new' ? undefined : call.value)),
     },
-    { id: 'mandate_end', run: end },
+    { id: 'mandate_end', run: endOne },
     { id: 'mandate_stop_all', run: stopAll },
     ...pageActions('mandates', async (call: ActionCall, { offset }) =>
-      call.respond(await mandatesPage(call, offset), { replace: true }),
+      call.respond(await buildMandatesPage(call, offset), { replace: true }),
     ),
   ],
 } as const satisfies Feature;

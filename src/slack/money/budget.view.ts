@@ -28,7 +28,7 @@ import { type PageRequest, pageControls, slicePage } from '../kit/pages.ts';
 import { type HistoryEvent, type HistoryEventOf, needsMoreApprovals } from '../orders/order.view.ts';
 import { amountsText } from './price.view.ts';
 
-/* Texts of budgets: balance, an order's share, and exceeding. */
+/* Texts of budgets: what is left, an order's share, and exceeded budgets. */
 
 const MONTHS = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
 
@@ -37,9 +37,8 @@ export function periodText(period: string): string {
   return period.length === 4 ? period : MONTHS.format(new Date(`${period}-01T00:00:00Z`));
 }
 
-/** `all names`, or its tag. */
 function tagText(tag: string | null | undefined): string {
-  return tag === undefined || tag === null ? 'all names' : `the tag ${tag}`;
+  return tag === undefined || tag === null ? 'all names' : `names tagged ${tag}`;
 }
 
 function minorText(currency: string, minor: bigint | number, locale?: string): string {
@@ -47,12 +46,12 @@ function minorText(currency: string, minor: bigint | number, locale?: string): s
   return amountsText([amount], locale);
 }
 
-/** `the budget of all names for November 2026`. */
+/** `the November 2026 budget for all names`. */
 function budgetName(tag: string | null | undefined, period: string): string {
-  return `the budget of ${escapeText(tagText(tag))} for ${periodText(period)}`;
+  return `the ${periodText(period)} budget for ${escapeText(tagText(tag))}`;
 }
 
-/** `It exceeds the budget of all names for November 2026 by €16.00` */
+/** `It exceeds the November 2026 budget for all names by €16.00` */
 function excessText({ tag, period, currency, leftMinor, takesMinor }: MissingAmount): string {
   const by = minorText(currency, BigInt(takesMinor) - BigInt(leftMinor));
   return `It exceeds ${budgetName(tag, period)} by ${by}`;
@@ -63,14 +62,13 @@ export function overBudgetText(over: readonly MissingAmount[]): string {
     .map((shortfall) => {
       const { currency, leftMinor, takesMinor } = shortfall;
       const left = leftMinor < 0 ? 'nothing' : minorText(currency, leftMinor);
-      return `${excessText(shortfall)}: it needs about ${minorText(currency, takesMinor)}, and ${left} is left.`;
+      return `${excessText(shortfall)}. It costs about ${minorText(currency, takesMinor)}, and ${left} is left.`;
     })
     .join(' ');
 }
 
-/** Exceeded budgets of a pending order and the required approval. */
 export function overBudgetFact(over: readonly MissingAmount[]): string {
-  return `:warning: *${overBudgetText(over)}* An admin, other than the requester, has to approve it too.`;
+  return `:warning: *${overBudgetText(over)}* An admin other than the requester also has to approve it.`;
 }
 
 /**
@@ -85,26 +83,26 @@ export function budgetFact(
   const lines = dropMissing([
     ...shares.filter((share) => share.orderAmount <= computeRemaining(share)).map(shareText),
     over.length > 0 && overBudgetFact(over),
-    over.length === 0 && waitedForRoom && FITS_BY_NOW,
+    over.length === 0 && waitedForRoom && FITS_NOW,
     shares.length > 0 &&
       unknown !== 0 &&
-      `Price unknown for ${count(unknown, 'name')}: not counted in the budget.`,
+      `Not counted in the budget: ${count(unknown, 'name')} with an unknown price.`,
   ]);
   return lines.length === 0 ? undefined : lines.join('\n');
 }
 
 /**
- * Shown beside *Details*: only if a budget is exceeded, or an admin is no longer needed.
+ * Only if a budget is exceeded, or an admin is no longer needed.
  * @param waitedForRoom whether it is pending only because of the budgets
  */
 export function budgetWarning({ over }: BudgetComparison, waitedForRoom: boolean): string | undefined {
   if (over.length > 0)
-    return over.map((each) => `:warning: *${excessText(each)}.* An admin has to approve it too.`).join('\n');
-  return waitedForRoom ? FITS_BY_NOW : undefined;
+    return over.map((each) => `:warning: *${excessText(each)}.* An admin also has to approve it.`).join('\n');
+  return waitedForRoom ? FITS_NOW : undefined;
 }
 
-const FITS_BY_NOW =
-  ':white_check_mark: It fits the budget now, so no admin is needed: press *Approve* to send it.';
+const FITS_NOW =
+  ':white_check_mark: It fits the budget now, so it doesn’t need an admin anymore. To send it, click *Approve*.';
 
 function shareText(share: BudgetShare): string {
   const { currency } = share.budget.amount;
@@ -112,7 +110,7 @@ function shareText(share: BudgetShare): string {
   return `Uses about ${minorText(currency, share.orderAmount)} of the ${left} left in ${budgetName(share.budget.tag, share.period)}.`;
 }
 
-export function exceededFact(history: readonly HistoryEvent[]): string | undefined {
+export function exceededBudgetFact(history: readonly HistoryEvent[]): string | undefined {
   const approved = history.findLast(
     (event) => event.kind === 'resumed' || (event.kind === 'approved' && !needsMoreApprovals(event)),
   );
@@ -124,8 +122,8 @@ export function exceededFact(history: readonly HistoryEvent[]): string | undefin
 }
 
 /**
- * For the thread when an exceeded budget needs an admin; undefined otherwise.
- * @param admins mentioned: known ids, except the requester
+ * Asks admins to approve an exceeded budget; undefined otherwise.
+ * @param admins without the requester
  */
 export function overBudgetReply(event: HistoryEvent, admins: readonly string[]): Message | undefined {
   if (!needsMoreApprovals(event) || (event.kind !== 'approved' && event.kind !== 'requested'))
@@ -138,19 +136,19 @@ export function overBudgetReply(event: HistoryEvent, admins: readonly string[]):
   const said = dropMissing([
     isApproval &&
       `:ballot_box_with_check: ${mention(event.actor)} approved.${missing > 0 ? ` ${count(missing, 'more approval')} needed.` : ''}`,
-    `:moneybag: ${overBudgetText(overBudget)} ${who} has to approve it too.${isApproval ? ' Earlier approvals don’t count for it.' : ''}`,
+    `:moneybag: ${overBudgetText(overBudget)} ${who} also has to approve it.${isApproval ? ' An admin’s earlier approval doesn’t count for this.' : ''}`,
   ]);
   return textMessage(said.join(' '));
 }
 
 /** Whether only the admin's approval for an exceeded budget is missing. */
-export function waitsForAdminAlone(history: readonly HistoryEvent[]): boolean {
+export function isWaitingOnlyForAdmin(history: readonly HistoryEvent[]): boolean {
   const last = history.findLast((event) => event.kind === 'approved');
   if (last?.overBudget === undefined || missingApprovals(last) > 0) return false;
   return (last.admins ?? []).length === 0;
 }
 
-/** Missing approvals after one was given, besides the admin's. */
+/** Missing approvals, not counting the admin's. */
 function missingApprovals({ standing, required }: HistoryEventOf<'approved'>): number {
   return Math.max(0, required - standing);
 }
@@ -163,7 +161,7 @@ export interface BudgetReader {
 
 const BUDGETS_SHOWN = 50;
 
-/** Empty if there are none and the reader can't add one. */
+/** Empty if there are no budgets and the reader can't add one. */
 export function budgetBlocks(
   all: readonly BudgetStatus[],
   { of, offset }: PageRequest,
@@ -188,12 +186,12 @@ export function budgetBlocks(
     ...(reader.isAdmin ? actions('budgets', [add]) : []),
     statuses.length > 0 &&
       context(
-        'An order’s price is reserved with its last approval and released if it isn’t carried out. Unknown outcomes stay reserved. Names without a price aren’t counted.',
+        'The last approval reserves an order’s price. If the order fails, the price is released. Orders with an unknown outcome stay reserved. Names without a price aren’t counted.',
       ),
   ]);
 }
 
-/** `████░░░░░░ 40%`: spent or approved share. */
+/** `████░░░░░░ 40%`: the spent and reserved part. */
 function budgetBar({ budget, booked, reserved }: BudgetStatus): string {
   const total = BigInt(budget.amount.minor);
   const used = booked + reserved;
@@ -202,7 +200,7 @@ function budgetBar({ budget, booked, reserved }: BudgetStatus): string {
   return `${'█'.repeat(filled)}${'░'.repeat(10 - filled)} ${percent}%`;
 }
 
-/** Phones show only the first columns, so the remaining amount follows the name. */
+/** The remaining amount comes second, because phones show only the first columns. */
 function statusCells(status: BudgetStatus, locale: string): readonly Cell[] {
   const { budget, booked, reserved, period } = status;
   const { currency } = budget.amount;
@@ -216,22 +214,22 @@ function statusCells(status: BudgetStatus, locale: string): readonly Cell[] {
   ];
 }
 
-/** Choosing a budget opens its form. */
+/** A choice opens the budget's form. */
 function editMenu(budgets: readonly Budget[]): AnyBlock {
   return menu(
     'budgets_edit',
     'budget_edit',
-    'Change a budget…',
+    'Edit a budget…',
     budgets.map((budget) => ({ text: budgetLine(budget), value: budget.id })),
   );
 }
 
-/** Plain text: `all names, a month: €100.00`. */
+/** Plain text: `all names, €100.00 a month`. */
 export function budgetLine({ tag, span, amount }: Omit<Budget, 'id' | 'tag'> & Partial<Budget>): string {
-  return `${tagText(tag)}, a ${span}: ${amountsText([amount])}`;
+  return `${tagText(tag)}, ${amountsText([amount])} a ${span}`;
 }
 
-/** One line per budget, for a report: `all names, November 2026: …`. */
+/** One line per budget: `• all names, November 2026: €40.00 of €100.00 ████░░░░░░ 40%`. */
 export function budgetLines(statuses: readonly BudgetStatus[], locale?: string): string[] {
   return statuses.map((status) => {
     const { budget, period, booked, reserved } = status;
@@ -242,16 +240,16 @@ export function budgetLines(statuses: readonly BudgetStatus[], locale?: string):
 }
 
 export const BUDGET = {
-  gone: 'This budget no longer exists. Close this and check `/domain spend`.',
-  taken: 'A budget for this tag and period already exists. Change that one.',
-  another: 'Another tag or period is a new budget: close this and add it.',
-  same: 'Nothing changed: the budget is already set to this.',
-  saved: (budget: Omit<Budget, 'id'>) => `Saved: the budget of ${budgetLine(budget)}.`,
-  removed: (budget: Budget) => `Removed: the budget of ${budgetLine(budget)}.`,
+  gone: 'This budget no longer exists. Close the form and check `/domain spend`.',
+  taken: 'A budget for this tag and period already exists. Edit that one instead.',
+  another: 'You can’t change the tag or period of a budget. Close the form and add a new budget.',
+  same: 'Nothing changed, because the budget already has this amount.',
+  saved: (budget: Omit<Budget, 'id'>) => `I saved the budget for ${budgetLine(budget)}.`,
+  removed: (budget: Budget) => `I removed the budget for ${budgetLine(budget)}.`,
 } as const;
 
-/** Above the form. @param budget the edited one */
+/** @param budget the edited one */
 export function budgetIntro(budget: Budget | undefined, currency: string): string {
-  const now = budget === undefined ? '' : `Now: ${budgetLine(budget)}. `;
-  return `${now}In ${currency}, months and years in UTC. Changes are in the audit log.`;
+  const current = budget === undefined ? '' : `Current budget: ${budgetLine(budget)}. `;
+  return `${current}Amounts are in ${currency}. Months and years start at midnight UTC.`;
 }

@@ -1,20 +1,17 @@
 import { z } from 'zod';
 import { type Amount, formatDecimal, parseAmount } from '../../money/amount.ts';
 import { BUDGET_SPANS, type Budget } from '../../money/budget.ts';
-import type { Feature, Interaction, SubmissionCall, Submitted } from '../feature.ts';
+import type { Feature, Interaction, SubmissionCall, SubmissionResult } from '../feature.ts';
 import { context as contextBlock, textMessage } from '../kit/blocks.ts';
 import { createListForm } from '../kit/edited-list.ts';
 import { choiceField, type FieldDisplay, field } from '../kit/form.ts';
-import { opening } from '../open-form.ts';
+import { createOpenAction } from '../open-form.ts';
 import { BUDGET, budgetIntro } from './budget.view.ts';
 import { PRICE_ISSUES } from './price.view.ts';
 
-/* The team's budgets and spending: everyone sees them, admins change them. */
-
-/** Like a name's tag: letters, digits, hyphen and underscore. */
+/* The team's budgets. Everyone can see them, admins can change them. */
 const TAG = /^[\p{L}\p{N}][\p{L}\p{N}_-]{0,49}$/u;
 
-/** Decimal point. */
 function amountSchema(currency: string) {
   return z.string(PRICE_ISSUES.not_an_amount).transform((text, context) => {
     const read = parseAmount(text, currency);
@@ -31,7 +28,7 @@ function amountField(budget: Budget | undefined, currency: string): z.ZodType<Am
   return budget === undefined
     ? field(AMOUNT, amountSchema(currency))
     : field(
-        { ...AMOUNT, hint: 'Empty: remove the budget.' },
+        { ...AMOUNT, hint: 'Leave empty to remove the budget.' },
         amountSchema(budget.amount.currency).optional(),
       );
 }
@@ -41,7 +38,7 @@ const budgetForm = createListForm({
   fields: (budget, _values, call) =>
     z.object({
       tag: field(
-        { label: 'Tag', kind: 'text', placeholder: 'brand', hint: 'Empty: all names.' },
+        { label: 'Tag', kind: 'text', placeholder: 'brand', hint: 'Leave empty for all names.' },
         z
           .string()
           .toLowerCase()
@@ -50,8 +47,8 @@ const budgetForm = createListForm({
       ),
       amount: amountField(budget, call?.context.currency ?? 'EUR'),
       span: choiceField(
-        'For',
-        { month: 'a month', year: 'a year' } satisfies Record<Budget['span'], string>,
+        'Period',
+        { month: 'Month', year: 'Year' } satisfies Record<Budget['span'], string>,
         z.enum(BUDGET_SPANS, 'Choose a month or a year.'),
       ),
     }),
@@ -64,7 +61,7 @@ const budgetForm = createListForm({
   intro: (budget, { context }) => [contextBlock(budgetIntro(budget, (budget?.amount ?? context).currency))],
   gone: { amount: BUDGET.gone },
 
-  async save(call: SubmissionCall, { tag, span, amount }, budget): Promise<Submitted> {
+  async save(call: SubmissionCall, { tag, span, amount }, budget): Promise<SubmissionResult> {
     const { budgets, now } = call.context;
     const by = call.person.id;
     if (budget !== undefined && tag !== budget.tag) return { errors: { tag: BUDGET.another } };
@@ -72,7 +69,7 @@ const budgetForm = createListForm({
     if (amount === undefined) {
       if (budget === undefined) return { errors: { amount: PRICE_ISSUES.not_an_amount } };
       await budgets.remove(budget.id, by, now());
-      return saved(call, BUDGET.removed(budget));
+      return finishSave(call, BUDGET.removed(budget));
     }
     const outcome =
       budget === undefined
@@ -86,12 +83,12 @@ const budgetForm = createListForm({
       case 'same':
         return { say: textMessage(BUDGET.same) };
       default:
-        return saved(call, BUDGET.saved({ tag, span, amount }));
+        return finishSave(call, BUDGET.saved({ tag, span, amount }));
     }
   },
 });
 
-async function saved({ context, person }: SubmissionCall, said: string): Promise<Submitted> {
+async function finishSave({ context, person }: SubmissionCall, said: string): Promise<SubmissionResult> {
   context.log.info({ by: person.id }, 'budgets changed');
   await context.refreshWaitingCards();
   return { say: textMessage(said) };
@@ -99,5 +96,8 @@ async function saved({ context, person }: SubmissionCall, said: string): Promise
 
 export const budgets = {
   forms: [budgetForm],
-  actions: [opening('budget_add', budgetForm), opening('budget_edit', budgetForm, ({ value }) => value)],
+  actions: [
+    createOpenAction('budget_add', budgetForm),
+    createOpenAction('budget_edit', budgetForm, ({ value }) => value),
+  ],
 } as const satisfies Feature;

@@ -17,19 +17,19 @@ import { type MoneyReport, moneyReport } from './money-report.view.ts';
 
 /** If the bot was off on the 1st, it posts the report until this day. */
 const LAST_DAY = 7;
-/** More than twelve months. */
+/** Covers twelve months. */
 const AHEAD_MS = 366 * DAY_MS;
 
-/** Opens the previous month's report, with the month's first digest or later. */
+/** Opens the previous month's report, at the month's first digest or later. */
 export async function openMoneyReport(context: SlackContext): Promise<void> {
-  const report = await reportDue(context);
+  const report = await findDueReport(context);
   if (report !== undefined && (await hasBudgetsOrPrices(context)))
     await context.notifications.open({ kind: 'report', id: report.span.text }, context.now());
 }
 
 export function createMoneyReportPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id }, send) => {
-    const report = await reportDue(context);
+    const report = await findDueReport(context);
     if (report?.span.text !== id) return undefined;
     const { channelId, span, timeZone } = report;
     await send({
@@ -45,23 +45,22 @@ export function createMoneyReportPlanner(context: SlackContext): NotificationPla
   };
 }
 
-async function reportDue({ savedSettings, now }: SlackContext) {
+async function findDueReport({ savedSettings, now }: SlackContext) {
   const { reportChannel, reminderChannel, reminderCron, reminderTimezone } = await savedSettings();
   const channelId = reportChannel ?? reminderChannel;
   if (channelId === undefined) return undefined;
   const today = lastScheduledThisMonth(reminderCron, reminderTimezone, now());
   if (today === undefined || Number(today.slice(8)) > LAST_DAY) return undefined;
-  const span = monthBefore(today);
+  const span = previousMonth(today);
   return span && { channelId, span, timeZone: reminderTimezone };
 }
 
-/** Without prices or budgets, there is nothing to report. */
 async function hasBudgetsOrPrices({ prices, budgets, now }: SlackContext): Promise<boolean> {
   const [list, statuses] = await Promise.all([prices.list(), budgets.statuses(utcDay(now()))]);
   return list.length + statuses.length > 0;
 }
 
-function monthBefore(day: string): SpendSpan | undefined {
+function previousMonth(day: string): SpendSpan | undefined {
   const first = new Date(`${day.slice(0, 7)}-01T00:00:00Z`);
   return readSpan(utcDay(new Date(first.getTime() - 1)).slice(0, 7));
 }

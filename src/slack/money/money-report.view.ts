@@ -7,27 +7,27 @@ import { findingLabel } from '../names/posture.view.ts';
 import { budgetLines, periodText } from './budget.view.ts';
 import { sumText } from './spend.view.ts';
 
-/* Monthly money report for accountants. */
+/* The monthly money report, for accountants. */
 
 export interface MoneyReport {
   readonly month: string;
   readonly spent: SpendSum;
   readonly byTask: readonly SpendLine[];
-  /** Renewals by mandate, by order. */
+  /** Renewals by mandates; the key is the mandate's order ID. */
   readonly byMandate: readonly SpendLine[];
   readonly unknownOutcomes: number;
   /** Yearly cost of the names that lapsed. */
   readonly saved: SpendSum;
-  /** The next twelve months by today's list, from the report's month. */
+  /** The next twelve months, at today's prices. */
   readonly ahead: readonly SpendLine[];
   readonly aheadTotal: SpendSum;
-  /** Balance on the month's last day. */
+  /** As of the month's last day. */
   readonly budgets: readonly BudgetStatus[];
   readonly decisions: readonly DecisionStatistics[];
   readonly problems: ReturnType<typeof countChanges>;
 }
 
-/** Lines per part; the file of `/domain spend` has all. */
+/** Lines per part. The file of `/domain spend` has all of them. */
 const SHOWN_LINES = 3;
 
 export function moneyReport(report: MoneyReport): Message {
@@ -40,22 +40,24 @@ export function moneyReport(report: MoneyReport): Message {
     header(`Money in ${periodText(month)}`),
     ...lines([
       `*Spent*: ${sum(spent)}`,
-      ...(byTask.length > 1 ? shortened(byTask.map((line) => `• ${line.key}: ${sum(line)}`)) : []),
-      ...shortened(byMandate.map((line) => `• of that by mandate ${code(line.key)}: ${sum(line)}`)),
+      ...(byTask.length > 1 ? shortenList(byTask.map((line) => `• ${line.key}: ${sum(line)}`)) : []),
+      ...shortenList(byMandate.map((line) => `• through mandate ${code(line.key)}: ${sum(line)}`)),
       unknownOutcomes !== 0 &&
-        `:warning: ${count(unknownOutcomes, 'name')} with an unknown outcome, not included`,
+        `:warning: Not included: ${count(unknownOutcomes, 'name')} with an unknown outcome`,
       saved.names !== 0 && `*Saved by lapsing*: ${sum(saved)} a year`,
-      `*Next twelve months*: ${sum(aheadTotal)}${next === undefined || next.names === 0 ? '' : `; ${sumText(next)} in ${periodText(next.key)}`}`,
-      ...shortened(budgetLines(budgets)),
-      ...shortened(decisions.map(decisionLine)),
+      `*Next 12 months*: ${sum(aheadTotal)}${next === undefined || next.names === 0 ? '' : `, of which ${sumText(next)} in ${periodText(next.key)}`}`,
+      ...shortenList(budgetLines(budgets)),
+      ...shortenList(decisions.map(decisionLine)),
       problemsLine('New', problems.new),
       problemsLine('Fixed', problems.fixed),
     ]),
-    context(`By your price list, months in UTC · details: \`/domain spend ${month}\``),
+    context(
+      `Prices are from your price list, months are in UTC. For details, use \`/domain spend ${month}\`.`,
+    ),
   ]);
 }
 
-/** The worst ones, by what they concern; `/domain posture` lists the names. */
+/** The worst kinds, with their number of names. */
 function problemsLine(kind: string, problems: MoneyReport['problems']['new']): string | false {
   const byLabel = new Map<string, number>();
   for (const { code: found, names } of problems) {
@@ -68,18 +70,18 @@ function problemsLine(kind: string, problems: MoneyReport['problems']['new']): s
   return texts.length > 0 && `*${kind} problems*: ${shown.join(', ')}`;
 }
 
-function shortened(all: readonly string[]): string[] {
+function shortenList(all: readonly string[]): string[] {
   const left = all.length - SHOWN_LINES;
   return [...all.slice(0, SHOWN_LINES), ...(left > 0 ? [`• and ${left} more`] : [])];
 }
 
 function decisionLine({ by, kind, count: times, seconds }: DecisionStatistics): string {
-  const within = `${times === 1 ? '' : 'half of them '}within ${lengthText(seconds)}`;
+  const within = times === 1 ? `in ${durationText(seconds)}` : `usually within ${durationText(seconds)}`;
   return `• ${mention(by)} ${kind} ${count(times, 'order')}, ${within}`;
 }
 
 /** In the largest unit. */
-function lengthText(seconds: number): string {
+function durationText(seconds: number): string {
   const units = [
     ['day', 86_400],
     ['hour', 3_600],

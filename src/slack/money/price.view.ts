@@ -35,10 +35,8 @@ import type { HistoryEvent } from '../orders/order.view.ts';
 
 /* Texts of prices: the list, order costs and the cost of waiting. */
 
-/** Locale of shared messages, such as cards. */
+/** For messages with several readers, such as cards. */
 const SHARED_LOCALE = 'en-GB';
-
-/** In the shared locale. */
 function amountText(amount: Amount): string {
   return formatAmount(amount, SHARED_LOCALE);
 }
@@ -47,39 +45,40 @@ function amountText(amount: Amount): string {
 const dayText = (calendarDay: string, today?: string) =>
   day(new Date(`${calendarDay}T00:00:00Z`), today === undefined ? undefined : new Date(today));
 /** `A`, `A and B`, `A, B and C`. */
-function joined(parts: readonly string[]): string {
+function joinWords(parts: readonly string[]): string {
   const last = parts.at(-1) ?? '';
   return parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} and ${last}`;
 }
 
-const NOT_KNOWN = 'price unknown';
+const PRICE_UNKNOWN = 'price unknown';
 
-/** `about €36.00 (price list of 1 Nov 2026)`, with exclusions. */
+/** `about €36.00 for 2 of 3 names (price list of 1 Nov 2026); price unknown for 1 name`. */
 function costText(cost: OrderCost): string {
   const { names, sums, unknown } = cost;
-  if (sums.length === 0) return NOT_KNOWN;
+  if (sums.length === 0) return PRICE_UNKNOWN;
   const part = unknown === 0 ? '' : ` for ${names.length - unknown} of ${count(names.length, 'name')}`;
-  const list = `price list of ${joined(cost.days.map((each) => dayText(each)))}`;
+  const list = `price list of ${joinWords(cost.days.map((each) => dayText(each)))}`;
   const rest = unknown === 0 ? '' : `; price unknown for ${count(unknown, 'name')}`;
   return `about ${amountsText(sums)}${part} (${list})${rest}`;
 }
 
 export function amountsText(amounts: readonly Amount[], locale = SHARED_LOCALE): string {
-  return joined(amounts.map((amount) => formatAmount(amount, locale)));
+  return joinWords(amounts.map((amount) => formatAmount(amount, locale)));
 }
 
 export function hasPremiumNote({ sums, mayCostMore }: OrderCost): boolean {
   return sums.length > 0 && mayCostMore;
 }
 
-/** Notes besides the sum; empty if nothing is known. */
+/** Explains the sum; empty if the price is unknown. */
 function costNotes(cost: OrderCost): string[] {
   if (cost.sums.length === 0) return [];
   const times = new Set(cost.names.flatMap(({ quote: found }) => found?.times ?? []));
   const [years = 1] = times;
-  const multiple = times.size > 1 ? 'Counted once per year' : `Counted as ${years} times`;
+  const multiple = times.size > 1 ? 'I multiplied' : `This is ${years} times`;
   return dropMissing([
-    (times.size > 1 || years > 1) && `${multiple} the price of 1 year.`,
+    (times.size > 1 || years > 1) &&
+      `${multiple} the 1-year price${times.size > 1 ? ' by the number of years' : ''}, because there’s no multi-year price.`,
     hasPremiumNote(cost) && 'A premium name may cost more.',
     cost.sources.length > 0 &&
       `Source: ${cost.sources.map((source) => `“${quote(source, 80)}”`).join(', ')}.`,
@@ -102,17 +101,16 @@ function costChange(atRequest: OrderCost | undefined, now: OrderCost | undefined
   const before = atRequest.sums.length === 0 ? 'unknown' : amountsText(atRequest.sums);
   const after = now.sums.length === 0 ? 'unknown' : amountsText(now.sums);
   return before === after
-    ? 'The price of a name changed since this was requested.'
-    : `The price changed since this was requested: from ${before} to ${after}.`;
+    ? 'The price of a name has changed since the request.'
+    : `The price has changed from ${before} to ${after} since the request.`;
 }
 
-/** As a card line. */
 export function priceChangeLine(now: OrderCost, atRequest: OrderCost | undefined): string | undefined {
   const change = costChange(atRequest, now);
   return change === undefined ? undefined : `:warning: ${change}`;
 }
 
-/** Thread reply if the approved price differs from the requested one. */
+/** A thread reply if the price at approval differs from the price at the request. */
 export function repricedReply(event: HistoryEvent, history: readonly HistoryEvent[]): Message | undefined {
   if (event.kind !== 'approved' || event.state === 'PENDING') return undefined;
   const change = costChange(costsInHistory(history).atRequest, event.price);
@@ -132,7 +130,7 @@ export function quoteCell(found: Quote | undefined): string {
   return found === undefined ? 'unknown' : amountText(found.amount);
 }
 
-/** `What waiting costs: renew until 17 Dec, about €18.00, then at your own risk until 31 Jan, …`; empty if unknown. */
+/** `Deadlines and costs: renew by 17 Dec, about €18.00, then late renewal (not guaranteed) until 31 Jan, …` */
 export function waitingText(steps: readonly WaitingStep[], today?: string): string {
   const [first] = steps;
   if (first === undefined) return '';
@@ -140,14 +138,14 @@ export function waitingText(steps: readonly WaitingStep[], today?: string): stri
   const parts = dropMissing([
     stepText(first, today),
     laterText(steps, today),
-    isLost && 'then it can be lost',
+    isLost && 'then you can lose it',
   ]);
   return `Deadlines and costs: ${parts.join(', ')}`;
 }
 
 /**
- * Steps after the first: `then at your own risk until 14 Jan, then by hand for about €98.00 until 13 Feb`; undefined if
- * none.
+ * Steps after the first: `then late renewal (not guaranteed) until 14 Jan, then restore for about €98.00 until 13 Feb`;
+ * undefined if there are none.
  */
 export function laterText([, ...later]: readonly WaitingStep[], today?: string): string | undefined {
   const parts = later.flatMap((step) => {
@@ -162,12 +160,12 @@ export function laterText([, ...later]: readonly WaitingStep[], today?: string):
 
 const NO_PRICE = 'no price';
 
-/** `about €18.00`, in a list. */
+/** `about €18.00` or `no price`. */
 export function quoteText(found: Quote | undefined): string {
   return found === undefined ? NO_PRICE : aboutText(found);
 }
 
-/** Restore including its renewal: `about €98.00`. */
+/** Price of a restore with its renewal: `about €98.00`. */
 export function restoreText(step: Extract<WaitingStep, { kind: 'restore' }>): string {
   const { restore, renewal } = step;
   if (restore === undefined) return NO_PRICE;
@@ -177,11 +175,11 @@ export function restoreText(step: Extract<WaitingStep, { kind: 'restore' }>): st
 }
 
 function aboutText(found: Quote | undefined): string {
-  return found === undefined ? NOT_KNOWN : `about ${amountText(found.amount)}`;
+  return found === undefined ? PRICE_UNKNOWN : `about ${amountText(found.amount)}`;
 }
 
 function stepText(step: WaitingStep, today: string | undefined): string {
-  if (step.kind === 'lost') return 'it can be lost now';
+  if (step.kind === 'lost') return 'you can lose it now';
   const until = step.until === undefined ? '' : ` by ${dayText(step.until, today)}`;
   switch (step.kind) {
     case 'renew':
@@ -196,11 +194,11 @@ function stepText(step: WaitingStep, today: string | undefined): string {
 export const PRICE_ISSUES: Readonly<Record<PriceIssue, string>> = {
   not_a_zone: 'Enter a zone, such as rest or co.uk.',
   unknown_task: `Enter one of ${PRICED_TASKS.join(', ')}.`,
-  not_a_period: 'Enter the years as a whole number, such as 1.',
-  no_period: 'This task has one price for any number of years: leave the period empty or enter 1.',
+  not_a_period: 'Enter a number of years, such as 1.',
+  no_period: 'This task has one price for any number of years. Leave the years empty or enter 1.',
   not_an_amount: 'Enter the amount with a point before the decimals, such as 18.00.',
-  too_precise: 'The currency doesn’t have that many decimals.',
-  too_large: 'That’s too high for a price.',
+  too_precise: 'Use fewer decimals, because the currency doesn’t have that many.',
+  too_large: 'This price is too high. Enter a lower one.',
   unknown_currency: 'Enter a currency code, such as EUR.',
   not_a_day: 'Enter a date as YYYY-MM-DD, such as 2026-11-01.',
   ambiguous_date: 'This date is ambiguous. Write it as 2026-11-01.',
@@ -208,20 +206,20 @@ export const PRICE_ISSUES: Readonly<Record<PriceIssue, string>> = {
   long_source: 'Use at most 200 characters.',
 };
 
-function lineIssue(found: LineIssue): string {
+function lineIssueText(found: LineIssue): string {
   switch (found.kind) {
     case 'price':
       return `“${found.field}”: ${PRICE_ISSUES[found.issue]}`;
     case 'csv':
       return csvIssueText(found.issue);
     case 'missing_column':
-      return `The column “${found.column}” is missing.`;
+      return `The column “${found.column}” is missing. Add it.`;
     case 'unknown_column':
-      return `Unknown column “${found.column}”.`;
+      return `Unknown column “${found.column}”. Remove it.`;
     case 'too_many_cells':
       return `${MORE_CELLS} Write amounts with a point before the decimals, and put texts with commas in quotes.`;
     case 'repeated':
-      return `Same zone, task, period and day as line ${found.firstLine}.`;
+      return `This line has the same zone, task, period and day as line ${found.firstLine}. Remove one of them.`;
     case 'empty':
       return 'Add a header and at least one price.';
   }
@@ -230,16 +228,16 @@ function lineIssue(found: LineIssue): string {
 /** Approximate maximum of Slack's field errors. */
 const ISSUES_LENGTH = 1_900;
 
-/** One line each; plain text. */
-export function lineIssues(found: readonly LineIssue[]): string {
-  const all = found.map((each) => `Line ${each.line}: ${lineIssue(each)}`);
+/** Plain text, with a line per issue. */
+export function lineIssuesText(found: readonly LineIssue[]): string {
+  const all = found.map((each) => `Line ${each.line}: ${lineIssueText(each)}`);
   let length = 0;
   const shown = all.filter((line) => {
     length += line.length + 1;
     return length <= ISSUES_LENGTH;
   });
   const left = all.length - shown.length;
-  return ['Nothing was imported.', ...shown, ...(left === 0 ? [] : [`${left} more.`])].join('\n');
+  return ['Nothing was imported.', ...shown, ...(left === 0 ? [] : [`… and ${left} more.`])].join('\n');
 }
 
 /** Plain text: `.rest renew, 1 year: €18.00 from 1 Nov 2026 (Contract 7)`. */
@@ -247,10 +245,9 @@ export function priceLine({ zone, task, period, amount, validFrom, source }: Pri
   return `.${zone} ${task}, ${count(period, 'year')}: ${amountText(amount)} from ${dayText(validFrom)} (${source})`;
 }
 
-/** Marks a price as past, valid or future. */
 function priceValidity(price: Price, list: readonly Price[], today: string): string {
-  if (price.validFrom > today) return 'later';
-  return findPrice(list, price, today)?.validFrom === price.validFrom ? 'valid' : 'over';
+  if (price.validFrom > today) return 'future';
+  return findPrice(list, price, today)?.validFrom === price.validFrom ? 'current' : 'past';
 }
 
 export interface PriceReader {
@@ -274,12 +271,12 @@ export function priceList(list: readonly ListedPrice[], offset: number, reader: 
   if (list.length === 0) {
     return message('The price list is empty', [
       section(
-        `*The price list is empty.* Cards show “price unknown” until it has prices.${reader.isAdmin ? '' : ' An admin can add them with `/domain prices`.'}`,
+        `*The price list is empty.* Until it has prices, cards show “price unknown”.${reader.isAdmin ? '' : ' Ask an admin to add them with `/domain prices`.'}`,
       ),
       ...actions('prices', edit),
     ]);
   }
-  const isOver = (price: Price) => priceValidity(price, list, reader.today) === 'over';
+  const isOver = (price: Price) => priceValidity(price, list, reader.today) === 'past';
   const sorted = [...list.filter((price) => !isOver(price)), ...list.filter(isOver)];
   const page = slicePage(sorted, offset, TABLE_ROWS);
   return message(`The price list: ${count(list.length, 'price')}`, [
@@ -301,7 +298,7 @@ export function priceList(list: readonly ListedPrice[], offset: number, reader: 
     ...pageControls('prices', page, TABLE_ROWS),
     ...actions('prices', [...edit, file]),
     context(
-      `New prices are in ${reader.currency}. The list is your team’s own: the service’s document has no prices. Changes are in the audit log.`,
+      `New prices are in ${reader.currency}. Your team maintains this list, because the domain service doesn’t publish prices.`,
     ),
   ]);
 }
@@ -310,7 +307,7 @@ function editMenu(list: readonly ListedPrice[]): AnyBlock {
   return menu(
     'prices_edit',
     'price_edit',
-    'Change a price…',
+    'Edit a price…',
     list.map((price) => ({
       text: `.${price.zone} ${price.task} ${price.period}: ${amountText(price.amount)}, ${dayText(price.validFrom)}`,
       value: price.id,
@@ -320,23 +317,22 @@ function editMenu(list: readonly ListedPrice[]): AnyBlock {
 
 /** Reply after saving edits; mrkdwn. */
 export function pricesSaved(edits: readonly PriceEdit[]): string {
-  if (edits.length === 0) return 'Nothing changed: the list already has this.';
+  if (edits.length === 0) return 'Nothing changed, because the list already has these prices.';
   const added = edits.filter(({ before }) => before === undefined).length;
   const changed = edits.length - added;
   const parts = dropMissing([
     added !== 0 && `${count(added, 'price')} added`,
     changed !== 0 && `${count(changed, 'price')} changed`,
   ]);
-  return `${joined(parts)}. Pending orders now show these prices.`;
+  return `${joinWords(parts)}. Pending orders now show these prices.`;
 }
 
 export const PRICES = {
-  gone: 'This price is no longer on the list. Close this and check `/domain prices`.',
-  taken: 'The list already has a price from this day. Change that one, or enter another day.',
-  changedMeanwhile: 'Someone changed the price list at the same time, so nothing was saved. Send it again.',
+  gone: 'This price is no longer on the list. Close the form and check `/domain prices`.',
+  taken: 'The list already has a price from this day. Edit that one, or enter another day.',
+  changedMeanwhile: 'Nothing was saved, because someone changed the price list at the same time. Try again.',
   tooManyWait: (most: number) =>
-    `More than ${most} of these prices need another admin’s confirmation, because a policy rule depends on amounts. Import them in smaller parts.`,
-  intro: (currency: string) => `In ${currency}. Changes are in the audit log.`,
-  importIntro: (currency: string) =>
-    `Amounts are in ${currency}, unless a column \`currency\` says otherwise.`,
+    `Nothing was saved, because more than ${most} of these prices need another admin’s confirmation. Import them in smaller parts.`,
+  intro: (currency: string) => `The amount is in ${currency}.`,
+  importIntro: (currency: string) => `Amounts are in ${currency}, unless the file has a \`currency\` column.`,
 } as const;

@@ -7,7 +7,7 @@ import { PRICE_COLUMNS, PRICE_FIELDS, readPrice, readPrices, toPriceCells } from
 import { findTask } from '../../orders/tasks.ts';
 import { findWeakenedPrices, type PriceConditions } from '../../policy/weakening.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
-import { attachedCsv, csvFields } from '../attached-text.ts';
+import { createCsvFields, readCsvInput } from '../attached-text.ts';
 import {
   type ActionCall,
   type CommandCall,
@@ -16,22 +16,22 @@ import {
   type Interaction,
   isAdmin,
   type SubmissionCall,
-  type Submitted,
+  type SubmissionResult,
 } from '../feature.ts';
 import { context as contextBlock, count, type Message, textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import { createListForm } from '../kit/edited-list.ts';
 import { choiceField, errorTexts, TYPED_OR_EMPTY, toFields, typedField } from '../kit/form.ts';
 import { pageActions } from '../kit/pages.ts';
-import { opening } from '../open-form.ts';
+import { createOpenAction } from '../open-form.ts';
 import { MAX_WAITING_PRICES } from '../proposals/admin-proposal.view.ts';
 import { proposeToAdmins } from '../proposals/proposals.ts';
 import { sendFile } from '../send-file.ts';
-import { lineIssues, PRICE_ISSUES, PRICES, priceList, pricesSaved } from './price.view.ts';
+import { lineIssuesText, PRICE_ISSUES, PRICES, priceList, pricesSaved } from './price.view.ts';
 
-/* The team's price list: everyone sees it, admins change it. */
+/* The team's price list. Everyone can see it, admins can change it. */
 
-const priced = z.object({
+const priceSchema = z.object({
   zone: typedField('Zone', { placeholder: 'rest', isNeeded: true }, TYPED_OR_EMPTY),
   task: choiceField('Task', PRICED_TASKS, TYPED_OR_EMPTY, { isNeeded: true }),
   period: typedField(
@@ -39,7 +39,7 @@ const priced = z.object({
     {
       kind: 'number',
       range: { min: 1, max: 99 },
-      hint: 'For create and renew. If there’s no multi-year price, the 1-year price is multiplied by the number of years.',
+      hint: 'For create and renew. Without a multi-year price, I multiply the 1-year price.',
     },
     TYPED_OR_EMPTY,
   ),
@@ -48,7 +48,7 @@ const priced = z.object({
     'Valid from',
     {
       placeholder: '2026-11-01',
-      hint: 'The first day, as YYYY-MM-DD. The previous price stays in the list.',
+      hint: 'As YYYY-MM-DD. The previous price stays in the list.',
       isNeeded: true,
     },
     TYPED_OR_EMPTY,
@@ -62,7 +62,7 @@ const priced = z.object({
 
 const priceForm = createListForm({
   form: { name: 'price', title: 'Price', submit: 'Save' },
-  fields: () => priced,
+  fields: () => priceSchema,
   find: async ({ context }: Interaction, id: string) =>
     (await context.prices.list()).find((price) => price.id === id),
   values: (edited, { context }) =>
@@ -79,22 +79,22 @@ const priceForm = createListForm({
   intro: (edited, { context }) => [contextBlock(PRICES.intro((edited?.amount ?? context).currency))],
   gone: { zone: PRICES.gone },
 
-  async save(call: SubmissionCall, given, edited): Promise<Submitted> {
+  async save(call: SubmissionCall, given, edited): Promise<SubmissionResult> {
     const read = readPrice(given, (edited?.amount ?? call.context).currency);
     if (!read.ok) return { errors: errorTexts(read.issues, (issue) => PRICE_ISSUES[issue]) };
     const after = read.price;
     const list = await call.context.prices.list();
-    if (edited === undefined) return save(call, list, diffPrices(list, [after]), 'zone');
+    if (edited === undefined) return saveEdits(call, list, diffPrices(list, [after]), 'zone');
     if (list.some((price) => price.id !== edited.id && formatPriceKey(price) === formatPriceKey(after)))
       return { errors: { valid_from: PRICES.taken } };
-    return save(call, list, isSamePrice(edited, after) ? [] : [{ before: edited, after }], 'zone');
+    return saveEdits(call, list, isSamePrice(edited, after) ? [] : [{ before: edited, after }], 'zone');
   },
 });
 
-async function priceConditions({ context }: Interaction): Promise<PriceConditions> {
+async function loadPriceConditions({ context }: Interaction): Promise<PriceConditions> {
   const { budgets, orders, now } = context;
   const [{ rules }, listed, inForce] = await Promise.all([
-    // While no charter is valid, the last signed rules apply, not the published ones.
+    // Without a valid charter, the last signed rules apply instead of the published ones.
     orders.signing.policy.current(),
     budgets.list(),
     loadActiveMandates(orders, 'system'),
@@ -107,17 +107,17 @@ async function priceConditions({ context }: Interaction): Promise<PriceCondition
 }
 
 /**
- * Edits that weaken a rule, mandate or budget wait for another admin.
+ * Saves edits. Those that weaken a rule, mandate or budget wait for another admin's confirmation.
  * @param field where an issue is shown
  */
-async function save(
+async function saveEdits(
   call: SubmissionCall,
   list: readonly ListedPrice[],
   edits: readonly PriceEdit[],
   field: string,
-): Promise<Submitted> {
+): Promise<SubmissionResult> {
   const { prices, log, now } = call.context;
-  const waiting = findWeakenedPrices(list, edits, await priceConditions(call));
+  const waiting = findWeakenedPrices(list, edits, await loadPriceConditions(call));
   if (waiting.length > MAX_WAITING_PRICES)
     return { errors: { [field]: PRICES.tooManyWait(MAX_WAITING_PRICES) } };
   const atOnce = edits.filter((edit) => !waiting.includes(edit));
@@ -125,7 +125,7 @@ async function save(
     return { errors: { [field]: PRICES.changedMeanwhile } };
   if (atOnce.length > 0) {
     log.info({ by: call.person.id, edits: atOnce.length }, 'price list changed');
-    // Cards of pending orders show prices.
+
     await call.context.refreshWaitingCards();
   }
   const waits = waiting.length === 0 ? [] : await proposeToAdmins(call, { kind: 'prices', payload: waiting });
@@ -133,29 +133,29 @@ async function save(
   return { say: textMessage([...saved, ...waits].join('\n')) };
 }
 
-const imported = z.object(
-  csvFields('As exported.', {
+const importSchema = z.object(
+  createCsvFields('In the format of the download.', {
     label: 'Or paste the prices',
     placeholder: `${PRICE_FIELDS.join(',')}\nrest,renew,1,18.00,2026-11-01,Contract 7`,
-    hint: 'A header and one price per line. A price with the same zone, task, period and day is replaced; others stay.',
+    hint: 'A header and one price per line. Prices with the same zone, task, period and day are replaced. Other prices stay.',
   }),
 );
 
 const pricesImportForm: FormFeature<'prices_import'> = {
-  form: { name: 'prices_import', title: 'Import prices', submit: 'Import', fields: toFields(imported) },
+  form: { name: 'prices_import', title: 'Import prices', submit: 'Import', fields: toFields(importSchema) },
   render: (call) => ({ intro: [contextBlock(PRICES.importIntro(call.context.currency))] }),
   async submit(call) {
     const { prices, currency } = call.context;
-    const given = await attachedCsv(call);
+    const given = await readCsvInput(call);
     if ('errors' in given) return given;
     const read = await readPrices(given.text, currency);
-    if (!read.ok) return { errors: { [given.field]: lineIssues(read.issues) } };
+    if (!read.ok) return { errors: { [given.field]: lineIssuesText(read.issues) } };
     const list = await prices.list();
-    return save(call, list, diffPrices(list, read.prices), given.field);
+    return saveEdits(call, list, diffPrices(list, read.prices), given.field);
   },
 };
 
-async function pricesPage(call: Interaction, offset: number): Promise<Message> {
+async function buildPricesPage(call: Interaction, offset: number): Promise<Message> {
   const { prices, currency, now, directory } = call.context;
   const [list, locale] = await Promise.all([prices.list(), directory.findLocale(call.person.id)]);
   const isReaderAdmin = isAdmin(call.context, call.person);
@@ -178,19 +178,19 @@ export const prices = {
   commands: [
     {
       usage: 'prices',
-      summary: 'The price list; admins can change it',
+      summary: 'Show the price list; admins can change it',
       example: '/domain prices',
-      run: async (call: CommandCall) => call.respond(await pricesPage(call, 0)),
+      run: async (call: CommandCall) => call.respond(await buildPricesPage(call, 0)),
     },
   ],
   forms: [priceForm, pricesImportForm],
   actions: [
     ...pageActions('prices', async (call: ActionCall, { offset }) =>
-      call.respond(await pricesPage(call, offset), { replace: true }),
+      call.respond(await buildPricesPage(call, offset), { replace: true }),
     ),
-    opening('price_add', priceForm),
-    opening('price_edit', priceForm, ({ value }) => value),
-    opening('prices_import', pricesImportForm),
+    createOpenAction('price_add', priceForm),
+    createOpenAction('price_edit', priceForm, ({ value }) => value),
+    createOpenAction('prices_import', pricesImportForm),
     { id: 'prices_export', run: exportPrices },
   ],
 } as const satisfies Feature;

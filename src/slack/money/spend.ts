@@ -26,9 +26,9 @@ import { csvFile } from '../kit/csv-file.ts';
 import { pageActions } from '../kit/pages.ts';
 import { createNamer } from '../ledger/actor-names.ts';
 import { sendFile } from '../send-file.ts';
-import { noSpanText, SPEND_COLUMNS, type SpendShown, spendMessage, spendRows } from './spend.view.ts';
+import { noSpanText, SPEND_COLUMNS, type SpendFigures, spendMessage, spendRows } from './spend.view.ts';
 
-/** More than the chart's twelve months. */
+/** Covers the chart's twelve months. */
 const AHEAD_MS = 366 * DAY_MS;
 
 async function runSpend(call: CommandCall): Promise<void> {
@@ -37,10 +37,10 @@ async function runSpend(call: CommandCall): Promise<void> {
   if (span === undefined) {
     return call.respond(noSpanText(call.words.join(' ')));
   }
-  await call.respond(spendMessage(await figures(call, span), 0));
+  await call.respond(spendMessage(await loadFigures(call, span), 0));
 }
 
-async function figures(call: Interaction, span: SpendSpan): Promise<SpendShown> {
+async function loadFigures(call: Interaction, span: SpendSpan): Promise<SpendFigures> {
   const { context, person } = call;
   const { prices, budgets, spending, orders, directory, currency } = context;
   const now = context.now();
@@ -52,7 +52,7 @@ async function figures(call: Interaction, span: SpendSpan): Promise<SpendShown> 
     spending.renewals(now, new Date(now.getTime() + AHEAD_MS), timeZone),
     spending.unused(),
     directory.findLocale(person.id),
-    budgets.statuses(dayWithin(span, utcDay(now))),
+    budgets.statuses(clampDay(span, utcDay(now))),
   ]);
   const ahead = forecastRenewals(list, renewals, nextTwelveMonths(now, timeZone), utcDay(now));
   const isConcealed = await createConcealment(call, purchases);
@@ -74,24 +74,24 @@ async function figures(call: Interaction, span: SpendSpan): Promise<SpendShown> 
   };
 }
 
-/** Purchases hidden from a person. Looks up approver groups in Slack only if needed. */
+/** Finds out which purchases a person can't see. Looks up approver groups only if needed. */
 async function createConcealment(
   call: Interaction,
   purchases: readonly Purchase[],
 ): Promise<(purchase: Purchase) => boolean> {
   const viewer = toViewer(call);
   const isOtherPersons = ({ privateTo }: Purchase) => privateTo?.includes(viewer.id) === false;
-  const seen = !purchases.some(isOtherPersons) || (await canSeeAll(call.context.orders, viewer));
-  return seen ? () => false : isOtherPersons;
+  const canSeeEverything = !purchases.some(isOtherPersons) || (await canSeeAll(call.context.orders, viewer));
+  return canSeeEverything ? () => false : isOtherPersons;
 }
 
-function dayWithin({ from, to }: SpendSpan, today: string): string {
+function clampDay({ from, to }: SpendSpan, today: string): string {
   const last = utcDay(new Date(to.getTime() - 1));
   return [utcDay(from), today, last].sort()[1] ?? today;
 }
 
 async function exportSpend(call: Interaction, span: SpendSpan): Promise<void> {
-  const shown = await figures(call, span);
+  const shown = await loadFigures(call, span);
   const nameOf = createNamer(call.context.directory);
   const people = shown.spend.byPerson
     .filter(({ key }) => key !== CONCEALED)
@@ -102,7 +102,7 @@ async function exportSpend(call: Interaction, span: SpendSpan): Promise<void> {
     await sendFile(call, {
       text: await csvFile([SPEND_COLUMNS, ...rows]),
       filename: `domain-steward-spend-${span.text}.csv`,
-      what: `What was spent in ${span.text}`,
+      what: `Spending in ${span.text}`,
     }),
   );
 }
@@ -111,7 +111,7 @@ export const spend = {
   commands: [
     {
       usage: 'spend [YEAR or MONTH]',
-      summary: 'Spending and upcoming renewals, by the price list',
+      summary: 'Show spending, budgets and upcoming renewals',
       example: '/domain spend 2026-11',
       run: runSpend,
     },
@@ -120,7 +120,7 @@ export const spend = {
     ...pageActions('budgets', async (call: ActionCall, { of, offset }) => {
       const span = readSpan(of);
       if (span !== undefined)
-        await call.respond(spendMessage(await figures(call, span), offset), { replace: true });
+        await call.respond(spendMessage(await loadFigures(call, span), offset), { replace: true });
     }),
     {
       id: 'spend_export',

@@ -20,17 +20,15 @@ import {
 import { budgetBlocks, periodText } from './budget.view.ts';
 import { amountsText } from './price.view.ts';
 
-/* Past spending and upcoming cost. */
-
-/** Content of `/domain spend`. */
-export interface SpendShown {
+/* Past spending and upcoming costs. */
+export interface SpendFigures {
   /** `2026` or `2026-11`. */
   readonly span: string;
   readonly spend: Spend;
   readonly unknownOutcomes: number;
-  /** The next twelve months by today's list. */
+  /** The next twelve months, at today's prices. */
   readonly ahead: readonly SpendLine[];
-  /** Next renewals of names without known use, by today's list. */
+  /** Next renewals of unused names, at today's prices. */
   readonly unused: SpendSum;
   readonly budgets: readonly BudgetStatus[];
   readonly isAdmin: boolean;
@@ -62,14 +60,14 @@ export function sumText({ names, unknown, sums }: SpendSum, locale?: string): st
   return [...amounts, ...(unknown === 0 ? [] : [`${count(unknown, 'name')} without a price`])].join(', ');
 }
 
-export function spendMessage(shown: SpendShown, offset: number): Message {
+export function spendMessage(shown: SpendFigures, offset: number): Message {
   const { span, spend, unknownOutcomes, ahead, locale } = shown;
   const { total } = spend;
   const text =
     total.names === 0
-      ? `Nothing was spent in ${periodText(span)}.`
-      : `Spent in ${periodText(span)}: ${sumText(total, locale)}, for ${count(total.names, 'name')}.`;
-  // Phones show only the first columns, so the cost precedes the number of names.
+      ? `No spending in ${periodText(span)}.`
+      : `Spent ${sumText(total, locale)} in ${periodText(span)}, for ${count(total.names, 'name')}.`;
+  // Phones show only the first columns, so the cost comes before the number of names.
   const rows: (readonly Cell[])[] = [
     ...SECTIONS.flatMap((by) =>
       spendLines(spend, by).map((line): readonly Cell[] => [
@@ -82,18 +80,18 @@ export function spendMessage(shown: SpendShown, offset: number): Message {
     ...ahead
       .filter(({ names }) => names > 0)
       .map((line): readonly Cell[] => [
-        'Ahead',
+        'Upcoming',
         periodText(line.key),
         sumText(line, locale),
         String(line.names),
       ]),
   ];
   return message(text, [
-    header(`Spent in ${periodText(span)}`),
+    header(`Spending in ${periodText(span)}`),
     section(text),
     unknownOutcomes !== 0 &&
       section(
-        `:grey_question: ${count(unknownOutcomes, 'name')} with an unknown outcome, not included; may have cost money.`,
+        `:grey_question: Not included: ${count(unknownOutcomes, 'name')} with an unknown outcome, which may have cost money.`,
       ),
     ...budgetBlocks(shown.budgets, { of: shown.span, offset }, shown),
     ...aheadChart(shown),
@@ -102,33 +100,33 @@ export function spendMessage(shown: SpendShown, offset: number): Message {
       ? []
       : [
           table({
-            caption: 'Spending, and the cost of renewing all names',
+            caption: 'Spending and upcoming renewals',
             columns: ['By', 'Item', 'Cost', 'Names'],
             rows,
           }),
           ...actions('spend', [button('spend_export', 'Download CSV', span)]),
         ]),
     context(
-      'Live systems only, by the price on the day each order was carried out. Forecast: today’s prices, one year for every watched name. Premium names may cost more. Other periods: `/domain spend 2026-11`.',
+      'Only live orders, at the price on the day each was carried out. The forecast renews every watched name for 1 year at today’s prices. Premium names may cost more. For another period, use `/domain spend 2026-11`.',
     ),
   ]);
 }
 
-function unusedBlocks({ unused, locale }: SpendShown): AnyBlock[] {
+function unusedBlocks({ unused, locale }: SpendFigures): AnyBlock[] {
   if (unused.names === 0) return [];
   const one = unused.names === 1;
   const cost =
     unused.sums.length === 0
       ? `The price list has no renewal price for ${one ? 'it' : 'them'}.`
-      : `The next renewal${one ? '' : 's'} for 1 year: ${sumText(unused, locale)}.`;
+      : `Renewing ${one ? 'it' : 'them'} for 1 year costs ${sumText(unused, locale)}.`;
   return [
     section(
-      `:mag: ${count(unused.names, 'name')} without website and mail. ${cost} \`/domain names unused\` lists ${one ? 'it' : 'them'}.`,
+      `:mag: ${count(unused.names, 'name')} without website and mail. ${cost} To list ${one ? 'it' : 'them'}, use \`/domain names unused\`.`,
     ),
   ];
 }
 
-/** Replaces zone or person of orders that the reader may not see. */
+/** Replaces the zone or person of orders that the reader can't see. */
 const PRIVATE_ORDERS = 'private orders';
 
 function toCell(by: (typeof SECTIONS)[number], key: string): Cell {
@@ -145,12 +143,12 @@ function toCell(by: (typeof SECTIONS)[number], key: string): Cell {
   }
 }
 
-function aheadChart({ ahead, currency }: SpendShown): AnyBlock[] {
+function aheadChart({ ahead, currency }: SpendFigures): AnyBlock[] {
   const months = ahead.map(({ key, sums }) => {
     const own = sums.find((sum) => sum.currency === currency);
     return { label: shortMonth(key), count: own === undefined ? 0 : toWholeUnits(own) };
   });
-  return months.every(({ count }) => count === 0) ? [] : [monthChart('Renewals ahead', currency, months)];
+  return months.every(({ count }) => count === 0) ? [] : [monthChart('Upcoming renewals', currency, months)];
 }
 
 function csvKey(by: (typeof SECTIONS)[number], key: string, nameOf: (userId: string) => string): string {
@@ -160,17 +158,17 @@ function csvKey(by: (typeof SECTIONS)[number], key: string, nameOf: (userId: str
 
 export const SPEND_COLUMNS = ['list', 'what', 'names', 'names_without_price', 'amount', 'currency'] as const;
 
-/** As file rows. A line with several currencies becomes several rows. */
+/** One row per currency of a line. */
 export function spendRows(
-  { spend, ahead, unused }: Pick<SpendShown, 'spend' | 'ahead' | 'unused'>,
+  { spend, ahead, unused }: Pick<SpendFigures, 'spend' | 'ahead' | 'unused'>,
   nameOf: (userId: string) => string,
-  decimalOf: (sum: SpendSum['sums'][number]) => string,
+  formatDecimal: (sum: SpendSum['sums'][number]) => string,
 ): string[][] {
   const rowsOf = (list: string, what: string, { names, unknown, sums }: SpendSum): string[][] => {
     const start = [list, what, String(names), String(unknown)];
     return sums.length === 0
       ? [[...start, '', '']]
-      : sums.map((sum) => [...start, decimalOf(sum), sum.currency]);
+      : sums.map((sum) => [...start, formatDecimal(sum), sum.currency]);
   };
   return [
     ...rowsOf('total', '', spend.total),
@@ -183,5 +181,5 @@ export function spendRows(
 }
 
 export function noSpanText(given: string): string {
-  return `${code(given)} isn’t a year or month. Use \`/domain spend 2026\` or \`/domain spend 2026-11\`, for example.`;
+  return `${code(given)} isn’t a year or month. Use for example \`/domain spend 2026\` or \`/domain spend 2026-11\`.`;
 }

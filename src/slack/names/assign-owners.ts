@@ -3,7 +3,13 @@ import { NO_FILTER } from '../../names/filter.ts';
 import { countNames } from '../../names/portfolio.ts';
 import { displayName } from '../../zones/names.ts';
 import type { SlackContext } from '../context.ts';
-import { type ActionCall, type Feature, type FormFeature, formOrigin, type Rendered } from '../feature.ts';
+import {
+  type ActionCall,
+  type Feature,
+  type FormFeature,
+  type FormOverrides,
+  toFormOrigin,
+} from '../feature.ts';
 import { LIMITS, section, textMessage } from '../kit/blocks.ts';
 import { field, readForm, toFields } from '../kit/form.ts';
 import { openForm } from '../open-form.ts';
@@ -51,7 +57,7 @@ const ownersSchema = z.object({
 const [namesField, ...fields] = toFields(ownersSchema);
 const ownersDeclaration = { name: 'owners', title: 'Assign an owner', submit: 'Save', fields } as const;
 
-function renderOwners({ names, total }: OwnerlessNames): Rendered {
+function renderOwners({ names, total }: OwnerlessNames): FormOverrides {
   const options = names
     .filter((name) => name.length <= LIMITS.optionValue)
     .map((name) => ({ value: name, text: displayName(name) }));
@@ -87,7 +93,7 @@ async function openOwners(call: ActionCall): Promise<void> {
   const found = await findOwnerlessNames(call.context, call.value);
   if (found.names.length === 0) return call.respond(EVERY_NAME_OWNED);
   const form = { ...ownersForm, render: () => renderOwners(found) };
-  await openForm(call, form, formOrigin(call, call.value));
+  await openForm(call, form, toFormOrigin(call, call.value));
 }
 
 export const assignOwners = {

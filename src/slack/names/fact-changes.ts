@@ -4,7 +4,7 @@ import { iterateSlices } from '../../lib/collections.ts';
 import type { FactsChange, NameLimit } from '../../names/portfolio.ts';
 import { DETAIL_COLUMNS, formatDetailCells, GUARDED_TAG } from '../../names/portfolio.ts';
 import type { EditResult } from '../../names/protected-changes.ts';
-import { type ActionCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
+import { type ActionCall, type Feature, type Interaction, toFormOrigin } from '../feature.ts';
 import { count } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import { loadAudience } from '../proposals/proposal-notifications.ts';
@@ -20,7 +20,7 @@ import { savedText } from './portfolio.view.ts';
  */
 
 export function createGate(call: Interaction): Gate {
-  return (changes) => call.context.facts.changeReminders(changes, call.person.id, formOrigin(call));
+  return (changes) => call.context.facts.changeReminders(changes, call.person.id, toFormOrigin(call));
 }
 
 /**

@@ -7,7 +7,7 @@ import {
   type FormFeature,
   type Interaction,
   isAdmin,
-  type Submitted,
+  type SubmissionResult,
 } from '../feature.ts';
 import { type FormOrigin, formView, readForm, requiredReason, toFields } from '../kit/form.ts';
 import { type PageRequest, pageActions, slicePage } from '../kit/pages.ts';
@@ -50,7 +50,7 @@ const oursForm: FormFeature<'alert_ours'> = {
     };
   },
 
-  async submit(call): Promise<Submitted> {
+  async submit(call): Promise<SubmissionResult> {
     const read = readForm(oursSchema, call.values);
     if ('errors' in read) return read;
     const notAllowed = await checkMayConfirm(call);

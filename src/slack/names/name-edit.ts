@@ -8,9 +8,9 @@ import {
   type ActionCall,
   type Feature,
   type FormFeature,
-  formOrigin,
   type SubmissionCall,
-  type Submitted,
+  type SubmissionResult,
+  toFormOrigin,
 } from '../feature.ts';
 import { ownSentence, section, textMessage } from '../kit/blocks.ts';
 import {
@@ -163,7 +163,7 @@ function toDetailsChange(picked: {
   };
 }
 
-async function saveOne(call: SubmissionCall, name: string): Promise<Submitted> {
+async function saveOne(call: SubmissionCall, name: string): Promise<SubmissionResult> {
   const read = readForm(singleSchema.extend(CLEAR_FIELD), call.values);
   if ('errors' in read) return read;
   const former = await call.context.portfolio.find(name);
@@ -174,7 +174,7 @@ async function saveOne(call: SubmissionCall, name: string): Promise<Submitted> {
   return save(call, new Map([[name, { ...picked, tags: set, note: said }]]), former.channel);
 }
 
-async function saveBulk(call: SubmissionCall): Promise<Submitted> {
+async function saveBulk(call: SubmissionCall): Promise<SubmissionResult> {
   const read = readForm(bulkSchema.extend(CLEAR_FIELD), call.values);
   if ('errors' in read) return read;
   const { names, tags: edited, note: said } = read.value;
@@ -191,7 +191,7 @@ async function save(
   call: SubmissionCall,
   changes: ReadonlyMap<string, DetailsChange>,
   formerChannel?: string,
-): Promise<Submitted> {
+): Promise<SubmissionResult> {
   const owners = await findOwnersIssue(
     call.context,
     [...changes.values()].map(({ owner }) => owner),
@@ -228,7 +228,7 @@ async function openNameEdit(call: ActionCall): Promise<void> {
   if ((await call.context.portfolio.find(name)) === undefined) {
     return call.respond(ownSentence(formatWatchRefusal({ code: 'not_watched', name })));
   }
-  await openForm(call, nameEditForm, formOrigin(call, name));
+  await openForm(call, nameEditForm, toFormOrigin(call, name));
 }
 
 export const nameEdit = {

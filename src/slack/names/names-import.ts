@@ -2,10 +2,16 @@ import { z } from 'zod';
 import { parseImport } from '../../names/details-import.ts';
 import { MAX_IMPORTED_NAMES } from '../../names/portfolio.ts';
 import type { ReportProgress } from '../../names/ports.ts';
-import { attachedCsv, csvFields } from '../attached-text.ts';
-import { type ActionCall, type Feature, type FormFeature, formOrigin, type Interaction } from '../feature.ts';
+import { createCsvFields, readCsvInput } from '../attached-text.ts';
+import {
+  type ActionCall,
+  type Feature,
+  type FormFeature,
+  type Interaction,
+  toFormOrigin,
+} from '../feature.ts';
 import { toFields } from '../kit/form.ts';
-import { opening } from '../open-form.ts';
+import { createOpenAction } from '../open-form.ts';
 import { runWithProgress } from '../outbound/progress.ts';
 import { sendFile } from '../send-file.ts';
 import { completeEdit, createChangesFile } from './fact-changes.ts';
@@ -20,11 +26,14 @@ import { ownersIssueText } from './portfolio.view.ts';
 const FILE_FROM = 20;
 
 const importSchema = z.object(
-  csvFields(`In the format of an export, with at most ${MAX_IMPORTED_NAMES.toLocaleString('en')} names.`, {
-    label: 'Or paste the names',
-    placeholder: 'name,owner,tags,channel,note\ncafe.rest,U0ADA,brand client-acme,C0BRAND,Ask legal',
-    hint: 'A header and one name per line, as in an export. Missing columns stay unchanged, empty cells clear a value. You can check the changes before you apply them.',
-  }),
+  createCsvFields(
+    `In the format of an export, with at most ${MAX_IMPORTED_NAMES.toLocaleString('en')} names.`,
+    {
+      label: 'Or paste the names',
+      placeholder: 'name,owner,tags,channel,note\ncafe.rest,U0ADA,brand client-acme,C0BRAND,Ask legal',
+      hint: 'A header and one name per line, as in an export. Missing columns stay unchanged, empty cells clear a value. You can check the changes before you apply them.',
+    },
+  ),
 );
 
 export const namesImportForm: FormFeature<'names_import'> = {
@@ -35,7 +44,7 @@ export const namesImportForm: FormFeature<'names_import'> = {
     fields: toFields(importSchema),
   },
   async submit(call) {
-    const given = await attachedCsv(call);
+    const given = await readCsvInput(call);
     if ('errors' in given) return given;
     const read = await parseImport(given.text);
     if (!read.ok) return { errors: { [given.field]: importIssuesText(read.issues) } };
@@ -79,7 +88,7 @@ export function reportProgress<T>(
 async function applyImport(call: ActionCall): Promise<void> {
   const { facts } = call.context;
   const outcome = await reportProgress(call.respond, 'Changed', (progress) =>
-    facts.applyImport(call.value, call.person.id, formOrigin(call), progress),
+    facts.applyImport(call.value, call.person.id, toFormOrigin(call), progress),
   );
   if (outcome === 'gone') return call.respond(PLAN_GONE);
   if (typeof outcome !== 'string' && 'stale' in outcome) return call.respond(importPlan(outcome.stale, true));
@@ -88,5 +97,8 @@ async function applyImport(call: ActionCall): Promise<void> {
 
 export const namesImport = {
   forms: [namesImportForm],
-  actions: [opening('names_import', namesImportForm), { id: 'names_import_apply', run: applyImport }],
+  actions: [
+    createOpenAction('names_import', namesImportForm),
+    { id: 'names_import_apply', run: applyImport },
+  ],
 } as const satisfies Feature;

@@ -16,7 +16,13 @@ import { listFindingCodes, summarizePosture } from '../../names/posture.ts';
 import { calendarDay, utcDay } from '../../zones/calendar-day.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import { renewManyForm } from '../expiry/reminders.ts';
-import { type ActionCall, type CommandCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
+import {
+  type ActionCall,
+  type CommandCall,
+  type Feature,
+  type Interaction,
+  toFormOrigin,
+} from '../feature.ts';
 import { LIMITS, type Message, textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import { findNearest } from '../kit/parse.ts';
@@ -113,7 +119,7 @@ async function findOwnersByName(context: Interaction['context'], wanted: string)
 async function runNames(call: CommandCall): Promise<void> {
   const [first, ...rest] = call.words;
   if (first === 'export') return exportNames(call, rest.join(' '));
-  if (first === 'import' && rest.length === 0) return openForm(call, namesImportForm, formOrigin(call));
+  if (first === 'import' && rest.length === 0) return openForm(call, namesImportForm, toFormOrigin(call));
   await call.respond(await renderPage(call, { filter: call.words.join(' '), offset: 0 }));
 }
 
@@ -229,7 +235,7 @@ async function openRenew(call: ActionCall): Promise<void> {
   const renewable = await call.context.expiry.filterRenewable(found.names);
   const names = renewable.map(({ domain }) => domain.name);
   if (names.length === 0) return call.respond(NO_NAMES.toRenew);
-  await openForm(call, renewManyForm, formOrigin(call), { names, period: '1', found: String(found.total) });
+  await openForm(call, renewManyForm, toFormOrigin(call), { names, period: '1', found: String(found.total) });
 }
 
 async function openEdit(call: ActionCall): Promise<void> {
@@ -237,7 +243,7 @@ async function openEdit(call: ActionCall): Promise<void> {
   if (found === undefined) return;
   const { names, total } = found;
   if (names.length === 0) return call.respond(NO_NAMES.toEdit);
-  await openForm(call, nameEditForm, formOrigin(call), { names, found: String(total) });
+  await openForm(call, nameEditForm, toFormOrigin(call), { names, found: String(total) });
 }
 
 /** File columns. The import reads the user-defined ones. */

@@ -1,5 +1,5 @@
 import type { SlackContext } from '../context.ts';
-import { alertPlace } from '../ledger/ledger-notifications.ts';
+import { findAlertPlace } from '../ledger/ledger-notifications.ts';
 import { directMessagePlace, type NotificationPlanner, ONCE } from '../outbound/notify.ts';
 import { findOwnerlessNames } from './assign-owners.ts';
 import { ownerLeftMessage } from './owner.view.ts';
@@ -16,7 +16,7 @@ export function createOwnerLeftPlanner(context: SlackContext): NotificationPlann
       version: ONCE,
       since: new Date(at),
       places: [
-        () => alertPlace(context),
+        () => findAlertPlace(context),
         ...admins.map((admin) => directMessagePlace(context.directory, admin)),
       ],
       mustArrive: true,

@@ -65,8 +65,13 @@ import {
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
 import { isDirectMessage, uncapitalized } from '../kit/mrkdwn.ts';
 import { cutToLines, fitLines, MAX_LINES, phoneLines } from '../kit/phone.ts';
-import { HELD_ON_CARD, previewLines } from '../mandates/mandate.view.ts';
-import { budgetFact, budgetWarning, exceededFact, waitsForAdminAlone } from '../money/budget.view.ts';
+import { previewLines, SKIPPED_ON_CARD } from '../mandates/mandate.view.ts';
+import {
+  budgetFact,
+  budgetWarning,
+  exceededBudgetFact,
+  isWaitingOnlyForAdmin,
+} from '../money/budget.view.ts';
 import {
   amountsText,
   costFact,
@@ -165,7 +170,7 @@ function pendingCard(order: Order, briefing: CardBriefing, isWhole: boolean): Me
       ...questionLines(history),
       ...contentLines(order, briefing),
     ),
-    ...lines(briefing.preview === undefined ? [] : previewLines(briefing.preview, HELD_ON_CARD)),
+    ...lines(briefing.preview === undefined ? [] : previewLines(briefing.preview, SKIPPED_ON_CARD)),
     ...lines(unusualLines(order, briefing)),
     ...actions(cardBlockId(order.id), [
       ...decisionButtons(order, isWhole),
@@ -392,7 +397,7 @@ export function unusualLines(
 function isWaitingForBudget({ decision, history }: Briefing): boolean {
   return (
     decision?.requirements.outcome === 'free' ||
-    (decision?.isStricter !== true && waitsForAdminAlone(history))
+    (decision?.isStricter !== true && isWaitingOnlyForAdmin(history))
   );
 }
 
@@ -530,7 +535,7 @@ function priceText({ cost, history }: Briefing): string | undefined {
 function budgetText({ state }: Order, briefing: Briefing): string | undefined {
   const { budgets, history } = briefing;
   return budgets === undefined || state !== 'PENDING'
-    ? exceededFact(history)
+    ? exceededBudgetFact(history)
     : budgetFact(budgets, isWaitingForBudget(briefing));
 }
 
@@ -662,7 +667,7 @@ function formatApproved(order: Order, history: readonly HistoryEvent[]): string[
   const approvers = findLoggedApprovers(history);
   if (order.emergencyApprovedBy !== undefined) return [emergencyText(order, history)];
   if (approvers.length === 0) return [];
-  const over = exceededFact(history) === undefined ? '' : ' over budget';
+  const over = exceededBudgetFact(history) === undefined ? '' : ' over budget';
   return [`${approvers.map((userId) => approverName(userId, history)).join(' and ')} approved${over}`];
 }
 

@@ -14,7 +14,7 @@ import {
   TYPED_OR_EMPTY,
   typedField,
 } from '../kit/form.ts';
-import { openFromLine } from '../open-form.ts';
+import { openFormFromCommand } from '../open-form.ts';
 import { UNREADABLE_LAST_WORD, yearsLastText } from './asking.view.ts';
 import { NO_AUTH_CODE } from './input-issue.view.ts';
 import { orderForm, pick, readSecret, type SecretField } from './order-form.ts';
@@ -158,7 +158,8 @@ function oneName({ name: task, words, formNote }: OrderTask): DomainTask {
       const [name] = names;
       // More than one name is probably a mistake, so the form shows the parsed input.
       if (names.length === 1) await requestFromCommand(call, task, { name });
-      else await openFromLine(call, form, name === undefined ? {} : { name }, { words: names, used: 1 });
+      else
+        await openFormFromCommand(call, form, name === undefined ? {} : { name }, { words: names, used: 1 });
     },
   };
   return { command, form };
@@ -177,7 +178,7 @@ async function runRenew(call: CommandCall): Promise<void> {
   const hasPeriod = isNumber(last);
   const names = hasPeriod ? words.slice(0, -1) : words;
   const period = hasPeriod ? last : '1';
-  if (names.length === 0) return openFromLine(call, renewForm, { period });
+  if (names.length === 0) return openFormFromCommand(call, renewForm, { period });
   if (!hasPeriod && names.length > 1 && last !== undefined && /^[\p{L}\d-]+$/u.test(last)) {
     // An account without the task is reported first, because no other input would help.
     return call.respond((await checkAccount(call, 'renew')) ?? UNREADABLE_LAST_WORD);
@@ -192,7 +193,7 @@ async function runRenew(call: CommandCall): Promise<void> {
 
 function openForName(call: CommandCall, form: FormFeature): Promise<void> {
   const [name = ''] = call.words;
-  return openFromLine(call, form, { name }, { words: call.words, used: 1 });
+  return openFormFromCommand(call, form, { name }, { words: call.words, used: 1 });
 }
 
 /** For transfers, a word that isn't a name may be the auth code. */
@@ -200,14 +201,14 @@ function openTransfer(call: CommandCall): Promise<void> {
   const [name = ''] = call.words;
   return parseDomainName(name).ok
     ? openForName(call, transferForm)
-    : openFromLine(call, transferForm, {}, { words: call.words, used: 0 });
+    : openFormFromCommand(call, transferForm, {}, { words: call.words, used: 0 });
 }
 
 async function runNameservers(call: CommandCall): Promise<void> {
   const [name, ...nameServers] = splitNames(call.words);
   if (name !== undefined && nameServers.length > 0)
     await requestFromCommand(call, 'nameservers', { name, nameServers });
-  else await openFromLine(call, nameserversForm, name === undefined ? {} : { name });
+  else await openFormFromCommand(call, nameserversForm, name === undefined ? {} : { name });
 }
 
 const restore = oneName(findTask('restore'));

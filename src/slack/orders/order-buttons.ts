@@ -36,9 +36,9 @@ import {
   type ActionCall,
   type Feature,
   type FormFeature,
-  formOrigin,
   type Interaction,
-  type Submitted,
+  type SubmissionResult,
+  toFormOrigin,
   toViewer,
 } from '../feature.ts';
 import { escapeText, lines, type Message, section, textMessage, wholeLines } from '../kit/blocks.ts';
@@ -143,7 +143,7 @@ async function confirm(call: ActionCall): Promise<void> {
   if (order?.state === 'DRAFT' && (await requiresTypedName(call, order))) {
     // The form shows the current impact.
     await call.context.names.impacts.assessAtRequest(order);
-    return openForm(call, confirmForm, formOrigin(call, order.id));
+    return openForm(call, confirmForm, toFormOrigin(call, order.id));
   }
   await call.respond(await confirmedMessage(call, await confirmOrder(orders, call.value, call.person.id)));
 }
@@ -207,7 +207,7 @@ const confirmForm: FormFeature<'confirm'> = {
     const impact = await call.context.names.impacts.found(order);
     return { intro: impact === undefined || impact === 'none' ? [] : [title, ...lines(impactLines(impact))] };
   },
-  async submit(call): Promise<Submitted> {
+  async submit(call): Promise<SubmissionResult> {
     const { orders } = call.context;
     const order = await loadVisible(orders, toViewer(call), call.origin.subject ?? '');
     const errors = retypeErrors(order, call.values);
@@ -330,7 +330,7 @@ function reasonForm<const Name extends string>(
   return {
     form: full,
     render: (call, origin) => renderOrderForm(call, origin, intro),
-    async submit(call): Promise<Submitted> {
+    async submit(call): Promise<SubmissionResult> {
       const { context, origin, person, values } = call;
       const read = readForm(declared, values);
       if ('errors' in read) return read;
@@ -383,7 +383,7 @@ const askForm: FormFeature<'ask_back'> = {
     fields: toFields(questionFields),
   },
   render: (call, origin) => renderOrderForm(call, origin),
-  async submit(call): Promise<Submitted> {
+  async submit(call): Promise<SubmissionResult> {
     const read = readForm(questionFields, call.values);
     if ('errors' in read) return read;
     const { subject = '' } = call.origin;
@@ -425,7 +425,7 @@ function createFormAction(
     if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
     const refusal = await checkRefusal(call.context.orders, order, call.person.id);
     if (refusal !== undefined) return call.respond(refusalText(refusal));
-    await openForm(call, form, formOrigin(call, buildSubject(order)));
+    await openForm(call, form, toFormOrigin(call, buildSubject(order)));
   };
 }
 

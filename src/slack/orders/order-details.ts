@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { checkCanApprove } from '../../approvals/approve.ts';
 import { loadBriefing } from '../../approvals/briefing.ts';
 import { loadVisible } from '../../orders/visibility.ts';
-import { openedPagesPlace, sawAllRows } from '../bulk/plan-rows.ts';
-import { type Action, type ActionCall, formOrigin, isAdmin, toViewer } from '../feature.ts';
+import { canSeeAllRows, openedPagesPlace } from '../bulk/plan-rows.ts';
+import { type Action, type ActionCall, isAdmin, toFormOrigin, toViewer } from '../feature.ts';
 import { updateOpenView } from '../refresh-form.ts';
 import { ROWS_NOT_SHOWN } from './order-buttons.view.ts';
 import { DETAILS_VIEW, orderDetailsView } from './order-details.view.ts';
@@ -23,7 +23,7 @@ async function showDetails(call: ActionCall, page: number, note?: string): Promi
   ]);
   // An admin may have to agree to exceeding a budget.
   const canDecide = refusal === undefined || isAdmin(context, person);
-  const origin = view?.origin ?? formOrigin(call);
+  const origin = view?.origin ?? toFormOrigin(call);
   const shown = orderDetailsView({ order, briefing, canDecide, origin, page, note });
   if (view?.form === DETAILS_VIEW) return updateOpenView(context.web, view.id, shown);
   await call.open(shown, {
@@ -52,7 +52,7 @@ async function hasSeenAll(call: ActionCall): Promise<boolean> {
   for (let waits = 0; waits < MAX_FILE_WAITS; waits += 1) {
     const known = await context.notifications.read({ kind: 'order', id: order.id });
     const shown =
-      known === undefined ? 'yes' : sawAllRows(order, currentMessages(known), person.id, channelId);
+      known === undefined ? 'yes' : canSeeAllRows(order, currentMessages(known), person.id, channelId);
     if (shown !== 'soon') return shown === 'yes';
     await sleep(FILE_WAIT_MS);
   }

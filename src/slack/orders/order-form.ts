@@ -6,7 +6,7 @@ import { isSchedulable } from '../../orders/schedule.ts';
 import { findTask } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import { Secret } from '../../service/secret.ts';
-import type { FormFeature, Interaction, SubmissionCall, Submitted } from '../feature.ts';
+import type { FormFeature, Interaction, SubmissionCall, SubmissionResult } from '../feature.ts';
 import { context as contextBlock } from '../kit/blocks.ts';
 import {
   choiceField,
@@ -231,7 +231,7 @@ function issuesOf(options: OrderFormDeclaration, given: FormValues): Record<stri
   );
 }
 
-async function submit(options: OrderFormDeclaration, call: SubmissionCall): Promise<Submitted> {
+async function submit(options: OrderFormDeclaration, call: SubmissionCall): Promise<SubmissionResult> {
   const account = await call.orderAccount();
   const { accountId } = call.origin;
   if (account !== undefined && accountId !== undefined && account.id !== accountId) {
@@ -252,7 +252,7 @@ async function requestTyped(
   call: SubmissionCall,
   fields: readonly Field[],
   values: FormValues,
-): Promise<Submitted> {
+): Promise<SubmissionResult> {
   const { secret, problems: secretProblems } = readSecretField(values, options.secretField);
   const problems = [...fields.flatMap((field) => findChoiceProblems(field, values)), ...secretProblems];
   if (problems.length > 0) {

@@ -26,12 +26,12 @@ import {
   toNotifiedPeople,
 } from '../approvals/reach-approvers.ts';
 import { sendFiles, sendProgress } from '../bulk/bulk-messages.ts';
-import type { ShownCard, SlackContext } from '../context.ts';
+import type { CardLocation, SlackContext } from '../context.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { isDirectMessage } from '../kit/mrkdwn.ts';
 import { isAnnouncedInForce, mandateReply } from '../mandates/mandate.view.ts';
 import { waitsForDayMessage } from '../mandates/mandate-day.ts';
-import { overBudgetReply, waitsForAdminAlone } from '../money/budget.view.ts';
+import { isWaitingOnlyForAdmin, overBudgetReply } from '../money/budget.view.ts';
 import { repricedReply } from '../money/price.view.ts';
 import {
   directMessagePlace,
@@ -114,7 +114,7 @@ export async function adoptCard(
     readonly now: () => Date;
   },
   orderId: string,
-  { channelId, ts, readerId }: ShownCard,
+  { channelId, ts, readerId }: CardLocation,
 ): Promise<void> {
   const order = await orders.load(orderId, 'system');
   if (order === undefined) return;
@@ -313,7 +313,7 @@ async function readAudience(context: SlackContext, order: Order, briefing: Brief
   const [admins, settings] = await Promise.all([context.adminsToNotify(), context.savedSettings()]);
   const { decision, history } = briefing;
   const otherAdmins = admins.filter((userId) => !isRequester(order, userId));
-  const isForAdmins = exceedsBudget(briefing) && otherAdmins.length > 0 && waitsForAdminAlone(history);
+  const isForAdmins = exceedsBudget(briefing) && otherAdmins.length > 0 && isWaitingOnlyForAdmin(history);
   const isNamed = decision !== undefined && decision.requirements.list.length > 0;
   const awaited = isNamed
     ? briefing.approvers

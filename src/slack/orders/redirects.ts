@@ -10,8 +10,8 @@ import {
   typedField,
   UNCHECKED_TEXT,
 } from '../kit/form.ts';
-import { openFromLine } from '../open-form.ts';
-import { refreshing } from '../refresh-form.ts';
+import { openFormFromCommand } from '../open-form.ts';
+import { createRefreshAction } from '../refresh-form.ts';
 import { orderForm, pick } from './order-form.ts';
 
 const SOURCE = typedField('Source', {
@@ -95,10 +95,10 @@ export const redirects = {
       run: (call) => {
         const [word] = call.words;
         const values = word === undefined ? {} : { source: word };
-        return openFromLine(call, redirectForm, values, { words: call.words, used: 1 });
+        return openFormFromCommand(call, redirectForm, values, { words: call.words, used: 1 });
       },
     },
   ],
   forms: [redirectForm],
-  actions: [refreshing('type', redirectForm), refreshing('mode', redirectForm)],
+  actions: [createRefreshAction('type', redirectForm), createRefreshAction('mode', redirectForm)],
 } as const satisfies Feature;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { displayName } from '../../zones/names.ts';
-import type { FormFeature, SubmissionCall, Submitted } from '../feature.ts';
+import type { FormFeature, SubmissionCall, SubmissionResult } from '../feature.ts';
 import type { MenuOption } from '../kit/blocks.ts';
 import {
   type Form,
@@ -65,7 +65,7 @@ export function createTaskMenu(forms: readonly FormFeature[]): FormFeature<'task
       const possible = forms.filter((_, index) => refusals[index] === undefined);
       return { form: buildMenu(possible, splitLines(values['names']), origin) };
     },
-    async submit(call): Promise<Submitted> {
+    async submit(call): Promise<SubmissionResult> {
       const read = readForm(menuFields, call.values);
       if ('errors' in read) return read;
       const { task, names, channel } = read.value;

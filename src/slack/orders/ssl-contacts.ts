@@ -3,7 +3,7 @@ import { findTask } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import type { Feature } from '../feature.ts';
 import { type FormValues, TYPED_LINES, typedField } from '../kit/form.ts';
-import { openFromLine } from '../open-form.ts';
+import { openFormFromCommand } from '../open-form.ts';
 import { noContactIdText } from './asking.view.ts';
 import { orderForm } from './order-form.ts';
 
@@ -62,7 +62,7 @@ export const sslContacts = {
       run: (call) => {
         const [id, ...more] = call.words;
         if (more.length > 0) return call.respond(noContactIdText(call.words.join(' ')));
-        return openFromLine(call, sslContactForm, id === undefined ? {} : { id });
+        return openFormFromCommand(call, sslContactForm, id === undefined ? {} : { id });
       },
     },
   ],

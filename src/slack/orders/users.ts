@@ -3,8 +3,8 @@ import { findTask } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import type { Feature } from '../feature.ts';
 import { type FieldDisplay, typedField } from '../kit/form.ts';
-import { openFromLine } from '../open-form.ts';
-import { refreshing } from '../refresh-form.ts';
+import { openFormFromCommand } from '../open-form.ts';
+import { createRefreshAction } from '../refresh-form.ts';
 import { orderForm, readSecret } from './order-form.ts';
 import { sslContactForm } from './ssl-contacts.ts';
 
@@ -78,9 +78,9 @@ export const users = {
       summary: findTask('user').words.summary,
       example: '/domain user',
       time: 'taken',
-      run: (call) => openFromLine(call, userForm, {}, { words: call.words, used: 0 }),
+      run: (call) => openFormFromCommand(call, userForm, {}, { words: call.words, used: 0 }),
     },
   ],
   forms: [userForm],
-  actions: [refreshing('interface', userForm, sslContactForm)],
+  actions: [createRefreshAction('interface', userForm, sslContactForm)],
 } as const satisfies Feature;

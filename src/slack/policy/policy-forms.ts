@@ -12,8 +12,8 @@ import {
   type StartingPoint,
 } from '../../policy/starting-points.ts';
 import { formatPolicyYaml, parsePolicyYaml } from '../../policy/yaml.ts';
-import { attachedFields, attachedText } from '../attached-text.ts';
-import type { FormFeature, Interaction, SubmissionCall, Submitted } from '../feature.ts';
+import { createTextFields, readTextInput } from '../attached-text.ts';
+import type { FormFeature, Interaction, SubmissionCall, SubmissionResult } from '../feature.ts';
 import { context as contextBlock, LIMITS, section, truncate } from '../kit/blocks.ts';
 import { createListForm } from '../kit/edited-list.ts';
 import {
@@ -30,16 +30,22 @@ import {
   typedField,
   UNCHECKED_TEXT,
 } from '../kit/form.ts';
-import { ITEMS, peopleValues, removeGroups, withGroups, withTypedIds } from '../settings/people-fields.ts';
+import {
+  addGroupOptions,
+  ITEMS,
+  removeGroups,
+  replacePickers,
+  splitPeople,
+} from '../settings/people-fields.ts';
 import { DRAFT, NOTES, ROLE_LABELS, savedNote, startIntro } from './policy.view.ts';
 import { formIssueText, policyIssueSentence, policyIssueText } from './policy-issue.view.ts';
 import { ruleSentence } from './policy-rule.view.ts';
-import { editDraft, editedRules, pageWith, shownPolicy } from './policy-shown.ts';
+import { buildPolicyMessage, editDraft, getPageOffset, loadDraftRules } from './policy-shown.ts';
 
 /* Policy forms: a rule, a YAML file, a starting policy. They change only the draft. */
 
-/** Validated together with file rules. */
-const declared = z.object({
+/** Validated by the parser of YAML policies. */
+const ruleSchema = z.object({
   rule_name: typedField('Rule name', { placeholder: 'Transfers of the brand', isNeeded: true }),
   tasks: choiceField(
     'Tasks',
@@ -55,16 +61,16 @@ const declared = z.object({
     {
       kind: 'lines',
       placeholder: '*.rest',
-      hint: 'One per line: * for every name, *.rest for all names below it, cafe.rest, tag:brand.',
+      hint: 'One per line: cafe.rest, tag:brand, *.rest for all names in .rest, or * for every name.',
       isNeeded: true,
     },
     ITEMS,
   ),
-  by: field({ label: 'Only if requested by', kind: 'people', hint: 'Empty: anyone who may request.' }, ITEMS),
+  by: field({ label: 'Only if requested by', kind: 'people', hint: 'Leave empty for anyone.' }, ITEMS),
   by_groups: field({ label: 'Or by members of', kind: 'groups' }, ITEMS),
   over: typedField('Only over this amount', {
     placeholder: '100.00',
-    hint: 'For the whole order. An unknown price counts as over.',
+    hint: 'The price of the whole order. An unknown price counts as higher.',
   }),
   decision: choiceField(
     'Decision',
@@ -75,18 +81,18 @@ const declared = z.object({
   approvers: field({ label: 'Approvers', kind: 'people' }, ITEMS),
   approver_groups: field({ label: 'Approver groups', kind: 'groups' }, ITEMS),
   silent: field(
-    { label: 'Silent approvers', kind: 'people', hint: 'They may approve, and are never called.' },
+    { label: 'Silent approvers', kind: 'people', hint: 'Can approve, but are never notified.' },
     ITEMS,
   ),
   silent_groups: field({ label: 'Silent approver groups', kind: 'groups' }, ITEMS),
   needed: typedField('Approvals needed', {
     kind: 'number',
     range: { min: 1, max: 20 },
-    hint: 'Empty: 1.',
+    hint: 'Leave empty for 1.',
   }),
   ttl: typedField('An order expires after', {
     placeholder: '48h',
-    hint: 'A number with s, m, h or d. Empty: the setting.',
+    hint: 'A number with s, m, h or d. Leave empty to use the setting.',
   }),
   remind_after: typedField('Approvers are reminded after', { placeholder: '4h' }),
   escalate_after: typedField('Escalate after', { placeholder: '12h' }),
@@ -97,29 +103,29 @@ const declared = z.object({
     { false: 'Not allowed', true: 'One admin may approve alone' },
     UNCHECKED_TEXT,
     {
-      hint: 'With a reason, announced to everyone who could have approved, and signed off by another admin afterwards.',
+      hint: 'The admin gives a reason, all approvers are notified, and another admin signs it off later.',
     },
   ),
   signed: choiceField(
     'Signed approvals',
-    { false: 'A click approves', true: 'A passkey signature approves' },
+    { false: 'Approve with a click', true: 'Approve with a passkey' },
     UNCHECKED_TEXT,
-    { hint: 'Needs valid passkeys, see /domain key.' },
+    { hint: 'Approvers need valid passkeys, see /domain key.' },
   ),
 });
 
-const FIELDS = toFields(declared);
+const FIELDS = toFields(ruleSchema);
 const FORM: Form<'policy_rule'> = {
   name: 'policy_rule',
-  title: 'Rule',
-  submit: 'Save to the draft',
+  title: 'Policy rule',
+  submit: 'Save to draft',
   fields: removeGroups(FIELDS),
 };
 
 /** Used if Slack refuses the pickers. */
-export const plainRuleForm: Form = { ...FORM, fields: withTypedIds(FIELDS) };
+export const plainRuleForm: Form = { ...FORM, fields: replacePickers(FIELDS) };
 
-function toRuleText(given: z.output<typeof declared>) {
+function toRuleText(given: z.output<typeof ruleSchema>) {
   const { by_groups, approver_groups, silent_groups, escalate_groups, ...typed } = given;
   const by = [...typed.by, ...by_groups];
   const approvers = [...typed.approvers, ...approver_groups];
@@ -129,18 +135,18 @@ function toRuleText(given: z.output<typeof declared>) {
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined && value.length > 0));
 }
 
-function valuesOfRule(rule: PolicyRule, currency: string): FormValues {
+function toRuleValues(rule: PolicyRule, currency: string): FormValues {
   return {
     ...ruleToText(rule, currency),
-    ...peopleValues('by', 'by_groups', rule.by),
-    ...peopleValues('approvers', 'approver_groups', rule.approvers),
-    ...peopleValues('silent', 'silent_groups', rule.silent),
-    ...peopleValues('escalate_to', 'escalate_groups', rule.escalateTo),
+    ...splitPeople('by', 'by_groups', rule.by),
+    ...splitPeople('approvers', 'approver_groups', rule.approvers),
+    ...splitPeople('silent', 'silent_groups', rule.silent),
+    ...splitPeople('escalate_to', 'escalate_groups', rule.escalateTo),
   };
 }
 
-/** Subject of a rule's form: its name and current content. */
-export function ruleSubject(rule: PolicyRule): string {
+/** The form's subject: a hash of the rule's content, and its name. */
+export function getRuleSubject(rule: PolicyRule): string {
   return `${fingerprint(ruleToText(rule, ''))} ${rule.name}`;
 }
 
@@ -148,9 +154,9 @@ function collectErrors(issues: readonly PolicyIssue[]): FieldErrors {
   return joinErrors(issues.map((issue) => [issue.field ?? 'rule_name', formIssueText(issue)]));
 }
 
-/** A form's rule, among the draft's other rules. */
+/** Parses a form's rule together with the draft's other rules. */
 function readRule(
-  given: z.output<typeof declared>,
+  given: z.output<typeof ruleSchema>,
   others: readonly PolicyRule[],
   currency: string,
 ): { readonly rule: PolicyRule } | { readonly errors: FieldErrors } {
@@ -169,12 +175,12 @@ function readRule(
 
 export const ruleForm = createListForm({
   form: FORM,
-  fields: () => declared,
-  shown: (fields, values, { context }) => withGroups(context, fields, values),
+  fields: () => ruleSchema,
+  shown: (fields, values, { context }) => addGroupOptions(context, fields, values),
   find: async (call: Interaction, subject: string) =>
-    (await editedRules(call)).rules.find((rule) => ruleSubject(rule) === subject),
+    (await loadDraftRules(call)).rules.find((rule) => getRuleSubject(rule) === subject),
   values: (edited, { context }) =>
-    edited === undefined ? { break_glass: 'false', signed: 'false' } : valuesOfRule(edited, context.currency),
+    edited === undefined ? { break_glass: 'false', signed: 'false' } : toRuleValues(edited, context.currency),
   async intro(edited, { context, person }) {
     const sentence = edited && ruleSentence(edited, await context.directory.findLocale(person.id));
     return [
@@ -184,10 +190,12 @@ export const ruleForm = createListForm({
   },
   gone: { rule_name: DRAFT.ruleGone },
 
-  async save(call: SubmissionCall, given, edited): Promise<Submitted> {
+  async save(call: SubmissionCall, given, edited): Promise<SubmissionResult> {
     let index = 0;
     const errors = await editDraft<FieldErrors>(call, (rules) => {
-      const found = rules.find((rule) => edited !== undefined && ruleSubject(rule) === ruleSubject(edited));
+      const found = rules.find(
+        (rule) => edited !== undefined && getRuleSubject(rule) === getRuleSubject(edited),
+      );
       if (edited !== undefined && found === undefined) return { problem: { rule_name: DRAFT.ruleGone } };
       const others = rules.filter((rule) => rule !== found);
       const read = readRule(given, others, call.context.currency);
@@ -196,7 +204,7 @@ export const ruleForm = createListForm({
       return { rules: [...rules.slice(0, index), read.rule, ...rules.slice(index + 1)] };
     });
     return errors === undefined
-      ? { say: await shownPolicy(call, { offset: pageWith(index), note: savedNote(index + 1) }) }
+      ? { say: await buildPolicyMessage(call, { offset: getPageOffset(index), note: savedNote(index + 1) }) }
       : { errors };
   },
 });
@@ -208,7 +216,7 @@ const PEOPLE: ReadonlySet<string> = new Set([
   'escalate_to',
 ] satisfies RuleField[]);
 
-/** People and groups as one text each, for {@link plainRuleForm}. */
+/** For {@link plainRuleForm}. */
 export function plainValues(rule: PolicyRule | undefined, currency: string): FormValues {
   const values = rule === undefined ? {} : ruleToText(rule, currency);
   return Object.fromEntries(
@@ -222,33 +230,33 @@ export function plainValues(rule: PolicyRule | undefined, currency: string): For
 /** Approximate maximum of Slack's field errors. */
 const ISSUES_LENGTH = 1_900;
 
-async function replaceAll(
+async function replaceDraft(
   call: SubmissionCall,
   rules: readonly PolicyRule[],
   field: string,
-): Promise<Submitted> {
+): Promise<SubmissionResult> {
   const { context, person, origin } = call;
   const [, expected = ''] = /^\S* (.*)$/.exec(origin.subject ?? '') ?? [];
   const saved = await context.policies.saveDraft(rules, expected, person.id, context.now());
   if (saved === undefined) return { errors: { [field]: DRAFT.changedMeanwhile } };
   context.log.info({ by: person.id, revision: saved.revision }, 'draft of the policy replaced');
   return {
-    say: await shownPolicy(call, { note: NOTES.replaced }),
+    say: await buildPolicyMessage(call, { note: NOTES.replaced }),
   };
 }
 
-const pastedPolicy = z.object(
-  attachedFields(
+const yamlSchema = z.object(
+  createTextFields(
     {
       label: 'YAML file',
       fileTypes: ['yaml', 'yml', 'txt'],
-      hint: 'As downloaded. It replaces the text below.',
+      hint: 'In the format of the download. The file replaces the text below.',
     },
     'rules',
     {
       label: 'Or paste the policy',
       placeholder: '- rule_name: redirects are free\n  tasks: [redirect]\n  names: ["*"]\n  decision: free',
-      hint: 'All rules, in order. They replace the draft’s rules.',
+      hint: 'All rules, in order. They replace the rules of the draft.',
     },
   ),
 );
@@ -256,13 +264,13 @@ const pastedPolicy = z.object(
 export const yamlForm: FormFeature<'policy_import'> = {
   form: {
     name: 'policy_import',
-    title: 'Policy from YAML',
+    title: 'Import policy',
     submit: 'Use as draft',
-    fields: toFields(pastedPolicy),
+    fields: toFields(yamlSchema),
   },
 
   async render(call, origin, values) {
-    const { revision, rules } = await editedRules(call);
+    const { revision, rules } = await loadDraftRules(call);
     const text = rules.length === 0 ? '' : formatPolicyYaml(rules, call.context.currency);
     const fits = text.length <= LIMITS.inputValue;
     return {
@@ -275,49 +283,49 @@ export const yamlForm: FormFeature<'policy_import'> = {
   async submit(call) {
     const { currency } = call.context;
     const tasks = [...ORDER_TASK_NAMES];
-    const given = await attachedText(call, {
+    const given = await readTextInput(call, {
       field: 'rules',
       missing: 'Attach the YAML file, or paste its text here.',
       isPrefilled: true,
     });
     if ('errors' in given) return given;
     const read = parsePolicyYaml(given.text, { tasks, currency });
-    if (read.ok) return replaceAll(call, read.rules, given.field);
+    if (read.ok) return replaceDraft(call, read.rules, given.field);
     const sentences = read.issues.map(policyIssueSentence);
     return { errors: { [given.field]: truncate(sentences.join('\n'), ISSUES_LENGTH) } };
   },
 };
 
-const groupsOfRole = (role: string) => `${role}_groups`;
+const toGroupsField = (role: string) => `${role}_groups`;
 
-const rolesForm = (roles: readonly Role[]) =>
+const createRolesSchema = (roles: readonly Role[]) =>
   z.object(
     Object.fromEntries(
       roles.flatMap((role) => [
         [role, field({ label: ROLE_LABELS[role], kind: 'people' }, ITEMS)],
-        [groupsOfRole(role), field({ label: `${ROLE_LABELS[role]}: groups`, kind: 'groups' }, ITEMS)],
+        [toGroupsField(role), field({ label: `${ROLE_LABELS[role]} (groups)`, kind: 'groups' }, ITEMS)],
       ]),
     ),
   );
 
 const START_FORM: Form<'policy_start'> = {
   name: 'policy_start',
-  title: 'Start from',
+  title: 'Start from a template',
   submit: 'Use as draft',
-  fields: removeGroups(toFields(rolesForm(ROLES))),
+  fields: removeGroups(toFields(createRolesSchema(ROLES))),
 };
 
-function startOf({ subject }: FormOrigin): StartingPoint {
+function findStartingPoint({ subject }: FormOrigin): StartingPoint {
   const [wanted] = (subject ?? '').split(' ');
   return getStartingPoint(STARTING_POINTS.find((name) => name === wanted) ?? 'small_team');
 }
 
-/** People and groups per role, or the missing roles. */
+/** Reads the people and groups of each role, or errors for roles without any. */
 function readRoles(roles: readonly Role[], values: FormValues) {
-  const read = readForm(rolesForm(roles), values);
+  const read = readForm(createRolesSchema(roles), values);
   if ('errors' in read) return read;
   const people = Object.fromEntries(
-    roles.map((role) => [role, [role, groupsOfRole(role)].flatMap((name) => read.value[name] ?? [])]),
+    roles.map((role) => [role, [role, toGroupsField(role)].flatMap((name) => read.value[name] ?? [])]),
   );
   const missing = roles.filter((role) => people[role]?.length === 0);
   return missing.length === 0
@@ -329,10 +337,10 @@ export const startForm: FormFeature<'policy_start'> = {
   form: START_FORM,
 
   async render(call, origin, values) {
-    const start = startOf(origin);
+    const start = findStartingPoint(origin);
     const [{ revision, rules }, fields] = await Promise.all([
-      editedRules(call),
-      withGroups(call.context, toFields(rolesForm(start.roles)), values),
+      loadDraftRules(call),
+      addGroupOptions(call.context, toFields(createRolesSchema(start.roles)), values),
     ]);
     return {
       form: { ...START_FORM, fields },
@@ -342,7 +350,7 @@ export const startForm: FormFeature<'policy_start'> = {
   },
 
   async submit(call) {
-    const start = startOf(call.origin);
+    const start = findStartingPoint(call.origin);
     const given = readRoles(start.roles, call.values);
     if ('errors' in given) return given;
     const rules = fillStartingPoint(start, given.people, {
@@ -350,7 +358,7 @@ export const startForm: FormFeature<'policy_start'> = {
     });
     const read = parseRules(rules, { tasks: [...ORDER_TASK_NAMES], currency: call.context.currency });
     const [firstRole = 'managers'] = start.roles;
-    if (read.ok) return replaceAll(call, read.rules, firstRole);
+    if (read.ok) return replaceDraft(call, read.rules, firstRole);
     const found: Record<string, string> = {};
     for (const issue of read.issues) {
       const rule = start.rules[Number(issue.path[0])];

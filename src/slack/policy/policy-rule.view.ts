@@ -32,7 +32,7 @@ export function taskNoun(task: string): string {
   return known === undefined ? code(task) : findTask(known).words.plural;
 }
 
-function joined(parts: readonly string[], last = 'and'): string {
+function joinWords(parts: readonly string[], last = 'and'): string {
   const shown = parts.length > SHOWN + 1 ? [...parts.slice(0, SHOWN), `${parts.length - SHOWN} more`] : parts;
   const end = shown.at(-1) ?? '';
   return shown.length < 2 ? end : `${shown.slice(0, -1).join(', ')} ${last} ${end}`;
@@ -58,17 +58,17 @@ const UNITS = [
   ['second', 1_000],
 ] as const;
 
-/** Largest unit without a fraction: `2 days`, `36 hours`. */
-function lengthText(ms: number): string {
+/** In the largest unit without a fraction: `2 days`, `36 hours`. */
+function durationText(ms: number): string {
   const [noun, unitMs] = UNITS.find(([, each]) => ms >= each && ms % each === 0) ?? ['second', 1_000];
   return count(Math.ceil(ms / unitMs), noun);
 }
 
-const peopleText = (people: readonly PersonPart[]) => joined(people.map(({ id }) => mentionApprover(id)));
+const peopleText = (people: readonly PersonPart[]) => joinWords(people.map(({ id }) => mentionApprover(id)));
 
 /** `2 of @finance and @cfo`, `@cfo`, `one of @finance`. */
 export function neededText(needed: number, approvers: readonly string[]): string {
-  const people = joined(approvers.map(mentionApprover), needed === 1 ? 'or' : 'and');
+  const people = joinWords(approvers.map(mentionApprover), needed === 1 ? 'or' : 'and');
   const [only = ''] = approvers;
   if (needed === 1 && approvers.length === 1 && !isGroup(only)) return people;
   return needed === 1 ? `one of ${people}` : `${needed} of ${people}`;
@@ -94,15 +94,15 @@ function decisionText(rule: RuleDescription): string {
   }
 }
 
-function waitingText(rule: RuleDescription): string {
+function optionsText(rule: RuleDescription): string {
   const { silent, ttlMs, remindAfterMs, escalateAfterMs, escalateTo, breakGlass, signed } = rule;
   const parts = dropMissing([
-    silent.length > 0 && `${peopleText(silent)} may approve too, without being notified`,
+    silent.length > 0 && `${peopleText(silent)} can also approve, but aren’t notified`,
     signed && 'signed with passkeys',
-    ttlMs !== undefined && `open for ${lengthText(ttlMs)}`,
-    remindAfterMs !== undefined && `reminded after ${lengthText(remindAfterMs)}`,
+    ttlMs !== undefined && `expires after ${durationText(ttlMs)}`,
+    remindAfterMs !== undefined && `reminder after ${durationText(remindAfterMs)}`,
     (escalateAfterMs !== undefined || escalateTo.length !== 0) &&
-      `escalated${escalateTo.length === 0 ? '' : ` to ${peopleText(escalateTo)}`}${escalateAfterMs === undefined ? '' : ` after ${lengthText(escalateAfterMs)}`}`,
+      `escalation${escalateTo.length === 0 ? '' : ` to ${peopleText(escalateTo)}`}${escalateAfterMs === undefined ? '' : ` after ${durationText(escalateAfterMs)}`}`,
     breakGlass && 'break glass allowed',
   ]);
   return parts.length === 0 ? '' : ` (${parts.join('; ')})`;
@@ -114,23 +114,23 @@ export function ruleSentence(rule: PolicyRule, locale: string): string {
   const { tasks, names, by, over } = described;
   const what = tasks.map((part) => (part.kind === 'task' ? taskNoun(part.task) : SELECTORS[part.kind]));
   return [
-    `*${capitalized(joined(what))}* of ${joined(names.map(namePartText))}`,
+    `*${capitalized(joinWords(what))}* of ${joinWords(names.map(namePartText))}`,
     by.length === 0
       ? ''
-      : ` requested by *${joined(
+      : ` requested by *${joinWords(
           by.map(({ id }) => mentionApprover(id)),
           'or',
         )}*`,
     over === undefined ? '' : ` over *${formatAmount(over, locale)}*`,
-    ` ${decisionText(described)}${waitingText(described)}.`,
+    ` ${decisionText(described)}${optionsText(described)}.`,
   ].join('');
 }
 
-/** The two built-in rules that apply with every policy, from the settings. */
+/** The two built-in rules after all others. They come from the settings. */
 export function implicitSentences(settings: PolicySettings): string[] {
   const { approvalTasks, approvalsRequired } = settings;
   const { approvers } = mergeApprovers(settings.approvers, settings.silentApprovers);
-  const listed = joined(approvalTasks.map(taskNoun));
+  const listed = joinWords(approvalTasks.map(taskNoun));
   return dropMissing([
     approvalTasks.length > 0 &&
       `*${capitalized(listed)}* of every name need *${neededText(approvalsRequired, approvers)}*.`,
@@ -143,19 +143,18 @@ export function referenceText(reference: RuleReference): string {
     case 'rule':
       return `rule ${reference.index + 1}, “${quote(reference.name, 80)}”`;
     case 'approval_tasks':
-      return 'the settings, which list this task as needing approval';
+      return 'the setting “Tasks that need approval”';
     case 'rest':
-      return 'the last rule: everything else needs no approval';
+      return 'the last rule, “Everything else needs no approval”';
     case 'team_account':
-      return 'the team’s account, which only approved orders may use';
+      return 'the rule that only approved orders use the team’s account';
     case 'mandate':
-      return 'the rule for mandates: another person has to approve them';
+      return 'the rule that another person must approve mandates';
     case 'environment':
-      return 'the environment’s settings, because no signed policy is valid';
+      return 'the environment’s settings, because there’s no valid signed policy';
   }
 }
 
-/** Display words for a file's rule fields. */
 const FIELD_WORDS: Readonly<Partial<Record<string, string>>> = {
   rule_name: 'name',
   tasks: 'tasks',
@@ -166,8 +165,8 @@ const FIELD_WORDS: Readonly<Partial<Record<string, string>>> = {
   approvers: 'approvers',
   silent: 'silent approvers',
   needed: 'approvals needed',
-  ttl: 'time until it expires',
-  remind_after: 'time until the reminder',
+  ttl: 'time until expiry',
+  remind_after: 'time until reminder',
   escalate_after: 'time until escalation',
   escalate_to: 'escalation contacts',
   signed: 'signed approvals',
@@ -179,7 +178,7 @@ const PEOPLE: ReadonlySet<string> = new Set(['by', 'approvers', 'silent', 'escal
 
 function valuesText(field: string, values: readonly string[]): string {
   if (values.length === 0) return 'empty';
-  return joined(values.map((value) => (PEOPLE.has(field) ? mentionApprover(value) : code(value))));
+  return joinWords(values.map((value) => (PEOPLE.has(field) ? mentionApprover(value) : code(value))));
 }
 
 export function changeLine(change: LoggedChange, rules: readonly PolicyRule[], locale: string): string {
@@ -188,13 +187,13 @@ export function changeLine(change: LoggedChange, rules: readonly PolicyRule[], l
   const sentence = rule === undefined ? '' : `: ${ruleSentence(rule, locale)}`;
   switch (change.kind) {
     case 'added':
-      return `• Added as ${change.to}, ${name}${sentence}`;
+      return `• Added ${name} as rule ${change.to}${sentence}`;
     case 'removed':
-      return `• Removed from ${change.from}, ${name}`;
+      return `• Removed ${name}, rule ${change.from}`;
     case 'moved':
-      return `• Moved from ${change.from} to ${change.to}, ${name}`;
+      return `• Moved ${name} from position ${change.from} to ${change.to}`;
     case 'changed':
-      return `• Changed, ${name}: ${change.fields
+      return `• Changed ${name}: ${change.fields
         .map(
           ({ field, before, after }) =>
             `${FIELD_WORDS[field] ?? code(field)} from ${valuesText(field, before)} to ${valuesText(field, after)}`,

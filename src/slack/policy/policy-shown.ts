@@ -8,15 +8,15 @@ import { policyMessage, RULES_ON_PAGE } from './policy.view.ts';
 
 /* Shows the policy and changes its draft. */
 
-export interface Shown {
+export interface PolicyPage {
   readonly offset?: number;
-  /** Outcome of the reader's last action, shown first. */
+  /** The outcome of the reader's last action, shown first. */
   readonly note?: string;
 }
 
-export async function shownPolicy(
+export async function buildPolicyMessage(
   { context, person }: Interaction,
-  { offset = 0, note }: Shown = {},
+  { offset = 0, note }: PolicyPage = {},
 ): Promise<Message> {
   const [published, draft, settings, inForce, locale] = await Promise.all([
     context.policies.published(),
@@ -33,12 +33,12 @@ export async function shownPolicy(
   });
 }
 
-/** Offset of the page with a rule. @param index from 0 */
-export function pageWith(index: number): number {
+/** @param index the rule's, from 0 @returns the offset of its page */
+export function getPageOffset(index: number): number {
   return Math.floor(Math.max(0, index) / RULES_ON_PAGE) * RULES_ON_PAGE;
 }
 
-export async function editedRules({ context }: Interaction) {
+export async function loadDraftRules({ context }: Interaction) {
   const [current, draft] = await Promise.all([context.policies.current(), context.policies.draft()]);
   return getDraftBase(current, draft);
 }
@@ -49,7 +49,7 @@ const MAX_ATTEMPTS = 5;
 export type Edit<Problem> = { readonly rules: readonly PolicyRule[] } | { readonly problem: Problem };
 
 /**
- * Edits or creates the draft. Concurrent edits are kept, and this one is applied on top.
+ * Edits or creates the draft. Keeps concurrent edits and applies this one on top of them.
  * @returns the problem; undefined once saved
  */
 export async function editDraft<Problem>(
@@ -58,7 +58,7 @@ export async function editDraft<Problem>(
 ): Promise<Problem | undefined> {
   const { context, person } = call;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    const base = await editedRules(call);
+    const base = await loadDraftRules(call);
     const edited = edit(base.rules);
     if ('problem' in edited) return edited.problem;
     const saved = await context.policies.saveDraft(edited.rules, base.revision, person.id, context.now());

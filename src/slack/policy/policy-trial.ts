@@ -23,7 +23,7 @@ import {
   needsFile,
   REPLAY,
   REPLAY_COLUMNS,
-  type ReplayedLine,
+  type ReplayRow,
   replayCells,
   replayMessage,
   type ShownReplay,
@@ -38,13 +38,13 @@ const MAX_DAYS = 365;
 /** Orders held in memory per replay. Beyond that, the newest are used. */
 const MAX_PAST_ORDERS = 20_000;
 
-type ReadLine = { readonly order: FactOrder<OrderTaskName> } | { readonly problem: string };
+type ParsedRequest = { readonly order: FactOrder<OrderTaskName> } | { readonly problem: string };
 
-/** An id, or a mention as Slack sends it. */
+/** A person's ID or mention. */
 const PERSON = /^(?:<@)?([UW][A-Z0-9]{2,})(?:\|[^<>]*)?>?$/;
 
-/** Text after `policy test`. */
-function readTrialLine(words: readonly string[], asker: string): ReadLine {
+/** Reads the text after `policy test`. */
+function parseRequest(words: readonly string[], requesterId: string): ParsedRequest {
   const [first = '', ...rest] = words[0] === '/domain' ? words.slice(1) : words;
   const task = ORDER_TASK_NAMES.find((name) => name === first.toLowerCase());
   if (task === undefined) {
@@ -57,15 +57,15 @@ function readTrialLine(words: readonly string[], asker: string): ReadLine {
   }
   const given = at === -1 ? rest : rest.slice(0, at);
   const names = given.flatMap((word) => word.split(/[,;]+/)).filter((name) => name !== '');
-  return readNames(task, names, person ?? asker);
+  return readNames(task, names, person ?? requesterId);
 }
 
-function readNames(task: OrderTaskName, words: readonly string[], requesterId: string): ReadLine {
+function readNames(task: OrderTaskName, words: readonly string[], requesterId: string): ParsedRequest {
   const last = words.at(-1);
   const hasPeriod = task === 'renew' && last !== undefined && /^\d{1,2}$/.test(last);
   const given = hasPeriod ? words.slice(0, -1) : task === 'renew' ? words : words.slice(0, 1);
   const input = task === 'renew' ? { period: hasPeriod ? Number(last) : 1 } : {};
-  // The text has no account.
+  // The text doesn't contain an account.
   const asked = { task, input, requesterId, usesTeamAccount: false };
   const { zoneTask, nameField, findNames } = findTask(task);
   if (zoneTask === undefined) {
@@ -84,7 +84,7 @@ function readNames(task: OrderTaskName, words: readonly string[], requesterId: s
   return { order: toFactOrder({ ...asked, names: [...new Set(names)] }) };
 }
 
-/** The policy in force with a draft's rules. A published draft is signed. */
+/** The policy in force, but with the draft's rules. */
 function replaceRules(inForce: EffectivePolicy, published: Policy, rules: Policy['rules']): EffectivePolicy {
   return { ...inForce, signsSettings: false, version: published.version + 1, rules };
 }
@@ -92,7 +92,7 @@ function replaceRules(inForce: EffectivePolicy, published: Policy, rules: Policy
 /** `policy test LINE` */
 export async function runTrial(call: CommandCall, words: readonly string[]): Promise<void> {
   const { context, person } = call;
-  const read = readTrialLine(words, person.id);
+  const read = parseRequest(words, person.id);
   if ('problem' in read) return call.respond(read.problem);
   const [settings, inForce, published, draft, account] = await Promise.all([
     context.savedSettings(),
@@ -131,7 +131,7 @@ export async function runReplay(call: CommandCall, words: readonly string[]): Pr
   const shown = await runWithProgress(
     call.respond,
     () => textMessage(REPLAY.going),
-    () => replayed(context, days, draft.rules),
+    () => replayOrders(context, days, draft.rules),
   );
   await call.respond(replayMessage(shown));
   if (!needsFile(shown.changed)) return;
@@ -139,12 +139,16 @@ export async function runReplay(call: CommandCall, words: readonly string[]): Pr
     await sendFile(call, {
       text: await csvFile([REPLAY_COLUMNS, ...shown.changed.map(replayCells)]),
       filename: `domain-steward-policy-replay-${days}-days.csv`,
-      what: `Orders with another decision under the draft: ${count(shown.changed.length, 'order')}`,
+      what: `The list of ${count(shown.changed.length, 'order')} with different requirements under the draft`,
     }),
   );
 }
 
-async function replayed(context: SlackContext, days: number, rules: Policy['rules']): Promise<ShownReplay> {
+async function replayOrders(
+  context: SlackContext,
+  days: number,
+  rules: Policy['rules'],
+): Promise<ShownReplay> {
   const to = context.now();
   const from = new Date(to.getTime() - days * DAY_MS);
   const [settings, current, inForce] = await Promise.all([
@@ -161,7 +165,7 @@ async function replayed(context: SlackContext, days: number, rules: Policy['rule
     return members;
   };
   const past: PastOrder<FactOrder<OrderTaskName>>[] = [];
-  const seen = new Map<string, Omit<ReplayedLine, 'changed'>>();
+  const seen = new Map<string, Omit<ReplayRow, 'changed'>>();
   let isCut = false;
   for await (const logged of context.events.read(from, new Date(to.getTime() + 1))) {
     if ('event' in logged || logged.entry.kind !== 'requested') continue;
@@ -183,7 +187,7 @@ async function replayed(context: SlackContext, days: number, rules: Policy['rule
     ({ order, facts }) => evaluateWithEnvironment(draft, settings, order, facts).requirements,
     past,
   );
-  const changed = result.changed.flatMap((each): ReplayedLine[] => {
+  const changed = result.changed.flatMap((each): ReplayRow[] => {
     const line = seen.get(each.orderId);
     return line === undefined ? [] : [{ changed: each, ...line }];
   });

@@ -31,36 +31,36 @@ import { costFact } from '../money/price.view.ts';
 import { itemName } from '../orders/order.view.ts';
 import { neededText, referenceText, taskNoun } from './policy-rule.view.ts';
 
-/* A policy's decisions about one request or past orders. */
+/* A policy's requirements for one request or past orders. */
 
-export interface TriedLine {
+export interface TestedRequest {
   readonly task: OrderTaskName;
   readonly names: readonly string[];
   readonly requester: string;
-  /** Whether the draft was tried, not the version in force. */
+  /** Whether the draft was tested, not the version in force. */
   readonly isDraft: boolean;
   readonly version: number;
-  /** Cost for rules on amounts; undefined for a task without a price. */
+  /** Undefined for tasks without a price. */
   readonly cost: OrderCost | undefined;
-  /** Why no signed policy is in force; undefined: one is, or no key is used. */
+  /** Why no signed policy is in force, if that's a problem. */
   readonly notice?: string | undefined;
 }
 
 const SHOWN_NAMES = 5;
 const SHOWN_UNKNOWNS = 2;
-/** Skipped rules shown: for a single name, and for each of several. */
+/** Skipped rules shown for a single name, and for each of several. */
 const MAX_REASONS = 40;
 const MAX_REASONS_OF_SEVERAL = 3;
 const SHOWN_ORDERS = 12;
 
-const MISFITS: Readonly<Record<Condition, string>> = {
+const MISMATCHES: Readonly<Record<Condition, string>> = {
   tasks: 'is for other tasks',
   by: 'is for other requesters',
   over: 'is for larger amounts',
   names: 'is for other names',
 };
 
-function demandText({ outcome, list, refusedBy }: Requirements): string {
+function requirementsText({ outcome, list, refusedBy }: Requirements): string {
   switch (outcome) {
     case 'free':
       return 'needs *no approval*';
@@ -85,60 +85,65 @@ function unknownText(unknown: UnknownFact): string {
 const unknownsText = (unknowns: readonly UnknownFact[]) =>
   joinFirst(unknowns.map(unknownText), SHOWN_UNKNOWNS);
 
-function decidedText({ rule, unknowns }: DecidingRule): string {
-  const known = unknowns.length === 0 ? '' : `, which counts against it: unknown ${unknownsText(unknowns)}`;
+function decidingRuleText({ rule, unknowns }: DecidingRule): string {
+  const known =
+    unknowns.length === 0 ? '' : `. I don’t know ${unknownsText(unknowns)}, so I assume it applies`;
   return `:point_right: Decided by ${referenceText(rule)}${known}.`;
 }
 
-function skippedText({ rule, because, unknowns }: SkippedRule): string {
+function skippedRuleText({ rule, because, unknowns }: SkippedRule): string {
   const why =
-    because === 'unknown' ? `can’t make it free: unknown ${unknownsText(unknowns)}` : MISFITS[because];
+    because === 'unknown' ? `doesn’t apply while ${unknownsText(unknowns)} is unknown` : MISMATCHES[because];
   return `• ${capitalized(referenceText(rule))}, ${why}.`;
 }
 
-/** The deciding rule comes first, so it isn't cut. */
+/** The deciding rule comes first, so it's never left out. */
 function nameLines({ name, decidedBy, skipped }: NameEvaluation, isOnly: boolean): string[] {
   const shown = skipped.slice(0, isOnly ? MAX_REASONS : MAX_REASONS_OF_SEVERAL);
   const left = skipped.length - shown.length;
   return dropMissing([
     !isOnly && `*${escapeText(displayName(name))}*`,
-    ...decidedBy.map(decidedText),
-    ...shown.map(skippedText),
+    ...decidedBy.map(decidingRuleText),
+    ...shown.map(skippedRuleText),
     left !== 0 && `• … and ${count(left, 'more rule')} before it.`,
   ]);
 }
 
-function subject({ task, names }: TriedLine): string {
+function requestTitle({ task, names }: TestedRequest): string {
   const [only] = names;
   const what =
     names.length === 1 && only !== undefined ? code(itemName({ task }, only)) : count(names.length, 'name');
   return `${capitalized(taskNoun(task))} of ${names.length === 0 ? 'no name' : what}`;
 }
 
-/** The deciding rule of a request, and why earlier ones didn't apply. */
-export function trialMessage(tried: TriedLine, { requirements, names, unknowns }: PolicyEvaluation): Message {
+/** Shows the deciding rule of a request, and why earlier rules don't apply. */
+export function trialMessage(
+  tried: TestedRequest,
+  { requirements, names, unknowns }: PolicyEvaluation,
+): Message {
   const by = tried.isDraft
-    ? 'By the *draft*, not in force'
+    ? 'Under the *draft*, which isn’t in force'
     : tried.version === 0
-      ? 'By the settings: there are no rules yet'
-      : `By version ${tried.version}, in force`;
+      ? 'Under the settings, because there are no rules yet'
+      : `Under version ${tried.version}, which is in force`;
   const shown = names.slice(0, SHOWN_NAMES);
-  return message('Requirements for this line', [
+  return message('Requirements for this request', [
     tried.notice !== undefined && section(tried.notice),
     section(
-      `:mag: ${by}:\n*${subject(tried)}*, requested by ${mention(tried.requester)}: this ${demandText(requirements)}.`,
+      `:mag: ${by}:\n*${requestTitle(tried)}*, requested by ${mention(tried.requester)}, ${requirementsText(requirements)}.`,
     ),
     ...facts([['Price', tried.cost && costFact(tried.cost, undefined)]]),
     ...lines(shown.flatMap((name) => nameLines(name, names.length === 1))),
     names.length > shown.length && context(`${count(names.length - shown.length, 'more name')}.`),
-    unknowns.length > 0 && context(`Unknown facts count against an order: ${unknownsText(unknowns)}.`),
+    unknowns.length > 0 &&
+      context(`I couldn’t find out ${unknownsText(unknowns)}, so I assumed the stricter case.`),
     requirements.list.some(({ rule }) => rule.kind === 'team_account') &&
-      context('It would use the team’s account, which only approved orders may use.'),
-    context('Nothing was requested.'),
+      context('This order would use the team’s account, so it always needs approval.'),
+    context('This is a test. Nothing was ordered.'),
   ]);
 }
 
-export interface ReplayedLine {
+export interface ReplayRow {
   readonly changed: ReplayedOrder;
   /** Plain text. */
   readonly title: string;
@@ -149,13 +154,13 @@ export interface ReplayedLine {
 const CHANGES: Readonly<Record<ReplayChange, string>> = {
   stricter: 'stricter',
   looser: 'looser',
-  other: 'other people',
+  other: 'other approvers',
 };
 
 export interface ShownReplay {
   readonly days: number;
   readonly replay: Replay;
-  readonly changed: readonly ReplayedLine[];
+  readonly changed: readonly ReplayRow[];
   /** Only the newest orders were replayed. */
   readonly isCut: boolean;
   readonly notice?: string | undefined;
@@ -167,34 +172,34 @@ export function replayMessage({ days, replay, changed, isCut, notice }: ShownRep
   const parts = dropMissing([
     `${counts.stricter} *stricter*`,
     `${counts.looser} *looser*`,
-    counts.other !== 0 && `${counts.other} by *other people*`,
+    counts.other !== 0 && `${counts.other} with *other approvers*`,
   ]);
   const summary =
     total === 0
       ? 'There were no orders in this period.'
-      : `${count(total, 'order')}: ${unchanged} the same, ${parts.join(', ')}.`;
+      : `${count(total, 'order')}: ${unchanged} unchanged, ${parts.join(', ')}.`;
   const shown = changed.slice(0, SHOWN_ORDERS);
   return message('Past orders under the draft', [
     notice !== undefined && section(notice),
     section(
-      `:rewind: *The last ${count(days, 'day')} under the draft*, compared with what each order needed when requested\n${summary}`,
+      `:rewind: *Orders of the last ${count(days, 'day')} under the draft*, compared with their original requirements\n${summary}`,
     ),
     ...lines(
       shown.map(
         ({ changed: { orderId, before, after, change }, title, requester }) =>
-          `• ${code(orderId)} *${escapeText(title)}*, requested by ${mention(requester)}: ${CHANGES[change]}. It ${demandText(before)} now; under the draft it ${demandText(after)}.`,
+          `• ${code(orderId)} *${escapeText(title)}*, requested by ${mention(requester)}: ${CHANGES[change]}. It ${requirementsText(before)}. Under the draft, it ${requirementsText(after)}.`,
       ),
     ),
     changed.length > shown.length &&
-      context(`${count(changed.length - shown.length, 'more order')} in the file.`),
+      context(`The file has ${count(changed.length - shown.length, 'more order')}.`),
     context(
-      `Under the draft: prices as known when each order was requested; groups, tags and settings as of now.${isCut ? ' Only the newest orders are compared: there are too many.' : ''}`,
+      `I used each order’s price at the time, and today’s groups, tags and settings.${isCut ? ' There are too many orders, so I compared only the newest.' : ''}`,
     ),
   ]);
 }
 
-/** Whether the message omits orders, so that a file is needed. */
-export function needsFile(changed: readonly ReplayedLine[]): boolean {
+/** Whether the message doesn't show all orders. */
+export function needsFile(changed: readonly ReplayRow[]): boolean {
   return changed.length > SHOWN_ORDERS;
 }
 
@@ -209,19 +214,19 @@ export const REPLAY_COLUMNS = [
 ] as const;
 
 /** In the order of {@link REPLAY_COLUMNS}. */
-export function replayCells({ changed, title, requester, askedAt }: ReplayedLine): string[] {
+export function replayCells({ changed, title, requester, askedAt }: ReplayRow): string[] {
   return [
     changed.orderId,
     askedAt.toISOString(),
     requester,
     title,
     changed.change,
-    demandCell(changed.before),
-    demandCell(changed.after),
+    requirementsCell(changed.before),
+    requirementsCell(changed.after),
   ];
 }
 
-function demandCell({ outcome, list }: Requirements): string {
+function requirementsCell({ outcome, list }: Requirements): string {
   return outcome === 'approve'
     ? list.map(({ needed, approvers }) => `${needed} of ${approvers.join(' ')}`).join(' and ')
     : outcome;
@@ -233,13 +238,13 @@ export const TRIAL = {
   noTask: (given: string, near: string | undefined) => {
     const meant = near === undefined ? '' : ` Did you mean ${code(near)}?`;
     return given === ''
-      ? `Give a line to test, ${EXAMPLE}.`
-      : `${code(given)} isn’t a task that the policy covers.${meant} Give a line ${EXAMPLE}.`;
+      ? `Enter a request to test, ${EXAMPLE}.`
+      : `${code(given)} isn’t a task.${meant} Enter a request ${EXAMPLE}.`;
   },
   noPerson: (given: string) =>
-    `I can’t tell the requester from ${code(given)}. End the line with ${code('by')} and the person’s member id, ${EXAMPLE}.`,
+    `${code(given)} isn’t a person. End the request with ${code('by')} and a mention or member ID, ${EXAMPLE}.`,
   unreadable: (given: string) => `I can’t read ${code(given)}. Write it as in the form, ${EXAMPLE}.`,
-  noName: `Give a name too, ${EXAMPLE}.`,
+  noName: `The name is missing. Enter a request ${EXAMPLE}.`,
 } as const;
 
 export const REPLAY = {
@@ -247,6 +252,6 @@ export const REPLAY = {
     'A replay lists other people’s orders, so only admins can see it. Ask a workspace admin or owner.',
   noDays: (given: string, most: number) =>
     `${code(given)} isn’t a number of days. Use 1 to ${most}, such as \`/domain policy replay 90\`.`,
-  noDraft: 'There’s no draft to test. Use `/domain policy` and change something first.',
-  going: 'I’m checking the orders of that period and will post the result.',
+  noDraft: 'There’s no draft to test. Change a rule with `/domain policy` first.',
+  going: 'I’m checking the orders of that period. I’ll post the result here.',
 } as const;

@@ -1,10 +1,10 @@
 import { getDraftBase, moveRuleUp, removeRule } from '../../policy/drafts.ts';
 import { STARTING_POINTS } from '../../policy/starting-points.ts';
 import { formatPolicyYaml } from '../../policy/yaml.ts';
-import { type ActionCall, type CommandCall, type Feature, formOrigin } from '../feature.ts';
+import { type ActionCall, type CommandCall, type Feature, toFormOrigin } from '../feature.ts';
 import { formView } from '../kit/form.ts';
 import { pageActions } from '../kit/pages.ts';
-import { openForm, opening } from '../open-form.ts';
+import { createOpenAction, openForm } from '../open-form.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import { otherAdmins } from '../proposals/proposal-notifications.ts';
 import { confirmProposal } from '../proposals/proposals.ts';
@@ -17,17 +17,17 @@ import {
   readRuleValue,
   unknownWordText,
 } from './policy.view.ts';
-import { plainRuleForm, plainValues, ruleForm, ruleSubject, startForm, yamlForm } from './policy-forms.ts';
-import { editDraft, editedRules, pageWith, shownPolicy } from './policy-shown.ts';
+import { getRuleSubject, plainRuleForm, plainValues, ruleForm, startForm, yamlForm } from './policy-forms.ts';
+import { buildPolicyMessage, editDraft, getPageOffset, loadDraftRules } from './policy-shown.ts';
 import { runReplay, runTrial } from './policy-trial.ts';
 
-/* The policy: everyone sees it, admins edit a draft, two of them publish it. */
+/* The policy: everyone can see it, admins can edit a draft, and two admins publish it. */
 
 async function runPolicy(call: CommandCall): Promise<void> {
   const [word, ...rest] = call.words;
   switch (word?.toLowerCase()) {
     case undefined:
-      return call.respond(await shownPolicy(call));
+      return call.respond(await buildPolicyMessage(call));
     case 'test':
       return runTrial(call, rest);
     case 'replay':
@@ -39,17 +39,20 @@ async function runPolicy(call: CommandCall): Promise<void> {
 
 /** Falls back to text fields if Slack refuses the pickers. */
 async function openRule(call: ActionCall, name: string | undefined): Promise<void> {
-  const { rules } = await editedRules(call);
+  const { rules } = await loadDraftRules(call);
   const rule = rules.find((each) => each.name === name);
   if (name !== undefined && rule === undefined) {
-    return call.respond(await shownPolicy(call, { note: NOTES.noRule }), { replace: true });
+    return call.respond(await buildPolicyMessage(call, { note: NOTES.noRule }), { replace: true });
   }
-  const origin = formOrigin(call, rule && ruleSubject(rule));
+  const origin = toFormOrigin(call, rule && getRuleSubject(rule));
   try {
     await openForm(call, ruleForm, origin);
   } catch (error) {
     if (!(error instanceof SlackApiError) || error.code !== 'invalid_arguments') throw error;
-    call.context.log.warn({ err: error }, 'Slack doesn’t accept a rule with pickers: shown as text');
+    call.context.log.warn(
+      { err: error },
+      'Slack refused the rule’s pickers, opening a form with text fields',
+    );
     await call.open(
       formView({ form: plainRuleForm, origin, values: plainValues(rule, call.context.currency) }),
     );
@@ -62,20 +65,20 @@ async function moveUp(call: ActionCall): Promise<void> {
     const moved = moveRuleUp(rules, position, name);
     return moved === undefined ? { problem: NOTES.noRule } : { rules: moved };
   });
-  await showUpdated(call, pageWith(position - 2), problem);
+  await showUpdated(call, getPageOffset(position - 2), problem);
 }
 
-async function remove(call: ActionCall): Promise<void> {
+async function removeRuleFromDraft(call: ActionCall): Promise<void> {
   const { position, name } = readRuleValue(call.value);
   const problem = await editDraft(call, (rules) => {
     const kept = removeRule(rules, name);
     return kept === undefined ? { problem: NOTES.noRule } : { rules: kept };
   });
-  await showUpdated(call, pageWith(position - 1), problem);
+  await showUpdated(call, getPageOffset(position - 1), problem);
 }
 
 async function showUpdated(call: ActionCall, offset: number, note?: string): Promise<void> {
-  const shown = await shownPolicy(call, { offset, ...(note === undefined ? {} : { note }) });
+  const shown = await buildPolicyMessage(call, { offset, ...(note === undefined ? {} : { note }) });
   await call.respond(shown, { replace: true });
 }
 
@@ -126,16 +129,16 @@ async function download(call: ActionCall): Promise<void> {
   );
 }
 
-async function start(call: ActionCall): Promise<void> {
+async function openStartForm(call: ActionCall): Promise<void> {
   const name = STARTING_POINTS.find((each) => each === call.value);
-  if (name !== undefined) await openForm(call, startForm, formOrigin(call, name));
+  if (name !== undefined) await openForm(call, startForm, toFormOrigin(call, name));
 }
 
 export const policy = {
   commands: [
     {
       usage: 'policy [test LINE or replay DAYS]',
-      summary: 'The rules for approvals, with a test and a replay; admins can change them',
+      summary: 'Show and test the rules for approvals; admins can change them',
       example: '/domain policy test renew cafe.rest 2',
       run: runPolicy,
     },
@@ -145,13 +148,13 @@ export const policy = {
     { id: 'policy_add', run: (call) => openRule(call, undefined) },
     { id: 'policy_edit', run: (call) => openRule(call, readRuleValue(call.value).name) },
     { id: 'policy_up', run: moveUp },
-    { id: 'policy_remove', run: remove },
+    { id: 'policy_remove', run: removeRuleFromDraft },
     ...pageActions('policy', (call: ActionCall, { offset }) => showUpdated(call, offset)),
     { id: 'policy_discard', run: discard },
     { id: 'policy_publish', run: publish },
     { id: 'policy_confirm', run: (call) => confirmProposal(call, ['policy']) },
     { id: 'policy_download', run: download },
-    opening('policy_upload', yamlForm),
-    { id: 'policy_start', run: start },
+    createOpenAction('policy_upload', yamlForm),
+    { id: 'policy_start', run: openStartForm },
   ],
 } as const satisfies Feature;

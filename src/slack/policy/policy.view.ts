@@ -37,11 +37,11 @@ import { changeLine, implicitSentences, ruleSentence } from './policy-rule.view.
 
 /* Policy texts: the version in force, the draft with buttons, and publishing. */
 
-/** Rules per page: each takes two blocks. */
+/** Each rule needs two blocks. */
 export const RULES_ON_PAGE = 10;
-/** Longest rule sentence and longest list without buttons, so that the message fits. */
-const SENTENCE = 600;
-const LIST = 4_000;
+/** Maximum lengths of a rule's sentence and of the list without buttons, for Slack's limits. */
+const MAX_SENTENCE = 600;
+const MAX_LIST = 4_000;
 
 export interface ShownPolicy {
   /** Undefined before the first version. */
@@ -49,14 +49,14 @@ export interface ShownPolicy {
   readonly draft: PolicyDraft | undefined;
   readonly settings: PolicySettings;
   readonly reader: { readonly userId: string; readonly isAdmin: boolean; readonly locale: string };
-  /** Why no signed policy is in force; undefined: one is, or no key is used. */
+  /** Why no signed policy is in force, if that's a problem. */
   readonly notice?: string | undefined;
   readonly offset: number;
   /** Outcome of the reader's last action, shown first. */
   readonly note?: string | undefined;
 }
 
-/** Button value: position and name, so that a click on an outdated list can't move another rule. */
+/** A button's value. The name prevents that a click on an outdated list moves another rule. */
 function ruleValue(position: number, name: string): string {
   return `${position} ${name}`;
 }
@@ -80,44 +80,44 @@ export function policyMessage(shown: ShownPolicy): Message {
   const inForce = published?.rules ?? [];
   const hasRows = reader.isAdmin && draft === undefined;
   const implicit = [
-    '_For everything else, the settings apply:_',
+    '_For everything else, the settings decide:_',
     ...implicitSentences(settings).map((sentence) => `• ${sentence}`),
   ];
   return message(shown.note ?? 'The policy: who approves what', [
     shown.note !== undefined && section(shown.note),
     section(`*Who approves what*\n${inForceText(published, shown.notice)}`),
-    ...(hasRows ? ruleRows(inForce, shown) : numbered(inForce, reader.locale)),
+    ...(hasRows ? ruleRows(inForce, shown) : numberedRules(inForce, reader.locale)),
     ...lines(implicit),
     ...(reader.isAdmin && draft !== undefined ? draftBlocks(draft, shown) : []),
     ...(reader.isAdmin ? adminButtons(shown) : readerButtons(shown)),
     context(
-      'The first rule that matches a name decides about it. Test a line: `/domain policy test renew cafe.rest 2`.',
+      'The first rule that matches a name decides. To test a request, use `/domain policy test renew cafe.rest 2`.',
     ),
   ]);
 }
 
 function inForceText(published: PublishedPolicy | undefined, notice: string | undefined): string {
   if (notice !== undefined)
-    return published === undefined ? notice : `${notice}\nVersion ${published.version} was published last.`;
-  if (published === undefined) return 'No rules yet: only the settings apply.';
+    return published === undefined ? notice : `${notice}\nThe latest version is ${published.version}.`;
+  if (published === undefined) return 'There are no rules yet, so only the settings apply.';
   const { version, publishedBy, confirmedBy, confirmedAt } = published;
   return `Version ${version} is in force, published by ${mention(publishedBy)}, confirmed by ${mention(confirmedBy)} (${moment(confirmedAt)}).`;
 }
 
-function row(rule: PolicyRule, position: number, locale: string): string {
+function ruleText(rule: PolicyRule, position: number, locale: string): string {
   return truncateMarkup(
     `*${position}.* ${ruleSentence(rule, locale)}\n_“${quote(rule.name, 80)}”_`,
-    SENTENCE,
+    MAX_SENTENCE,
   );
 }
 
 /** Rules without buttons, as many as fit. */
-function numbered(rules: readonly PolicyRule[], locale: string): AnyBlock[] {
-  const rows = rules.map((rule, index) => row(rule, index + 1, locale));
+function numberedRules(rules: readonly PolicyRule[], locale: string): AnyBlock[] {
+  const rows = rules.map((rule, index) => ruleText(rule, index + 1, locale));
   let length = 0;
   const fitting = rows.filter((text) => {
     length += text.length + 1;
-    return length <= LIST;
+    return length <= MAX_LIST;
   });
   const left = rows.length - fitting.length;
   return lines(left === 0 ? fitting : [...fitting, `… and ${count(left, 'more rule')} in the YAML file.`]);
@@ -131,10 +131,10 @@ function ruleRows(rules: readonly PolicyRule[], shown: ShownPolicy): AnyBlock[] 
     const rowButton = (actionId: string, text: string, style?: 'danger') =>
       button(actionId, text, value, { style, label: `${text} rule ${position}` });
     return [
-      section(row(rule, position, shown.reader.locale)),
+      section(ruleText(rule, position, shown.reader.locale)),
       ...actions(`policy_rule_${position}`, [
         rowButton('policy_edit', 'Edit…'),
-        position !== 1 && rowButton('policy_up', 'Up'),
+        position !== 1 && rowButton('policy_up', 'Move up'),
         rowButton('policy_remove', 'Remove', 'danger'),
       ]),
     ];
@@ -145,8 +145,8 @@ function draftBlocks(draft: PolicyDraft, shown: ShownPolicy): AnyBlock[] {
   const { rules, changedBy, changedAt, proposal } = draft;
   const waits =
     proposal === undefined
-      ? 'It changes nothing until it’s published and another admin confirms it.'
-      : `Published by ${mention(proposal.proposer)} (${moment(proposal.proposedAt)}). It takes effect when *another admin* presses Confirm.`;
+      ? 'It takes effect when it’s published and another admin confirms it.'
+      : `Published by ${mention(proposal.proposer)} (${moment(proposal.proposedAt)}). It takes effect when *another admin* clicks Confirm.`;
   return [
     divider,
     section(
@@ -186,19 +186,19 @@ function draftButtons({ revision, proposal }: PolicyDraft): Button[] {
 }
 
 function discardButton(revision: string): Button {
-  return button('policy_discard', 'Discard the draft', revision, { style: 'danger' });
+  return button('policy_discard', 'Discard draft', revision, { style: 'danger' });
 }
 
 function confirmButton(revision: string): Button {
   return button('policy_confirm', 'Confirm', revision, { style: 'primary' });
 }
 
-/** Choosing a starting policy opens a form. */
+/** A choice opens the form of a starting policy. */
 function startMenu(): AnyBlock {
   return menu(
     'policy_starts',
     'policy_start',
-    'Start from…',
+    'Start from a template…',
     STARTING_POINTS.map((name) => ({ text: START_LABELS[name], value: name })),
   );
 }
@@ -208,7 +208,7 @@ function readerButtons({ published, draft }: ShownPolicy): AnyBlock[] {
     ...(published === undefined
       ? []
       : actions('policy', [button('policy_download', 'Download YAML', 'current')])),
-    draft !== undefined && context('Admins edit a draft, which isn’t in force.'),
+    draft !== undefined && context('Admins are editing a draft, which isn’t in force.'),
   ]);
 }
 
@@ -218,7 +218,7 @@ function differenceLines(
   locale: string,
 ): AnyBlock[] {
   const all = toLoggedChanges(before, after).map((change) =>
-    truncateMarkup(changeLine(change, after, locale), SENTENCE),
+    truncateMarkup(changeLine(change, after, locale), MAX_SENTENCE),
   );
   const shown = all.slice(0, RULES_ON_PAGE * 2);
   const left = all.length - shown.length;
@@ -232,25 +232,28 @@ export function policyProposalView(proposal: ProposalOf<'policy'>): ProposalView
     question({ locale }) {
       const shown = message('A new policy needs your confirmation', [
         section(
-          `:scales: *${mention(proposer)} published a new policy*: who approves what. It takes effect when another admin confirms it. Changes:`,
+          `:scales: *${mention(proposer)} published new approval rules.* They take effect when another admin confirms them. Changes:`,
         ),
         ...differenceLines(before, rules, locale),
         ...proposalActions(proposal, [confirmButton(proposal.id)]),
-        context('Full policy: `/domain policy`. Past orders under it: `/domain policy replay 90`.'),
+        context(
+          'To see the whole policy, use `/domain policy`. To test it on past orders, use `/domain policy replay 90`.',
+        ),
       ]);
       return { ...shown, textOnlyHint: buttonsHint('/domain policy') };
     },
     outcome({ locale }) {
       if (state !== 'confirmed')
-        return message('No longer open: nothing changed', [
-          section(':wastebasket: *No longer open*: someone changed or discarded it. It doesn’t take effect.'),
+        return message('The new policy won’t take effect', [
+          section(
+            ':wastebasket: *The new policy won’t take effect*, because someone changed or discarded the draft.',
+          ),
         ]);
       return message(`Version ${version} of the policy is in force`, [
         section(
           `:white_check_mark: *Version ${version} of the policy is in force*, published by ${mention(proposer)}, confirmed by ${mention(endedBy)}. Changes:`,
         ),
         ...differenceLines(before, rules, locale),
-        context('Changes are in the audit log.'),
       ]);
     },
   };
@@ -261,8 +264,8 @@ export function publishedMessage(
   locale: string,
   asked: readonly string[],
 ): Message {
-  return message('Published: another admin has to confirm', [
-    section(':outbox_tray: *Published.* It takes effect when another admin confirms this draft. Changes:'),
+  return message('Published, another admin has to confirm', [
+    section(':outbox_tray: *Published.* The policy takes effect when another admin confirms it. Changes:'),
     ...differenceLines(before, rules, locale),
     section(confirmersText(asked, '/domain policy')),
   ]);
@@ -270,52 +273,52 @@ export function publishedMessage(
 
 /** Shown above the policy after an edit of its draft. */
 export const NOTES = {
-  noRule: ':information_source: This rule is gone. Here’s the current draft.',
+  noRule: ':information_source: This rule no longer exists. Here’s the current draft.',
   stale:
-    ':information_source: The draft changed since you opened it, or was discarded or confirmed. Nothing was done. Here’s the current state.',
+    ':information_source: Nothing was done, because the draft was changed, discarded or confirmed in the meantime. Here’s the current state.',
   discarded: ':wastebasket: The draft was discarded.',
   noDifference:
-    ':information_source: The draft equals the policy in force, so there’s nothing to publish. Change a rule or discard it.',
-  replaced: ':white_check_mark: This is the draft now.',
+    ':information_source: The draft is the same as the policy in force, so there’s nothing to publish. Change a rule, or discard the draft.',
+  replaced: ':white_check_mark: I replaced the draft.',
   cannotSign:
-    ':information_source: A rule requires signed approvals, and signing isn’t set up. The operator has to set SIGNING_ROOTS, and PUBLIC_URL to an address with `https` (or `localhost`). Nothing was done; `/domain key` shows the passkeys.',
+    ':information_source: Nothing was done, because a rule requires signed approvals and signing isn’t set up. Ask the operator to set SIGNING_ROOTS, and PUBLIC_URL to an address with `https` (or `localhost`). `/domain key` shows the passkeys.',
 } as const;
 
 export function publishedAlreadyNote(by: string, reader: string): string {
-  return `:information_source: ${by === reader ? 'You' : mention(by)} already published this draft. Another admin has to press Confirm.`;
+  return `:information_source: ${by === reader ? 'You' : mention(by)} already published this draft. Another admin has to click Confirm.`;
 }
 
 /** @param position from 1 */
 export function savedNote(position: number): string {
-  return `:white_check_mark: Saved to the draft, as rule ${position}.`;
+  return `:white_check_mark: I saved rule ${position} to the draft.`;
 }
 
 export const NOT_PUBLISHED =
-  'The draft isn’t the published one anymore: someone changed, discarded or confirmed it. Nothing was done. See `/domain policy`; a changed draft has to be published again.';
+  'Nothing was done, because someone changed, discarded or confirmed the draft. Check it with `/domain policy`. A changed draft has to be published again.';
 
 export function unknownWordText(word: string): string {
-  return `Unknown: ${code(`/domain policy ${word}`)}. \`/domain policy\` shows who approves what, \`/domain policy test renew cafe.rest 2\` tests a line, \`/domain policy replay 90\` tests the draft on past orders.`;
+  return `I don’t know ${code(`/domain policy ${word}`)}. \`/domain policy\` shows who approves what, \`/domain policy test renew cafe.rest 2\` tests a request, \`/domain policy replay 90\` tests the draft on past orders.`;
 }
 
 export const DRAFT = {
   ruleGone:
-    'Someone changed or removed this rule since you opened it, so nothing was saved. Close this and check the rule again: /domain policy.',
+    'Nothing was saved, because someone changed or removed this rule in the meantime. Close the form and open the rule again from /domain policy.',
   changedMeanwhile:
-    'Someone changed the draft since you opened this, so nothing was saved. Close this and open it again from /domain policy.',
-  unreadable: 'This rule can’t be read.',
-  nobodyHasRole: 'Pick at least one person or group.',
+    'Nothing was saved, because someone changed the draft in the meantime. Close the form and open it again from /domain policy.',
+  unreadable: 'I can’t read this rule. Check its fields.',
+  nobodyHasRole: 'Choose at least one person or group.',
   ruleIntro: (currency: string) =>
-    `Saved to the draft, which changes nothing until it’s published. Amounts are in ${currency}.`,
-  fileIntro: 'Nothing is in force until it’s published and another admin confirms it.',
-  tooLong: 'The current text is too long for the field below. Attach a file to replace it.',
+    `The draft takes effect when it’s published and another admin confirms it. Amounts are in ${currency}.`,
+  fileIntro: 'The draft takes effect when it’s published and another admin confirms it.',
+  tooLong: 'The current policy is too long for the field below. Attach a file to replace it.',
 } as const;
 
-/** A starting policy, in the form that fills its roles. */
+/** Describes a starting policy, above the form for its roles. */
 export function startIntro({ name, rules }: StartingPoint, replacesRules: boolean): KnownBlock[] {
-  const replaced = replacesRules ? ' It replaces the draft’s rules.' : '';
+  const replaced = replacesRules ? ' It replaces the rules of the draft.' : '';
   return [
     section(
-      `*${START_LABELS[name]}*: ${rules.length} rules. Choose the people for each role; you can change every rule afterwards.${replaced}`,
+      `*${START_LABELS[name]}*: ${rules.length} rules. Choose the people for each role. You can change the rules later.${replaced}`,
     ),
     ...rules.map((rule) => context(`• ${rule.rule_name}`)),
   ];

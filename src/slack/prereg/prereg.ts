@@ -27,9 +27,9 @@ import {
   typedField,
   UNCHECKED_TEXT,
 } from '../kit/form.ts';
-import { openFromLine } from '../open-form.ts';
+import { openFormFromCommand } from '../open-form.ts';
 import { interfaceNote } from '../orders/interface.view.ts';
-import { refreshing } from '../refresh-form.ts';
+import { createRefreshAction } from '../refresh-form.ts';
 import {
   constraintText,
   ENTER_ONE_NAME,
@@ -240,7 +240,7 @@ async function search(call: Interaction, query: PreregQuery): Promise<Message> {
 
 async function runPrereg(call: CommandCall): Promise<void> {
   const [text, ...more] = call.words;
-  if (text === undefined) return openFromLine(call, preregForm, {});
+  if (text === undefined) return openFormFromCommand(call, preregForm, {});
   const searcher = await loadSearcher(call);
   if (searcher === undefined) return call.respond(NOT_LINKED);
   const read = more.length > 0 ? undefined : parseQuery(text, searcher.available);
@@ -482,7 +482,7 @@ export const prereg = {
     { id: 'prereg_next', run: turnPage },
     { id: 'prereg_previous', run: turnPage },
     { id: 'prereg_open', run: openRecord },
-    refreshing('operator', preregForm),
-    refreshing('order', preregForm),
+    createRefreshAction('operator', preregForm),
+    createRefreshAction('order', preregForm),
   ],
 } as const satisfies Feature;

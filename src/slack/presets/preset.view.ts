@@ -14,15 +14,15 @@ import { type Page, pageControls } from '../kit/pages.ts';
 import { zoneIssueText } from '../names/zone-issue.view.ts';
 
 const LABELS: Readonly<Record<string, string>> = { ownerc: 'owner', adminc: 'admin', techc: 'tech' };
-/** Presets per page, each with buttons. */
+/** Per page. */
 export const PRESETS_SHOWN = 15;
 
-/** Buttons are for people who may change presets. */
+/** @param mayEdit whether the reader can change presets */
 export function presetList(page: Page<Preset>, mayEdit: boolean): Message {
   const add = button('preset_add', 'Add a preset…', 'new', { style: 'primary' });
   const text =
     page.total === 0
-      ? 'No presets yet. A preset is a named set of contacts or nameservers that forms offer.'
+      ? 'There are no presets yet. A preset is a named set of contacts or nameservers that you can choose in forms.'
       : 'Presets';
   return message(text, [
     section(page.total === 0 ? text : `*${text}*`),
@@ -31,7 +31,7 @@ export function presetList(page: Page<Preset>, mayEdit: boolean): Message {
       ...(mayEdit ? actions(`preset_${preset.id}`, presetButtons(preset)) : []),
     ]),
     ...pageControls('presets', page, PRESETS_SHOWN),
-    ...(mayEdit ? actions('presets', [add]) : [context('Approvers and admins can change them.')]),
+    ...(mayEdit ? actions('presets', [add]) : [context('Approvers and admins can change presets.')]),
   ]);
 }
 
@@ -60,9 +60,9 @@ export function presetIssueText(issue: PresetIssue): string {
     case 'long_name':
       return 'Use at most 60 characters.';
     case 'nothing_given':
-      return 'Fill in at least one.';
+      return 'Enter at least one contact.';
     case 'not_an_id':
-      return 'Enter the contact’s id at the domain service, a whole number.';
+      return 'Enter the number that the contact has at the domain service.';
     case 'too_many':
       return 'Enter at most 13 nameservers.';
     default:
@@ -71,7 +71,8 @@ export function presetIssueText(issue: PresetIssue): string {
 }
 
 export const PRESETS_NOT_YOURS =
-  'Only approvers and admins can change presets: they decide the contacts and nameservers of names.';
-export const PRESET_GONE = 'This preset is gone. Close this and check `/domain presets`.';
-export const PRESET_NAME_TAKEN = 'Another preset has this name. Choose another one.';
-export const presetSavedText = (name: string) => `Saved: “${quote(name)}”. Forms offer it from now on.`;
+  'Only approvers and admins can change presets, because presets set the contacts and nameservers of names. Ask one of them.';
+export const PRESET_GONE = 'This preset no longer exists. Check `/domain presets`.';
+export const PRESET_NAME_TAKEN = 'Another preset already has this name. Choose another name.';
+export const presetSavedText = (name: string) =>
+  `I saved the preset “${quote(name)}”. You can now choose it in forms.`;

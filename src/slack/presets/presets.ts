@@ -12,11 +12,11 @@ import {
   type CommandCall,
   type Feature,
   type FormFeature,
-  formOrigin,
   type Interaction,
   isAdmin,
   type SubmissionCall,
-  type Submitted,
+  type SubmissionResult,
+  toFormOrigin,
 } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { createListForm } from '../kit/edited-list.ts';
@@ -32,9 +32,9 @@ import {
   UNCHECKED_TEXT,
 } from '../kit/form.ts';
 import { pageActions, slicePage } from '../kit/pages.ts';
-import { openForm, opening, renderForm } from '../open-form.ts';
+import { createOpenAction, openForm, renderForm } from '../open-form.ts';
 import { FORMS_WITH_PRESETS, NAMESERVERS } from '../orders/domains.ts';
-import { refreshing, updateInOrder } from '../refresh-form.ts';
+import { createRefreshAction, updateInOrder } from '../refresh-form.ts';
 import {
   PRESET_GONE,
   PRESET_NAME_TAKEN,
@@ -46,8 +46,7 @@ import {
 } from './preset.view.ts';
 
 /*
- * Named sets of contacts and nameservers. Everyone uses them; only approvers and admins change them, because they set a
- * name's contacts and nameservers.
+ * Named sets of contacts and nameservers. Everyone can use them in forms, but only approvers and admins can change them.
  */
 
 const contact = (label: string) => typedField(label, { kind: 'number' });
@@ -60,7 +59,7 @@ const CONTENT: Readonly<Record<PresetKind, z.ZodRawShape>> = {
   nameservers: { nameServers: field({ ...NAMESERVERS, isNeeded: true }, TYPED_LINES) },
 };
 
-const declaredFor = (kind: PresetKind) =>
+const createPresetSchema = (kind: PresetKind) =>
   z.object({
     preset_name: typedField('Name', { placeholder: 'Our DNS', isNeeded: true }, TYPED_OR_EMPTY),
     kind: choiceField('Contents', { contacts: 'Contacts', nameservers: 'Nameservers' }, UNCHECKED_TEXT, {
@@ -70,20 +69,19 @@ const declaredFor = (kind: PresetKind) =>
     ...CONTENT[kind],
   });
 
-/** Only admins and approvers may change presets. */
-async function mayDecide({ context, person }: Interaction): Promise<boolean> {
+async function canEditPresets({ context, person }: Interaction): Promise<boolean> {
   if (isAdmin(context, person)) return true;
   return (await loadDecisionQueue(context.orders, person.id, [])).isApprover;
 }
 
-const kindOf = (values: FormValues): PresetKind | undefined =>
+const findKind = (values: FormValues): PresetKind | undefined =>
   PRESET_KINDS.find((kind) => kind === values['kind']);
 
 const presetForm: FormFeature<'preset'> = {
-  refusal: async (call) => ((await mayDecide(call)) ? undefined : textMessage(PRESETS_NOT_YOURS)),
+  refusal: async (call) => ((await canEditPresets(call)) ? undefined : textMessage(PRESETS_NOT_YOURS)),
   ...createListForm({
     form: { name: 'preset', title: 'Preset', submit: 'Save' },
-    fields: (edited, values) => declaredFor(kindOf(values) ?? edited?.kind ?? 'contacts'),
+    fields: (edited, values) => createPresetSchema(findKind(values) ?? edited?.kind ?? 'contacts'),
     find,
     values: (edited) =>
       edited === undefined
@@ -100,13 +98,13 @@ async function find({ context }: Interaction, id: string): Promise<Preset | unde
 
 async function save(
   call: SubmissionCall,
-  typed: z.output<ReturnType<typeof declaredFor>>,
+  typed: z.output<ReturnType<typeof createPresetSchema>>,
   edited: Preset | undefined,
-): Promise<Submitted> {
+): Promise<SubmissionResult> {
   const { values, context, person } = call;
   // Approvers may have changed since the form opened.
-  if (!(await mayDecide(call))) return { errors: { preset_name: PRESETS_NOT_YOURS } };
-  const kind = kindOf(values) ?? 'contacts';
+  if (!(await canEditPresets(call))) return { errors: { preset_name: PRESETS_NOT_YOURS } };
+  const kind = findKind(values) ?? 'contacts';
   const content: Readonly<Record<string, unknown>> = typed;
   const fields = Object.fromEntries(
     PRESET_FIELDS[kind].map((name) => [name, [content[name] ?? []].flat().join('\n')]),
@@ -128,28 +126,28 @@ async function save(
   }
 }
 
-async function presetsPage(call: Interaction, offset: number): Promise<Message> {
-  const [presets, mayEdit] = await Promise.all([call.context.presets.list(), mayDecide(call)]);
+async function buildPresetsPage(call: Interaction, offset: number): Promise<Message> {
+  const [presets, mayEdit] = await Promise.all([call.context.presets.list(), canEditPresets(call)]);
   return presetList(slicePage(presets, offset, PRESETS_SHOWN), mayEdit);
 }
 
 async function openEdit(call: ActionCall): Promise<void> {
   if ((await find(call, call.value)) === undefined) return call.respond(PRESET_GONE);
-  await openForm(call, presetForm, formOrigin(call, call.value));
+  await openForm(call, presetForm, toFormOrigin(call, call.value));
 }
 
 async function deletePreset(call: ActionCall): Promise<void> {
-  if (!(await mayDecide(call))) return call.respond(PRESETS_NOT_YOURS);
+  if (!(await canEditPresets(call))) return call.respond(PRESETS_NOT_YOURS);
   const { presets, now, log } = call.context;
   const removed = await presets.remove(call.value, call.person.id, now());
   if (removed === undefined) return call.respond(PRESET_GONE);
   log.info({ by: call.person.id, preset: removed.name }, 'preset deleted');
-  await call.respond(await presetsPage(call, 0), { replace: true });
+  await call.respond(await buildPresetsPage(call, 0), { replace: true });
 }
 
 /**
- * Fills the open form from a preset. Slack keeps the value of an input with the same ids, so the view is first shown
- * without those inputs.
+ * Fills the open form from a preset. Slack keeps the values of inputs whose ids are unchanged, so the view is first
+ * shown without these inputs.
  */
 async function fillFromPreset(call: ActionCall): Promise<void> {
   const { view } = call;
@@ -168,20 +166,20 @@ export const presets = {
   commands: [
     {
       usage: 'presets',
-      summary: 'Named sets of contacts and nameservers for forms',
+      summary: 'Manage sets of contacts and nameservers for forms',
       example: '/domain presets',
-      run: async (call: CommandCall) => call.respond(await presetsPage(call, 0)),
+      run: async (call: CommandCall) => call.respond(await buildPresetsPage(call, 0)),
     },
   ],
   forms: [presetForm],
   actions: [
-    opening('preset_add', presetForm),
+    createOpenAction('preset_add', presetForm),
     { id: 'preset_edit', run: openEdit },
     { id: 'preset_delete', run: deletePreset },
     { id: 'preset', run: fillFromPreset },
-    refreshing('kind', presetForm),
+    createRefreshAction('kind', presetForm),
     ...pageActions('presets', async (call: ActionCall, { offset }) =>
-      call.respond(await presetsPage(call, offset), { replace: true }),
+      call.respond(await buildPresetsPage(call, offset), { replace: true }),
     ),
   ],
 } as const satisfies Feature;

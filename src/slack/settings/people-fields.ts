@@ -6,8 +6,8 @@ import { type Field, type FormValues, splitLines } from '../kit/form.ts';
 import { SlackApiError } from '../outbound/web.ts';
 
 /*
- * Form fields for people and user groups. Slack has no group picker, so a group menu follows the people picker;
- * together they are one value.
+ * Form fields for people and user groups. Slack has no group picker, so each people picker is followed by a menu of
+ * groups. Both together are one value.
  */
 
 /** Slack's markup of a person, group or channel, as pasted. */
@@ -18,42 +18,42 @@ export function stripMarkup(text: string): string {
 }
 
 /** Separated by spaces, commas or semicolons. */
-export function itemsIn(text: string): string[] {
+export function splitItems(text: string): string[] {
   return stripMarkup(text)
     .split(/[\s,;]+/)
     .filter((item) => item !== '');
 }
 
-/** Picked or typed ids and other items. */
+/** Selected or typed items. */
 export const ITEMS = z
   .array(z.string())
   .default([])
-  .transform((lines) => lines.flatMap(itemsIn));
+  .transform((lines) => lines.flatMap(splitItems));
 
-/** Ids as values of the people picker and the group menu after it. */
-export function peopleValues(people: string, groups: string, ids: readonly string[]): FormValues {
+/** Splits ids into values of the people picker and the group menu. */
+export function splitPeople(people: string, groups: string, ids: readonly string[]): FormValues {
   return { [people]: ids.filter((id) => !isGroup(id)), [groups]: ids.filter(isGroup) };
 }
 
 /** Text fields instead of pickers, if Slack refuses them, for example because of an unknown person. */
-export function withTypedIds(fields: readonly Field[]): Field[] {
+export function replacePickers(fields: readonly Field[]): Field[] {
   return removeGroups(fields).map((field) =>
     field.kind === 'people'
-      ? { ...field, kind: 'lines', hint: 'Ids of people (U…) and user groups (S…), separated by commas.' }
+      ? { ...field, kind: 'lines', hint: 'IDs of people (U…) and user groups (S…), separated by commas.' }
       : field,
   );
 }
 
-/** For unknown groups: Slack refuses a menu without options. */
+/** Slack refuses menus without options. */
 export function removeGroups(fields: readonly Field[]): Field[] {
   return fields.filter(({ kind }) => kind !== 'groups');
 }
 
-/** Opening a view can't wait long for Slack's groups. */
+/** Slack allows 3 seconds to open a view. */
 const GROUPS_MS = 1_000;
 
-/** Fills group menus, selected ones first. */
-export async function withGroups(
+/** Adds options to the group menus, selected groups first. */
+export async function addGroupOptions(
   context: SlackContext,
   fields: readonly Field[],
   values: FormValues,
@@ -61,14 +61,14 @@ export async function withGroups(
   const chosen = fields
     .filter(({ kind }) => kind === 'groups')
     .flatMap(({ name }) => splitLines(values[name]));
-  const options = await groupOptions(context, [...new Set(chosen)]);
+  const options = await loadGroupOptions(context, [...new Set(chosen)]);
   return options.length === 0
     ? removeGroups(fields)
     : fields.map((field) => (field.kind === 'groups' ? { ...field, options } : field));
 }
 
-/** Workspace groups by name, or by id if Slack returns no name. */
-async function groupOptions({ directory, log }: SlackContext, chosen: readonly string[]) {
+/** Groups are sorted by name. Without an answer from Slack, their IDs are shown. */
+async function loadGroupOptions({ directory, log }: SlackContext, chosen: readonly string[]) {
   const names = await Promise.race([
     directory.groupNames().catch((err: unknown) => {
       if (!(err instanceof SlackApiError)) throw err;
@@ -78,6 +78,6 @@ async function groupOptions({ directory, log }: SlackContext, chosen: readonly s
     sleep(GROUPS_MS, undefined, { ref: false }),
   ]);
   const others = [...(names?.keys() ?? [])].filter((id) => !chosen.includes(id));
-  const named = (id: string) => ({ value: id, text: names?.get(id) ?? id });
-  return [...chosen.map(named), ...others.map(named).sort((a, b) => a.text.localeCompare(b.text))];
+  const toOption = (id: string) => ({ value: id, text: names?.get(id) ?? id });
+  return [...chosen.map(toOption), ...others.map(toOption).sort((a, b) => a.text.localeCompare(b.text))];
 }

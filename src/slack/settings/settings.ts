@@ -26,10 +26,10 @@ import {
   type ActionCall,
   type Feature,
   type FormFeature,
-  formOrigin,
   type Interaction,
   type SubmissionCall,
-  type Submitted,
+  type SubmissionResult,
+  toFormOrigin,
 } from '../feature.ts';
 import { context as contextBlock, mentionApprover, section, textMessage } from '../kit/blocks.ts';
 import {
@@ -53,20 +53,20 @@ import { proposalBlocks } from '../proposals/admin-proposal.view.ts';
 import { confirmProposal, proposeToAdmins, withdrawProposal } from '../proposals/proposals.ts';
 import { updateInOrder, updateOpenView } from '../refresh-form.ts';
 import {
+  addGroupOptions,
   ITEMS,
-  itemsIn,
-  peopleValues,
   removeGroups,
+  replacePickers,
+  splitItems,
+  splitPeople,
   stripMarkup,
-  withGroups,
-  withTypedIds,
 } from './people-fields.ts';
 import {
+  checkBlocks,
+  checkView,
   chosenChannelText,
-  examineBlocks,
-  examinedView,
-  moreWaitText,
-  remindedHereText,
+  moreChangesText,
+  reminderChannelText,
   SETTING_FIELDS,
   SETTINGS,
   settingLines,
@@ -74,7 +74,7 @@ import {
   webhookTestText,
 } from './settings.view.ts';
 
-/* Team settings, for admins: approvers, approval tasks and reminder times. */
+/* The team's settings, for admins. */
 
 /** Group menus of people settings. */
 const GROUPS: Partial<Record<SettingName, { readonly name: string; readonly display: FieldDisplay }>> = {
@@ -95,23 +95,23 @@ const GROUPS: Partial<Record<SettingName, { readonly name: string; readonly disp
 const LIST = ITEMS.transform((items) => items.join(','));
 
 /**
- * Input as the text of the setting's variable. Slack omits empty optional fields; other absent ones stay unchanged.
- * Validated together with the environment.
+ * Converts input to the text of the setting's variable, which is validated like the environment. Slack omits empty
+ * optional fields; other absent fields stay unchanged.
  */
-function textOfSetting(name: SettingName, { kind }: FieldDisplay): z.ZodType<string | undefined> {
+function createSettingSchema(name: SettingName, { kind }: FieldDisplay): z.ZodType<string | undefined> {
   if (kind === 'people' || kind === 'picks') return LIST;
   if (kind === 'channel') return z.string().default('').transform(stripMarkup);
   return z
     .string()
-    .transform((text) => (name === 'reminder_days' ? itemsIn(text).join(',') : stripMarkup(text)))
+    .transform((text) => (name === 'reminder_days' ? splitItems(text).join(',') : stripMarkup(text)))
     .optional();
 }
 
-const declared = z.object(
+const settingsSchema = z.object(
   Object.fromEntries(
     SETTING_NAMES.flatMap((name): [string, z.ZodType<string | undefined>][] => {
       const [display, groups] = [SETTING_FIELDS[name], GROUPS[name]];
-      const schema = textOfSetting(name, display);
+      const schema = createSettingSchema(name, display);
       const isNeeded = schema.parse(undefined) === undefined;
       return [
         [name, field({ ...display, isNeeded }, schema)],
@@ -129,7 +129,7 @@ const CARD_SETTINGS: ReadonlySet<string> = new Set([
   'approval_tasks',
 ]);
 
-const FIELDS = toFields(declared);
+const FIELDS = toFields(settingsSchema);
 const form: Form<'settings'> = {
   name: 'settings',
   title: 'Settings',
@@ -140,15 +140,15 @@ const form: Form<'settings'> = {
 /** Used if Slack refuses the pickers. */
 const plainForm: Form = {
   ...form,
-  fields: withTypedIds(FIELDS).map(
+  fields: replacePickers(FIELDS).map(
     (field): Field =>
       field.kind === 'channel'
-        ? { ...field, kind: 'text', hint: `The channel’s id. ${field.hint ?? ''}`.trim() }
+        ? { ...field, kind: 'text', hint: `The channel’s ID. ${field.hint ?? ''}`.trim() }
         : field,
   ),
 };
 
-/** Another order isn't a change. */
+/** Keeps the order of a list whose items are unchanged. */
 function keepOrder<Each extends string>(chosen: readonly Each[], before: readonly Each[]): readonly Each[] {
   const same = new Set([...chosen, ...before]).size === before.length && chosen.length === before.length;
   return same ? before : chosen;
@@ -158,7 +158,7 @@ function readSettings(
   values: FormValues,
   current: TeamSettings,
 ): { readonly settings: TeamSettings } | { readonly errors: FieldErrors } {
-  const read = readForm(declared, values);
+  const read = readForm(settingsSchema, values);
   if ('errors' in read) return read;
   const before = formatSettings(current);
   const typed = Object.fromEntries(
@@ -185,8 +185,8 @@ function readSettings(
   };
 }
 
-/** Posts a new channel's purpose in it. */
-async function channelErrors(
+/** Checks a new channel by posting its purpose there. */
+async function checkChannel(
   { web }: SlackContext,
   name: ChannelSetting,
   channelId: string,
@@ -201,7 +201,7 @@ async function channelErrors(
   }
 }
 
-async function saveSettings(call: SubmissionCall): Promise<Submitted> {
+async function saveSettings(call: SubmissionCall): Promise<SubmissionResult> {
   const { context, person } = call;
   const current = await context.savedSettings();
   if (call.origin.subject !== undefined && call.origin.subject !== fingerprint(formatSettings(current))) {
@@ -228,54 +228,54 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
   }
   for (const name of CHANNEL_SETTINGS) {
     if (!changed.has(name) || after[name] === '') continue;
-    const errors = await channelErrors(context, name, after[name], person.id);
+    const errors = await checkChannel(context, name, after[name], person.id);
     if (Object.keys(errors).length > 0) return { errors };
   }
-  // If keys are used, protected settings take effect by signature.
+  // If passkeys are used, protected settings take effect when they're signed.
   const weakened =
     context.orders.signing.trust === undefined
       ? findWeakenedSettings(current, read.settings)
       : new Set(PROTECTED_SETTINGS.filter((name) => changed.has(name)));
-  const atOnce = changes.filter(({ name }) => !weakened.has(name));
+  const immediate = changes.filter(({ name }) => !weakened.has(name));
   const waiting = changes.filter(({ name }) => weakened.has(name));
   const addsApprovers = weakened.has('approvers') || weakened.has('silent_approvers');
   if (addsApprovers && changed.has('approvals_required')) {
-    // Until the new approvers are confirmed, the old ones must be enough.
-    const [error] = Object.values(await approverErrors(context, applyChanges(current, atOnce)));
+    // The current approvers must be enough until the new ones are confirmed.
+    const [error] = Object.values(await approverErrors(context, applyChanges(current, immediate)));
     if (error !== undefined) return { errors: { approvals_required: `${error} ${SETTINGS.apart}` } };
   }
-  if (atOnce.length > 0) await saveAtOnce(call, atOnce);
+  if (immediate.length > 0) await saveImmediately(call, immediate);
   const waits =
     waiting.length === 0 ? [] : await proposeToAdmins(call, { kind: 'settings', payload: waiting });
-  const saved = atOnce.length === 0 ? [] : [SETTINGS.saved, ...settingLines(atOnce)];
+  const saved = immediate.length === 0 ? [] : [SETTINGS.saved, ...settingLines(immediate)];
   return { say: textMessage([...saved, ...waits].join('\n')) };
 }
 
-async function saveAtOnce(
+async function saveImmediately(
   { context, person }: Interaction,
   changes: readonly (SettingChange & { readonly name: SettingName })[],
 ): Promise<void> {
   await context.settingsStore.save(changes, person.id, context.now());
   context.log.info({ by: person.id, changes }, 'settings changed');
   if (changes.some(({ name }) => CARD_SETTINGS.has(name))) await context.refreshWaitingCards();
-  // The schedule starts from here.
+  // Starts the reminder schedule.
   if (changes.some(({ name }) => name === 'reminder_channel'))
     await openDigest({ settings: context.savedSettings, reminders: context.reminders, now: context.now });
 }
 
 /** Sends reminders to the channel of the click. */
-async function remindHere(call: ActionCall): Promise<void> {
+async function sendRemindersHere(call: ActionCall): Promise<void> {
   const { context, channelId = '', person } = call;
   const { reminderChannel } = await context.savedSettings();
-  if (reminderChannel !== undefined) return call.respond(remindedHereText(reminderChannel, false));
+  if (reminderChannel !== undefined) return call.respond(reminderChannelText(reminderChannel, false));
   if (!/^[CG]/.test(channelId)) return call.respond(SETTINGS.noChannelHere);
-  const [problem] = Object.values(await channelErrors(context, 'reminder_channel', channelId, person.id));
+  const [problem] = Object.values(await checkChannel(context, 'reminder_channel', channelId, person.id));
   if (problem !== undefined) return call.respond(problem);
-  await saveAtOnce(call, [{ name: 'reminder_channel', before: '', after: channelId }]);
-  await call.respond(remindedHereText(channelId, true));
+  await saveImmediately(call, [{ name: 'reminder_channel', before: '', after: channelId }]);
+  await call.respond(reminderChannelText(channelId, true));
 }
 
-/** Pending changes that fit the form next to its fields. */
+/** Pending changes that fit in the form besides its fields. */
 const WAITING_SHOWN = 3;
 
 const settingsForm: FormFeature<'settings'> = {
@@ -292,14 +292,14 @@ const settingsForm: FormFeature<'settings'> = {
     const notice = charterNotice(inForce);
     const shown = {
       ...formatSettings(current),
-      ...peopleValues('approvers', 'approver_groups', current.approvers),
-      ...peopleValues('silent_approvers', 'silent_approver_groups', current.silentApprovers),
-      ...peopleValues('approval_escalate_to', 'approval_escalate_groups', current.approvalEscalateTo),
+      ...splitPeople('approvers', 'approver_groups', current.approvers),
+      ...splitPeople('silent_approvers', 'silent_approver_groups', current.silentApprovers),
+      ...splitPeople('approval_escalate_to', 'approval_escalate_groups', current.approvalEscalateTo),
       approval_tasks: current.approvalTasks,
       ...values,
     };
     return {
-      form: { ...form, fields: await withGroups(context, FIELDS, shown) },
+      form: { ...form, fields: await addGroupOptions(context, FIELDS, shown) },
       origin: { ...origin, subject: origin.subject ?? fingerprint(formatSettings(current)) },
       values: shown,
       intro: dropMissing([
@@ -309,9 +309,9 @@ const settingsForm: FormFeature<'settings'> = {
         ...waiting
           .slice(0, WAITING_SHOWN)
           .flatMap((each) => proposalBlocks(each, { userId: person.id, locale })),
-        waiting.length > WAITING_SHOWN && contextBlock(moreWaitText(waiting.length - WAITING_SHOWN)),
+        waiting.length > WAITING_SHOWN && contextBlock(moreChangesText(waiting.length - WAITING_SHOWN)),
         ...webhookBlocks(context.webhooks.endpoints.map(({ host }) => host)),
-        ...examineBlocks(),
+        ...checkBlocks(),
       ]),
     };
   },
@@ -320,12 +320,15 @@ const settingsForm: FormFeature<'settings'> = {
 };
 
 async function openSettings(call: Interaction): Promise<void> {
-  const origin = formOrigin(call);
+  const origin = toFormOrigin(call);
   try {
     await openForm(call, settingsForm, origin);
   } catch (error) {
     if (!(error instanceof SlackApiError) || error.code !== 'invalid_arguments') throw error;
-    call.context.log.warn({ err: error }, 'Slack doesn’t accept the settings with pickers: shown as text');
+    call.context.log.warn(
+      { err: error },
+      'Slack refused the settings’ pickers, opening a form with text fields',
+    );
     const current = await call.context.savedSettings();
     const { approvers, silent_approvers, approval_escalate_to } = formatSettings(current);
     const typed = { approvers, silent_approvers, approval_escalate_to };
@@ -334,8 +337,8 @@ async function openSettings(call: Interaction): Promise<void> {
   }
 }
 
-/** Decides about a pending change; the open form shows the result. */
-function deciding(decide: (call: ActionCall) => Promise<void>) {
+/** Confirms or discards a pending change, then updates the open form. */
+function createDecision(decide: (call: ActionCall) => Promise<void>) {
   return async (call: ActionCall): Promise<void> => {
     await decide(call);
     if (call.view?.form !== form.name) return;
@@ -355,7 +358,7 @@ async function testWebhooks(call: ActionCall): Promise<void> {
 /** Update interval of the page during a check. */
 const SHOW_MS = 2_000;
 
-/** Checks every setting in its own view, showing findings as they come. */
+/** Opens a view that shows findings as they arrive. */
 async function examineSettings(call: ActionCall): Promise<void> {
   const { context } = call;
   const found: Finding[] = [];
@@ -364,12 +367,12 @@ async function examineSettings(call: ActionCall): Promise<void> {
     for await (const finding of context.examine()) found.push(finding);
     isOver = true;
   };
-  await call.open(examinedView([], undefined), {
+  await call.open(checkView([], undefined), {
     async done(viewId) {
       const examining = examine();
       while (!isOver) {
         await Promise.race([examining, sleep(SHOW_MS, undefined, { ref: false })]);
-        await updateOpenView(context.web, viewId, examinedView(found, isOver ? summaryOf(found) : undefined));
+        await updateOpenView(context.web, viewId, checkView(found, isOver ? summaryOf(found) : undefined));
       }
     },
   });
@@ -379,7 +382,7 @@ export const settings = {
   commands: [
     {
       usage: 'settings',
-      summary: 'Approvals, reminders and channels',
+      summary: 'Change approvals, reminders and channels',
       example: '/domain settings',
       run: openSettings,
     },
@@ -387,9 +390,9 @@ export const settings = {
   forms: [settingsForm],
   actions: [
     { id: 'home_settings', run: openSettings },
-    { id: 'settings_confirm', run: deciding((call) => confirmProposal(call, ['settings', 'prices'])) },
-    { id: 'settings_dismiss', run: deciding((call) => withdrawProposal(call, ['settings', 'prices'])) },
-    { id: 'reminders_here', run: remindHere },
+    { id: 'settings_confirm', run: createDecision((call) => confirmProposal(call, ['settings', 'prices'])) },
+    { id: 'settings_dismiss', run: createDecision((call) => withdrawProposal(call, ['settings', 'prices'])) },
+    { id: 'reminders_here', run: sendRemindersHere },
     { id: 'webhook_test', run: testWebhooks },
     { id: 'settings_check', run: examineSettings },
   ],

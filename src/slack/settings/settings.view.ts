@@ -20,10 +20,10 @@ import { type FieldDisplay, noticeView, toOptions } from '../kit/form.ts';
 import { channelMention } from '../names/portfolio.view.ts';
 
 const EMPTY_CHANNELS = {
-  approval_channel: 'Empty: orders are shown only where they were requested.',
-  alert_channel: 'Empty: the reminder channel.',
-  report_channel: 'Empty: the reminder channel.',
-  reminder_channel: 'Empty: no reminders.',
+  approval_channel: 'Leave empty to show orders only where they were requested.',
+  alert_channel: 'Leave empty to use the reminder channel.',
+  report_channel: 'Leave empty to use the reminder channel.',
+  reminder_channel: 'Leave empty to get no reminders.',
 } satisfies Readonly<Record<ChannelSetting, string>>;
 
 export const SETTING_FIELDS: Readonly<Record<SettingName, FieldDisplay>> = {
@@ -31,12 +31,12 @@ export const SETTING_FIELDS: Readonly<Record<SettingName, FieldDisplay>> = {
   silent_approvers: {
     label: 'Silent approvers',
     kind: 'people',
-    hint: 'They may approve like approvers, and are never mentioned, messaged or reminded.',
+    hint: 'They can approve, but are never mentioned, messaged or reminded.',
   },
   approvals_required: {
     label: 'Approvals needed per order',
     kind: 'number',
-    hint: 'Pending orders need the larger of this and the number they were requested with.',
+    hint: 'A lower number doesn’t apply to orders that are already pending.',
   },
   approval_tasks: {
     label: 'Tasks that need approval',
@@ -45,7 +45,7 @@ export const SETTING_FIELDS: Readonly<Record<SettingName, FieldDisplay>> = {
       value: name,
       text: `${name}: ${findTask(name).words.title}`,
     })),
-    hint: 'Others are carried out at once, unless a rule of /domain policy says otherwise.',
+    hint: 'Other tasks are carried out immediately, unless a rule of /domain policy requires approval.',
   },
   approval_ttl: {
     label: 'An order expires after',
@@ -60,12 +60,12 @@ export const SETTING_FIELDS: Readonly<Record<SettingName, FieldDisplay>> = {
     hint: 'Once per order, in the same units.',
   },
   allow_self_approval: {
-    label: 'May an approver approve their own order?',
+    label: 'Can approvers approve their own orders?',
     kind: 'choice',
-    options: toOptions({ false: 'No, someone else has to', true: 'Yes' }),
+    options: toOptions({ false: 'No, another person has to', true: 'Yes' }),
   },
   approval_channel: {
-    label: 'Channel with every pending order',
+    label: 'Channel for all pending orders',
     kind: 'channel',
     hint: EMPTY_CHANNELS.approval_channel,
   },
@@ -78,7 +78,7 @@ export const SETTING_FIELDS: Readonly<Record<SettingName, FieldDisplay>> = {
   approval_escalate_to: {
     label: 'Escalate to',
     kind: 'people',
-    hint: 'No one, and no group: the admins.',
+    hint: 'Leave this and the groups empty to escalate to the admins.',
   },
   alert_channel: {
     label: 'Alert channel',
@@ -86,7 +86,7 @@ export const SETTING_FIELDS: Readonly<Record<SettingName, FieldDisplay>> = {
     hint: EMPTY_CHANNELS.alert_channel,
   },
   report_channel: {
-    label: 'Channel of the monthly money report',
+    label: 'Channel for the monthly report',
     kind: 'channel',
     hint: EMPTY_CHANNELS.report_channel,
   },
@@ -105,7 +105,7 @@ export const SETTING_FIELDS: Readonly<Record<SettingName, FieldDisplay>> = {
     label: 'Reminder schedule',
     kind: 'text',
     placeholder: '0 9 * * *',
-    hint: 'A cron line: minute, hour, day of the month, month, day of the week. 0 9 * * 1-5 is 9:00 from Monday to Friday.',
+    hint: 'A cron expression: minute, hour, day of the month, month, day of the week. 0 9 * * 1-5 means 9:00 from Monday to Friday.',
   },
   reminder_timezone: { label: 'Time zone', kind: 'text', placeholder: 'Europe/Berlin' },
 };
@@ -124,7 +124,7 @@ function formatValue(name: string, value: string): string {
   }
 }
 
-/** Old and new values, with possibly unintended consequences; mrkdwn. */
+/** Old and new values, with a warning about risky changes. */
 export function settingLines(changes: readonly SettingChange[]): string[] {
   return [
     ...changes.map(
@@ -135,7 +135,7 @@ export function settingLines(changes: readonly SettingChange[]): string[] {
   ];
 }
 
-const DANGERS: readonly {
+const TASK_DANGERS: readonly {
   readonly of: (task: ReturnType<typeof findTask>) => boolean;
   readonly words: string;
 }[] = [
@@ -150,7 +150,7 @@ function noLongerApprovedTasks({ before, after }: SettingChange): string[] {
   const freed: readonly OrderTaskName[] = ORDER_TASK_NAMES.filter(
     (task) => waited.has(task) && !waits.has(task),
   );
-  return DANGERS.flatMap(({ of, words }) => {
+  return TASK_DANGERS.flatMap(({ of, words }) => {
     const tasks = freed.filter((task) => of(findTask(task)));
     return tasks.length === 0
       ? []
@@ -181,62 +181,60 @@ export function chosenChannelText(name: ChannelSetting, by: string): string {
   return `${CHANNEL_PURPOSES[name]}, set by ${mention(by)}.`;
 }
 
-export function remindedHereText(channelId: string, isNew: boolean): string {
+export function reminderChannelText(channelId: string, isNew: boolean): string {
   return `Expiry reminders ${isNew ? 'now' : 'already'} go to ${channelMention(channelId)}. \`/domain settings\` changes that.`;
 }
 
 export const SETTINGS = {
-  noChannelHere: 'Reminders need a channel. Use `/domain watch` in the channel they should go to.',
+  noChannelHere: 'I can send reminders only to a channel. Use `/domain watch` in that channel.',
   intro:
-    'These settings override the environment. Changes are in the audit log. Invite me to each channel you choose: `/invite @Domain Steward`.',
-  changedMeanwhile: 'Someone changed the settings meanwhile. Close this and open it again.',
+    'These settings override the environment. Invite me to each channel that you choose: `/invite @Domain Steward`.',
+  changedMeanwhile:
+    'Nothing was saved, because someone changed the settings in the meantime. Close the form and open it again.',
   same: 'Nothing changed.',
-  saved: ':white_check_mark: Saved. It applies from now on and overrides the environment.',
-  /** More approvals required than current approvers, before the new ones are confirmed. */
+  saved: ':white_check_mark: I saved these settings. They override the environment.',
+  /** For more required approvals than current approvers. */
   apart:
-    'The new approvers need another admin’s confirmation: save them first, and raise this once they’re confirmed.',
+    'Another admin has to confirm the new approvers first. Save only them now, and raise this number after the confirmation.',
 } as const;
 
-export function moreWaitText(left: number): string {
-  return `${count(left, 'more change')} waiting; decide about these first.`;
+export function moreChangesText(left: number): string {
+  return `${count(left, 'more change')} waiting. Confirm or discard these first.`;
 }
 
-/** Webhook hosts, with a test button. @param hosts of the URLs */
+/** @param hosts of the webhook URLs */
 export function webhookBlocks(hosts: readonly string[]): (ActionsBlock | ContextBlock)[] {
-  if (hosts.length === 0) return [context(`No webhooks: ${code('WEBHOOK_URLS')} isn’t set.`)];
+  if (hosts.length === 0)
+    return [context(`There are no webhooks, because ${code('WEBHOOK_URLS')} isn’t set.`)];
   return [
     context(`Webhooks go to ${hosts.map(code).join(', ')}.`),
-    ...actions('webhooks', [button('webhook_test', 'Send a test', 'all')]),
+    ...actions('webhooks', [button('webhook_test', 'Send a test webhook', 'all')]),
   ];
 }
 
-/** `doctor` findings, with a button that runs it. */
-export function examineBlocks(): (ActionsBlock | ContextBlock)[] {
+export function checkBlocks(): (ActionsBlock | ContextBlock)[] {
   return [
-    context('Check every setting, including the environment’s, as `doctor` does.'),
+    context('You can also check every setting, including the environment, like the `doctor` command does.'),
     ...actions('examine', [button('settings_check', 'Check all settings', 'all')]),
   ];
 }
 
-const EXAMINED = 'Settings checked';
+const CHECK_TITLE = 'Settings checked';
 const OUTCOMES: Readonly<Record<Finding['outcome'], string>> = {
   wrong: ':x:',
   warning: ':warning:',
   ok: ':white_check_mark:',
 };
 
-/**
- * Findings, errors first.
- * @param summary once complete
- */
-export function examinedView(found: readonly Finding[], summary: string | undefined): ModalView {
+/** @param summary undefined while the check is running */
+export function checkView(found: readonly Finding[], summary: string | undefined): ModalView {
   const all = (outcome: Finding['outcome']) => found.filter((finding) => finding.outcome === outcome);
   const shown = [...all('wrong'), ...all('warning'), ...all('ok')].map(
     ({ subject, outcome, found: text, action }) =>
       `${OUTCOMES[outcome]} *${escapeText(subject)}*: ${escapeText([text, ...dropMissing([action])].join(' '))}`,
   );
-  return noticeView(EXAMINED, [
-    section(summary ?? 'Checking every setting. It may take a minute; results appear here.'),
+  return noticeView(CHECK_TITLE, [
+    section(summary ?? 'I’m checking every setting. This may take a minute. The results appear here.'),
     ...lines(shown),
   ]);
 }
@@ -244,6 +242,6 @@ export function examinedView(found: readonly Finding[], summary: string | undefi
 /** @param hosts of the tested URLs */
 export function webhookTestText(hosts: readonly string[]): string {
   return hosts.length === 0
-    ? `There’s nothing to test: ${code('WEBHOOK_URLS')} isn’t set.`
-    : `Sending a test to ${hosts.map(code).join(', ')}. Check whether it arrived; if it fails, I’ll message the admins.`;
+    ? `There’s nothing to test, because ${code('WEBHOOK_URLS')} isn’t set. Ask the operator to set it.`
+    : `I’m sending a test to ${hosts.map(code).join(', ')}. Check whether it arrives. If it fails, I’ll message the admins.`;
 }

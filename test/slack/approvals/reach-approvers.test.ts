@@ -173,7 +173,7 @@ test('an order over a budget is brought to the admins, except for its requester'
   expect(card && buttonsOf(card)).toContain('order_approve');
   expect(more).toEqual([]);
   const thread = about(order, 'D0ALICE').map(textOf).join('\n');
-  expect(thread).toContain('<@U0ADA> or <@U0DAVE> has to approve it too.');
+  expect(thread).toContain('<@U0ADA> or <@U0DAVE> also has to approve it.');
 
   const noon = at('2026-11-24T12:00:00Z');
   await remind(order, noon);

@@ -18,13 +18,13 @@ const plan = (given: Partial<BulkPlan> = {}): BulkPlan => ({
 
 test('a file without a valid row says what to do, with the right number of rows', () => {
   const one = JSON.stringify(planMessage(plan(), undefined, []).blocks);
-  expect(one).toContain('Transfer: none of 1 row can be requested.* Fix the file and try');
+  expect(one).toContain('Transfer: none of the 1 row is valid.* Correct the file and try');
   expect(one).toContain('`/domain bulk transfer`');
-  expect(one).toContain('*1 row is left out*: see the file');
+  expect(one).toContain('*I skipped 1 row* (see the file)');
   const [row] = plan().skipped;
   const two = plan({ skipped: row === undefined ? [] : [row, row] });
   expect(JSON.stringify(planMessage(two, undefined, []).blocks)).toContain(
-    '*2 rows are left out*: see the file',
+    '*I skipped 2 rows* (see the file)',
   );
 });
 
@@ -44,8 +44,10 @@ test('prices of several periods are not shown as the price of one', () => {
     sources: [],
   });
   expect(costFact(cost(1, 1), undefined)).not.toContain('times');
-  expect(costFact(cost(2, 2), undefined)).toContain('Counted as 2 times the price of 1 year.');
-  expect(costFact(cost(1, 2, 3), undefined)).toContain('Counted once per year the price of 1 year.');
+  expect(costFact(cost(2, 2), undefined)).toContain('This is 2 times the 1-year price');
+  expect(costFact(cost(1, 2, 3), undefined)).toContain(
+    'I multiplied the 1-year price by the number of years',
+  );
 });
 
 test('rows with the same failure are grouped, although each response names its own name', () => {

@@ -320,12 +320,12 @@ test('names that renew without a click are the last line', () => {
     .trim()
     .split('\n')
     .at(-1);
-  expect(last).toContain('Nobody is responsible for cafe.rest');
+  expect(last).toContain('No one takes care of cafe.rest');
   expect(shown(digestHead(head([named('cafe.rest', 10)])))).not.toContain('Nobody is responsible');
   const uncovered = head([named('cafe.rest', 10)], { uncovered: ['cafe.rest'] });
   const watching = { hasService: false, isAtOtherRegistrar: () => false };
   expect(shown(digestHead(uncovered, undefined, watching)), 'without a service').toContain(
-    'Nobody is responsible for cafe.rest: no owner.',
+    'No one takes care of cafe.rest: no owner.',
   );
 });
 

@@ -319,7 +319,7 @@ it('stays within the limits if every part is full and every line long', () => {
   });
   expectBlocks(blocks, 'home');
   expect(JSON.stringify(blocks)).toContain('`order0`');
-  expect(JSON.stringify(blocks)).toMatch(/\d+ more: `\/domain orders pending`/);
+  expect(JSON.stringify(blocks)).toMatch(/There are \d+ more\. To list all, use `\/domain orders pending`/);
 });
 
 it('the Home tab of a person from another workspace, and while it can’t be loaded', () => {
@@ -349,8 +349,8 @@ it('spending and budgets are shown to admins, unless there are none', () => {
     locale: 'de-DE',
   };
   const shown = JSON.stringify(homeBlocks({ ...FULL, money }));
-  expect(shown).toContain('Spent in November 2026: about 18,50\u00a0€, 1 name without a price, for 2 names.');
-  expect(shown).toContain('the tag brand, November 2026: 40,00\u00a0€ of 100,00\u00a0€ ████░░░░░░ 40%');
+  expect(shown).toContain('Spent in November 2026: about 18,50\u00a0€, 1 name without a price, for 2 names');
+  expect(shown).toContain('names tagged brand, November 2026: 40,00\u00a0€ of 100,00\u00a0€ ████░░░░░░ 40%');
   const nothing = { ...money, spent: { names: 0, unknown: 0, sums: [] }, budgets: [] };
   expect(homeBlocks({ ...FULL, money: nothing })).toEqual(homeBlocks(FULL));
 });

@@ -24,6 +24,6 @@ test('the list marks past, valid and future prices, and past ones come last', ()
   ];
   const reader = { isAdmin: false, locale: 'en-US', today: '2026-11-22', currency: 'EUR' };
   const { blocks } = priceList(list, 0, reader);
-  const shown = JSON.stringify(blocks).match(/\b(?:over|valid|later)\b/g);
-  expect(shown).toEqual(['later', 'valid', 'valid', 'valid', 'valid', 'over']);
+  const shown = JSON.stringify(blocks).match(/\b(?:past|current|future)\b/g);
+  expect(shown).toEqual(['future', 'current', 'current', 'current', 'current', 'past']);
 });

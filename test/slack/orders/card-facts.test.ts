@@ -233,7 +233,7 @@ describe('the facts of a card', () => {
     const shown = textOfBlocks(view.blocks);
     for (const text of [
       'about €36.00 (price list of 1 Nov 2026)',
-      'Counted as 2 times',
+      'This is 2 times the 1-year price',
       'Approvers',
       'alice in context 4',
       'POST /domain/cafe.rest/',

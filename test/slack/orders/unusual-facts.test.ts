@@ -99,7 +99,7 @@ type Case = readonly [fact: UnusualFact, order: Order, known: Partial<Briefing>,
 const CASES: readonly Case[] = [
   ['price', renewal(), { cost: calculateCost(0) }, /price unknown|Price\W+unknown/i],
   ['price_change', renewal(), { history: asked }, /from €18\.00 to €36\.00/],
-  ['budget', renewal(), { budgets: EXCEEDED }, /It exceeds the budget of all names for November 2026 by €26/],
+  ['budget', renewal(), { budgets: EXCEEDED }, /It exceeds the November 2026 budget for all names by €26/],
   ['account', renewal({ account: { ...renewal().account, isTeamAccount: true } }), {}, /the team’s account/],
   [
     'account',

@@ -83,7 +83,7 @@ describe('a rule as a sentence', () => {
         escalateTo: ['U0BOSS'],
         breakGlass: true,
       },
-      '*Renewals* of every name need *<@U0CFO>* (open for 36 hours; escalated to <@U0BOSS> after 2 hours; break glass allowed).',
+      '*Renewals* of every name need *<@U0CFO>* (expires after 36 hours; escalation to <@U0BOSS> after 2 hours; break glass allowed).',
     ],
   ] as const)('%o', (fields, expected) => {
     expect(sentence(fields)).toBe(expected);

@@ -219,7 +219,7 @@ test.each([
   await look();
   await withdraw(revision);
   await look();
-  expect(shown('D0BOB').map(textOf)).toEqual([expect.stringContaining('No longer open: nothing changed')]);
+  expect(shown('D0BOB').map(textOf)).toEqual([expect.stringContaining('The new policy won’t take effect')]);
   expect(shown('D0BOB').flatMap(buttonsOf)).toEqual([]);
   expect(shown('D0ADA').map(textOf), 'the publisher is notified').toHaveLength(1);
 });
