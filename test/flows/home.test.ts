@@ -106,7 +106,7 @@ describe('the Home tab', () => {
     const told = await t.workspace.waitFor(() => t.workspace.messages('D0ADA').at(-1), {
       what: 'a word to Ada',
     });
-    expect(told.text).toContain('Saved');
+    expect(told.text).toContain('I saved these settings');
   });
 
   const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
@@ -144,7 +144,7 @@ describe('the Home tab', () => {
   it('says so when its data can’t be read', async () => {
     t.workspace.faults.set({ method: 'users.info', kind: 'http_500' });
     const text = textOf(await home(t.carol, 'I can’t load this tab right now.'));
-    expect(text).toMatch(/Open this tab again in a minute. Reference `\w+`/);
+    expect(text).toMatch(/Open it again in a minute.*the reference `\w+`/);
     t.workspace.faults.clear();
     await home(t.carol, 'Waiting for your approval');
   });

@@ -27,7 +27,7 @@ it('a year and a month are shown with upcoming costs, and exported as a file', a
   await denied.becomes('CANCELLED');
 
   const year = await answerTo(t.workspace, t.alice, '/domain spend');
-  expect(year).toContain(`Spent in ${MONTH.slice(0, 4)}: about €37.00, for 1 name.`);
+  expect(year).toContain(`Spent about €37.00 in ${MONTH.slice(0, 4)}, for 1 name.`);
   const month = await answerTo(t.workspace, t.alice, `/domain spend ${MONTH}`);
   expect(month).toContain('about €37.00');
   expect(month).toContain(`${monthOf(inDays(100))}\nabout €18.50\n1`);
@@ -36,7 +36,7 @@ it('a year and a month are shown with upcoming costs, and exported as a file', a
 
   const shown = t.alice
     .ephemerals()
-    .find((message) => textOf(message).includes(`Spent in ${monthOf(MONTH)}:`));
+    .find((message) => textOf(message).includes(`in ${monthOf(MONTH)}, for`));
   if (shown === undefined) throw new Error('the month was not shown');
   expect(JSON.stringify(shown.blocks)).toContain('data_visualization');
   await toldAfter(t.workspace, t.alice, () => t.alice.click(shown, 'spend_export'));

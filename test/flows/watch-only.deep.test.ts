@@ -36,7 +36,7 @@ test('help, corrections, Home and lists leave out features that need a service',
   expect(help).toMatch(/\/domain watch NAME/);
   expect(help).not.toMatch(/\/domain (link|renew|create|mandates|presets|bulk)\b|linked/);
   expect(await told('help')).not.toMatch(/renew|link/);
-  expect(await told('help renew')).toContain('`SERVICE_JSON_URL` connects one');
+  expect(await told('help renew')).toContain('`SERVICE_JSON_URL` to connect one');
   expect(await told('renw cafe.rest')).not.toMatch(/renew/);
   expect(await told('wacth cafe.rest')).toContain('/domain watch');
   await told('watch cafe.rest');

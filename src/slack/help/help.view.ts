@@ -162,7 +162,7 @@ export function commandHelp({ usage, summary, example, needs, time }: Described)
 }
 
 export const NO_SERVICE = textMessage(
-  'No domain service is connected, so I can only watch names. To connect one, ask the operator to set `SERVICE_JSON_URL`.',
+  'No domain service is connected, so I can only watch names; the operator can set `SERVICE_JSON_URL` to connect one.',
 );
 
 export function unknownCommand(word: string, near: string | undefined): Message {
