@@ -34,9 +34,7 @@ it('a year and a month are shown with upcoming costs, and exported as a file', a
   expect(await answerTo(t.workspace, t.alice, '/domain spend 2021')).toContain('No spending in 2021.');
   expect(await answerTo(t.workspace, t.alice, '/domain spend last week')).toContain('isn’t a year or month');
 
-  const shown = t.alice
-    .ephemerals()
-    .find((message) => textOf(message).includes(`in ${monthOf(MONTH)}, for`));
+  const shown = t.alice.ephemerals().find((message) => textOf(message).includes(`in ${monthOf(MONTH)}, for`));
   if (shown === undefined) throw new Error('the month was not shown');
   expect(JSON.stringify(shown.blocks)).toContain('data_visualization');
   await toldAfter(t.workspace, t.alice, () => t.alice.click(shown, 'spend_export'));
