@@ -58,9 +58,9 @@ interface Planned {
 const LEAVES: Readonly<Record<string, number>> = { U0EVE: 40, U0CAROL: 60 };
 const REFUSED_SINCE = 70;
 const OUTAGES = [
-  { from: 20, hours: 30 },
-  { from: 50, hours: 0.75 },
-  { from: 75, hours: 26 },
+  { from: 42.5, hours: 30 },
+  { from: 51.39, hours: 0.75 },
+  { from: 80.5, hours: 26 },
 ];
 
 const dayOf = (at: Date) => (at.getTime() - START.getTime()) / DAY_MS;
@@ -266,6 +266,7 @@ test('each scheduled order of a quarter is sent once at its time, or ends with i
   const planned: Planned[] = [];
   const repriced = new Set<string>();
   const found: string[] = [];
+  const afterOutages: string[] = [];
   let twice = 0;
 
   /** Moves to a moment. Nobody works while the bots are down. */
@@ -293,6 +294,7 @@ test('each scheduled order of a quarter is sent once at its time, or ends with i
     const expected = expectedOf(each, repriced, bots.mayBeSent(id));
     const story = await storyOf(each);
     found.push(story.split(' ')[0] ?? '');
+    if (due > each.at) afterOutages.push(story);
     twice += each.comesTwice ? 1 : 0;
     expect(story, each.name).toBe(expected);
     const { items } = await rig.read(id);
@@ -325,6 +327,7 @@ test('each scheduled order of a quarter is sent once at its time, or ends with i
   await bots.close();
 
   expect(new Set(found)).toEqual(new Set(['SUCCEEDED', 'PENDING', 'CANCELLED', 'FAILED', 'UNKNOWN']));
+  expect(afterOutages).toEqual(expect.arrayContaining(['PENDING late', 'SUCCEEDED']));
   expect(new Set(bots.kills), 'every kind of kill').toEqual(new Set(KILLS));
   expect(twice, 'times that come twice').toBeGreaterThan(0);
   const sent = rig.service.received.map(({ ctid }) => ctid);
