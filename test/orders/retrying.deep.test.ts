@@ -277,7 +277,7 @@ describe('the person who retries is a requester', () => {
     for (const userId of ['U0ALICE', 'U0BOB', 'U0CAROL']) {
       expect((await approveOrder(rig.orders, third.id, userId)).ok, userId).toBe(false);
     }
-    expect(await thread(third.id)).toMatch(/<@U0ALICE>: \*Renew .*<@U0CAROL> requested it again/);
+    expect(await thread(third.id)).toMatch(/<@U0ALICE>: \*Renew .*<@U0CAROL> retried order/);
     expect((await approveOrder(rig.orders, third.id, 'U0DAVE')).ok).toBe(true);
   });
 
@@ -296,7 +296,7 @@ describe('the person who retries is a requester', () => {
     );
     const card = JSON.stringify(cardOf(again, { approvers: ['U0CAROL'] }));
     expect(card).toMatch(/<@U0BOB> requested it/);
-    expect(card).toMatch(/account of <@U0ALICE>.*alice\/4/);
+    expect(card).toMatch(/Uses <@U0ALICE>’s account.*alice\/4/);
     const own = await failedRenewal('own.rest');
     expect(await thread((await retry(own.id)).id), 'for herself').toBe('[]');
   });

@@ -381,7 +381,7 @@ describe('an approval by the same person again', () => {
 it('the log of a sent request names its mandate, and what it uses of it', () => {
   const amount = { currency: 'EUR', minor: 2_000 };
   const event = { ...sending(), amount } as const;
-  const mandated = { ...IN_STATE.EXECUTING, mandated: { id: 'm1' } } as Order;
+  const mandated: Order = { ...IN_STATE.EXECUTING, mandate: { id: 'm1' } };
   expect(logOf(mandated, event)).toMatchObject({ mandate: 'm1', amount });
   expect(logOf(IN_STATE.EXECUTING, event)).not.toHaveProperty('mandate');
   expect(logOf(IN_STATE.EXECUTING, sending())).not.toHaveProperty('amount');
