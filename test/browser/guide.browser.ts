@@ -186,7 +186,7 @@ test('the fourth path leads through three weeks in which a mandate renews', asyn
   await clickNext('Let three weeks pass');
   await page.locator('[aria-current=step]').filter({ hasText: 'Stop one' }).waitFor({ timeout: 90_000 });
   await clickNext('domain-expiry');
-  const day = window.message(/3 names will be renewed by mandate/);
+  const day = window.message(/Mandates will renew 3 names from tomorrow/);
   await day.getByText(/garden\.example: its price is above the maximum.*asks for approval/).waitFor();
   await clickNext(/^Stop$/);
 

@@ -88,7 +88,7 @@ test('a damaged credential stops only its own mandate', async () => {
   const inReminders = (text: string) => (): Message | undefined =>
     t.workspace.messages(REMINDERS).find((message) => textOf(message).includes(text));
   await t.workspace.waitFor(inReminders('*watched.rest*'), { what: 'the digest' });
-  await t.workspace.waitFor(inReminders('will be renewed by mandate'), { what: "Alice's mandate to act" });
+  await t.workspace.waitFor(inReminders('Mandates will renew'), { what: "Alice's mandate to act" });
   await until('a webhook about Bob’s mandate', () =>
     receiver.received.slice(before).some(({ body }) => body.type === 'mandate.held'),
   );

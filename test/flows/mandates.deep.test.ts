@@ -199,7 +199,7 @@ describe('a mandate', () => {
 
     await t.demo.moveTime(3 * DAY_MS);
     const day = await dayOf('guest-a.rest');
-    expect(textOf(day)).toMatch(/3 names will be renewed by mandate/);
+    expect(textOf(day)).toMatch(/Mandates will renew 3 names from tomorrow/);
     expect(textOf(day)).toMatch(
       /\*guest-a\.rest\* · expires .* · a mandate renews it on \d+ \w+ \d+, about €18\.00 unless you let it lapse/,
     );
@@ -259,7 +259,7 @@ describe('a mandate', () => {
     if (shown === undefined) throw new Error('the mandates were not shown');
     expect(
       await toldAfter(t.workspace, t.alice, () => t.alice.click(shown, 'mandate_end', { value: order.id })),
-    ).toContain('ended. Its unsent orders are stopped');
+    ).toContain(`You ended the mandate \`${order.id}\` and stopped its unsent orders.`);
     await t.workspace.waitFor(
       () => order.replies().find((reply) => textOf(reply).includes('the mandate ended')),
       {
@@ -291,7 +291,7 @@ test('one that was asked for in private is shown to who asked and to approvers, 
   await order.becomes('SUCCEEDED');
   for (const person of [t.bob, t.carol, t.ada]) expect(await listed(person)).toContain('secret.rest');
   expect(await listed(t.alice)).toMatch(/mandates? in force/);
-  expect(await listed(t.alice)).toContain('Private: 1 mandate.');
+  expect(await listed(t.alice)).toContain('You can’t see 1 private mandate.');
   expect(await listed(t.alice)).not.toContain('secret');
   const named = (person: Actor) => answerTo(t.workspace, person, '/domain name secret.rest');
   for (const person of [t.bob, t.carol, t.ada]) expect(await named(person)).toContain(order.id);
@@ -319,7 +319,7 @@ test('the monthly report shows the mandates’ renewals', async () => {
   // Two renewals around midnight may be in different months.
   const reported = () => {
     const reports = t.workspace.messages(REMINDERS).map(textOf).join('\n');
-    const found = reports.matchAll(/of that by mandate `(\w+)`: about €(\d+)\.00, for (\d+) name/g);
+    const found = reports.matchAll(/through mandate `(\w+)`: about €(\d+)\.00, for (\d+) name/g);
     const own = [...found].filter(([, mandate]) => mandate === renewedBy);
     return own.map(([, , euros, names]) => ({ euros: Number(euros), names: Number(names) }));
   };

@@ -286,7 +286,7 @@ describe('publishing', () => {
       { what: 'Bob to be asked' },
     );
     expect(textOf(asked)).toContain('<@U0ADA> published new approval rules');
-    expect(textOf(asked)).toContain('Added as 2, “the café stays”');
+    expect(textOf(asked)).toContain('Added “the café stays” as rule 2');
     expect(buttonValue(asked, 'policy_confirm')).toBe(revision);
     await t.bob.click(asked, 'policy_confirm');
     await t.workspace.waitFor(
@@ -300,7 +300,7 @@ describe('publishing', () => {
     expect(textOf(seen)).toContain('Version 1 is in force, published by <@U0ADA>, confirmed by <@U0BOB>');
     expect(textOf(seen)).toContain('over *€100.00*');
     await t.workspace.waitFor(
-      () => textOf(waiting.card).includes('Policy version 1 requires more than') || undefined,
+      () => textOf(waiting.card).includes('Policy version 1 is stricter than') || undefined,
       { what: 'the card of what waits to say so' },
     );
   });
@@ -325,7 +325,7 @@ describe('publishing', () => {
     const asked = t.workspace.messages('D0BOB').at(-1);
     if (asked === undefined) throw new Error('Bob was not asked');
     const late = await toldAfter(t.workspace, t.bob, () => t.bob.click(asked, 'policy_confirm'));
-    expect(late).toContain('isn’t the published one anymore');
+    expect(late).toContain('someone changed, discarded or confirmed the draft');
     expect(textOf(await policyOf(t.alice))).toContain('Version 1 is in force');
   });
 

@@ -201,7 +201,7 @@ describe('a private order or mandate', () => {
     const told = (text: string) => () =>
       t.workspace.messages(REMINDERS).find((message) => textOf(message).includes(text));
     await t.workspace.waitFor(told('*secret.rest*'), { what: 'the digest' });
-    await t.workspace.waitFor(told('will be renewed by mandate'), { what: 'the mandate to act' });
+    await t.workspace.waitFor(told('Mandates will renew'), { what: 'the mandate to act' });
     const seen = await seenBy(t.carol, 'nowhere');
     for (const text of [ids.mandate, ids.redirect, ...REASONS, ...SHOWN_SUMS])
       expect(seen.split('\n').filter((line) => line.includes(text) && !line.includes('Order'))).toEqual([]);
