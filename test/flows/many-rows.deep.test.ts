@@ -92,12 +92,12 @@ test('a plan shows valid and invalid rows, with reasons, and nothing is requeste
   expect(said).toMatch(/Line 4 \(plan-2\.rest\): period: /);
   expect(said).toMatch(/Line 5 \(plan-1\.rest\): It’s the same as line 2/);
   expect(said).toMatch(/1 name\* that aren’t watched: plan-1\.rest/);
-  expect(said).toMatch(/1 approval of .*<@U0BOB>/);
+  expect(said).toMatch(/1 approval from .*<@U0BOB>/);
   expect(said).toMatch(/Plan `[0-9a-f]{8}`/);
   expect(buttonsOf(plan)).toEqual(['order_confirm', 'bulk_drop']);
   expect(t.workspace.messages(DOMAINS)).toHaveLength(before);
   const file = t.workspace.messages('D0ALICE').findLast(({ files }) => files !== undefined)?.files?.[0];
-  expect(file?.name).toBe('domain-steward-not-asked-for.csv');
+  expect(file?.name).toBe('domain-steward-skipped-rows.csv');
 
   await t.alice.click(plan, 'bulk_drop');
   const told = await toldAfter(t.workspace, t.alice, () => t.alice.click(plan, 'order_confirm'));

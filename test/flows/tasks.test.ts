@@ -194,7 +194,7 @@ describe('tasks with a confirmation', () => {
     const draft = await ephemeral(t.workspace, t.alice, 'the question', ({ text }) =>
       text.includes('deli.rest'),
     );
-    expect(textOf(draft)).toMatch(/Can be restored for 30 days/s);
+    expect(textOf(draft)).toMatch(/Restore within 30 days/s);
     expect(t.workspace.messages(DOMAINS)).toHaveLength(cards);
     expect(t.service.requestsFor({ task: 'domain.delete' })).toEqual([]);
 

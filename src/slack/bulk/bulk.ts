@@ -37,7 +37,7 @@ const bulkSchema = z.object({
   ...createCsvFields(`A header and one row per name, at most ${MAX_ROWS} rows.`, {
     label: 'Or paste the rows',
     placeholder: 'name,period\ncafe.rest,1\nbar.rest,2',
-    hint: 'A header and one row per name. Columns: name, period, nameservers, ownerc, adminc, techc, auth. You can check the plan before you request it.',
+    hint: 'A header and one row per name. Columns: “name”, “period”, “nameservers”, “ownerc”, “adminc”, “techc”, “auth”. You can check the plan before you request it.',
   }),
   owner: ownerField({ label: 'Owner in the team', hint: 'For registrations and transfers.' }),
   note: OWNERSHIP.shape.note,

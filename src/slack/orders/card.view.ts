@@ -449,7 +449,7 @@ export function restoreLines(order: Order, { restoreCost }: DraftBriefing): stri
     restoreCost === undefined || restoreCost.sums.length === 0
       ? 'price unknown'
       : `about ${amountsText(restoreCost.sums)}`;
-  return [`Can be restored for ${note.restorableDays} days, ${price}`];
+  return [`Restore within ${note.restorableDays} days: ${price}`];
 }
 
 /** Dependencies found, worst first, and changes since the request. */

@@ -152,7 +152,7 @@ const CASES: readonly Case[] = [
     'restore',
     deletion(),
     { restoreCost: calculateCost(8_000) },
-    /Can be restored for 30 days, about €80\.00/,
+    /Restore within 30 days: about €80\.00/,
   ],
 ];
 
