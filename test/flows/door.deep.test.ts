@@ -392,7 +392,7 @@ test('a person who tries one password after the other is stopped, and nobody els
   const right = await attempt('alice-sandbox-password');
   expect(right, 'the right one comes too late').toMatchObject({
     outcome: 'errors',
-    errors: { password: expect.stringMatching(/Too many attempts.*Wait 60 minutes/) },
+    errors: { password: expect.stringMatching(/Too many attempts.*Try again in 60 minutes/) },
   });
   expect(asked() - before).toBe(10);
   // Correct passwords are never limited.

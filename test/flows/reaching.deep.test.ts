@@ -268,7 +268,7 @@ describe('an order requested in a direct message with the bot', () => {
       () => order.replies().find((reply) => textOf(reply).includes('Which client?')),
       { what: 'the question where it was asked for' },
     );
-    expect(textOf(question)).toContain('Write <@U0BOB> a direct message');
+    expect(textOf(question)).toContain('Send <@U0BOB> a direct message');
     await t.alice.click(order.card, 'order_cancel');
     await order.ends('CANCELLED');
   });

@@ -109,7 +109,9 @@ describe('a protected setting', () => {
       allow_self_approval: 'true',
       approval_ttl: '2d',
     });
-    expect(told).toMatch(/Saved\. .*`1` → `2`.*`3d` → `2d`.*Waiting for another admin.*`false` → `true`/s);
+    expect(told).toMatch(
+      /I saved these settings\. .*`1` → `2`.*`3d` → `2d`.*Waiting for another admin.*`false` → `true`/s,
+    );
     const form = await openForm(t.workspace, t.ada, '/domain settings');
     const shown = JSON.stringify(form.blocks);
     expect(shown).toContain('<@U0ADA> wants to change the settings.');

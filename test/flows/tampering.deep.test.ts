@@ -135,7 +135,7 @@ async function adminIsToldOnce(order: SeenOrder): Promise<void> {
   await until('the message to the admin', () => noticesTo(order).length > 0);
   await t.demo.bot.catchUp();
   expect(noticesTo(order)).toEqual([
-    expect.stringMatching(/so I sent nothing.*Different: the request\..*Someone with write access/s),
+    expect.stringMatching(/so I sent nothing.*Changed: the request\..*Someone with write access/s),
   ]);
 }
 
