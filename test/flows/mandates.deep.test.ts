@@ -189,7 +189,7 @@ describe('a mandate', () => {
     for (const person of [t.alice, t.bob])
       await homeShows(
         person,
-        'Up to €18.00 per name and year',
+        'At most €18.00 per name and year',
         `\`${order.id}\``,
         'Mandates you requested or approved',
       );
