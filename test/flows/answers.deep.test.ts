@@ -163,7 +163,7 @@ describe('everything in a response', () => {
     const view = await openForm(t.workspace, t.bob, '/domain link');
     const typed = { user: 'bob', context: '4', password: 'wrong-password' };
     expect(await t.bob.submit(view, typed)).toMatchObject({
-      errors: { password: expect.stringMatching(/It says: EF00803 .*\(transaction \d{8}-/) },
+      errors: { password: expect.stringMatching(/It says: EF00803 .*\(server transaction \d{8}-/) },
     });
     await t.bob.close(view);
   });

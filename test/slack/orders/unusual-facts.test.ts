@@ -148,12 +148,7 @@ const CASES: readonly Case[] = [
     /New: The website will stop working/,
   ],
   ['past', deletion(), { last }, /Renewed a week ago for about €36\.00/],
-  [
-    'restore',
-    deletion(),
-    { restoreCost: calculateCost(8_000) },
-    /Restore within 30 days: about €80\.00/,
-  ],
+  ['restore', deletion(), { restoreCost: calculateCost(8_000) }, /Restore within 30 days: about €80\.00/],
 ];
 
 const briefingOf = (order: Order, known: Partial<Briefing>) =>
