@@ -28,7 +28,7 @@ test('a failed name blocks no other, and Retry requests only the failed ones', a
   await retried.becomes('PENDING');
   expect(orderOf(retried.card)).toMatchObject({ names: 'soup.rest,unheld.rest' });
   expect(textOf(retried.card), 'the new requester').toMatch(/<@U0BOB>/);
-  expect(textOf(retried.card), 'whose account it is').toMatch(/account of <@U0ALICE>.*alice\/4/s);
+  expect(textOf(retried.card), 'whose account it is').toMatch(/Uses <@U0ALICE>’s account.*alice\/4/s);
   const heard = await t.workspace.waitFor(() => retried.replies()[0], { what: 'a message to Alice' });
   expect(textOf(heard)).toMatch(/<@U0ALICE>: .*<@U0BOB> retried order .*, which failed, with your account/);
   expect(heard.notifies).toEqual(expect.arrayContaining(['U0ALICE']));
