@@ -116,14 +116,14 @@ describe('nameservers', () => {
     for (let count = 0; count <= 9; count += 1) {
       const problems = checkNameServers(rest, hosts(count)).map(zoneIssueText);
       expect([count, problems.length]).toEqual([count, count >= 2 && count <= 7 ? 0 : 1]);
-      if (count === 1) expect(problems[0]).toContain('Add some');
+      if (count === 1) expect(problems[0]).toContain('Add more');
       if (count === 8) expect(problems[0]).toContain('Remove some');
     }
   });
 
   test('any number from one if no rules are known', () => {
     expect(checkNameServers(general, []).map(zoneIssueText)).toEqual([
-      'A name needs at least 1 nameserver, 0 were given. Add some.',
+      'A name needs at least 1 nameserver, but you entered 0. Add more.',
     ]);
     for (const count of [1, 13, 14, 40]) expect(checkNameServers(general, hosts(count))).toEqual([]);
   });
