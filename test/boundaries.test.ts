@@ -383,7 +383,7 @@ test('people read orders as themselves', () => {
   const asSystem = FILES.filter(
     (file) =>
       /^(?:slack|web)\//.test(file) &&
-      /viewer: 'system'|\.(?:load|loadWithHistory|history|answers)\([^;]*'system'\)/.test(
+      /viewer: 'system'|\.(?:load|loadWithHistory|loadHistory|loadAnswers)\([^;]*'system'\)/.test(
         readFileSync(join(SRC, file), 'utf8'),
       ),
   );

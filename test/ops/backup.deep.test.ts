@@ -158,7 +158,7 @@ test('after a short stop an approved order continues; after a long one a person 
   await stop();
   service.faults.clear();
   await startAt(40 * MINUTE_MS);
-  expect(textOf(await long.ends('UNKNOWN'))).toContain('the bot slept');
+  expect(textOf(await long.ends('UNKNOWN'))).toContain('no bot was running');
   expect(chargesFor(service, 'olive.rest')).toBe(0);
 });
 

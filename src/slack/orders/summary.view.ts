@@ -23,7 +23,7 @@ const PLAIN: Readonly<Record<PlainCode, string>> = {
     'The account it used is no longer linked, so nothing was sent. Link it again with `/domain link` and request it again.',
   answered_done: 'The service confirmed that it was carried out.',
   database_restored:
-    'It was approved, and may already have been sent: the database was restored from a backup or failed over, or the bot was suspended. It won’t be sent automatically.',
+    'It was approved, and may already have been sent: the database was restored from a backup or failed over, or no bot was running. It won’t be sent automatically.',
   done: 'Done.',
   failed_under_way: 'The bot failed while it was sending the request, so it may have been carried out.',
   in_force: 'It’s in force.',
