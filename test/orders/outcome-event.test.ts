@@ -5,7 +5,7 @@ import { findTask } from '../../src/orders/tasks.ts';
 import { ServiceError, type ServiceErrorKind } from '../../src/service/errors.ts';
 import { hoursLater, newOrder, START } from './sample.ts';
 
-/* The event that records what became of a request, in the row as it is now. */
+/* Builds the event for the outcome of a request, with the fields that the log stores. */
 
 const order = newOrder(['a.rest'], { state: 'EXECUTING', claim: { workerId: 'w' } });
 const [waiting] = order.items as readonly [OrderItem];

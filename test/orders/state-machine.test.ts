@@ -374,7 +374,7 @@ describe('an approval by the same person again', () => {
     expect(later(agreed.order, { budget, agreedExcess: over })).toMatchObject({
       refusal: { code: 'approved_already' },
     });
-    expect(later(one, { budget: { over, admins: ['U0ADA'] } }).ok, 'somebody else agrees').toBe(false);
+    expect(later(one, { budget: { over, admins: ['U0ADA'] } }).ok, 'another admin agrees').toBe(false);
   });
 });
 

@@ -60,7 +60,7 @@ export interface WatchResult {
 interface WatchAnswer {
   /** As typed. */
   readonly date: string | undefined;
-  /** Who must confirm changed dates. */
+  /** The people who confirm changed dates. */
   readonly confirmations: readonly string[];
   readonly hasReminders: boolean;
   readonly isAdmin: boolean;

@@ -45,7 +45,7 @@ export function moneyReport(report: MoneyReport): Message {
       unknownOutcomes !== 0 &&
         `:warning: Not included: ${count(unknownOutcomes, 'name')} with an unknown outcome`,
       saved.names !== 0 && `*Saved by lapsing*: ${sum(saved)} a year`,
-      `*Next 12 months*: ${sum(aheadTotal)}${next === undefined || next.names === 0 ? '' : `, of which ${sumText(next)} in ${periodText(next.key)}`}`,
+      `*Next 12 months*: ${sum(aheadTotal)}${next === undefined || next.names === 0 ? '' : `, including ${sumText(next)} in ${periodText(next.key)}`}`,
       ...shortenList(budgetLines(budgets)),
       ...shortenList(decisions.map(decisionLine)),
       problemsLine('New', problems.new),
