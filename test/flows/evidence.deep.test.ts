@@ -52,7 +52,7 @@ async function registration(name: string): Promise<SeenOrder> {
 /** The card, once it shows a hint. */
 const hinted = (order: SeenOrder) =>
   s.workspace.waitFor(
-    () => (textOf(order.card).includes('hint, not proof') ? textOf(order.card) : undefined),
+    () => (textOf(order.card).includes('Public records (not proof)') ? textOf(order.card) : undefined),
     {
       what: `the hint on the card of order ${order.id}`,
       timeoutMs: 15_000,
@@ -86,7 +86,7 @@ test(
     const order = await registration('snatched.rest');
     await look();
     expect(await hinted(order)).toMatch(
-      /with other nameservers: ns1\.parked\.example\. Seen at `localhost:\d+`/,
+      /with other nameservers: ns1\.parked\.example\. Source: `localhost:\d+`/,
     );
     expect(order.state).toBe('UNKNOWN');
     const form = await giveReason(
@@ -96,7 +96,7 @@ test(
       'order_resolve_failed',
       'Another person’s renewal',
     );
-    expect(textOf(form)).toMatch(/hint, not proof.*other nameservers/s);
+    expect(textOf(form)).toMatch(/Public records \(not proof\).*other nameservers/s);
     expect(textOf(await order.ends('FAILED'))).toMatch(/<@U0BOB> marked this as failed/);
   },
   MAX_WAIT_MS,
