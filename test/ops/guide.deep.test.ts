@@ -11,7 +11,7 @@ import { createPolicyStore } from '../../src/store/policies.ts';
 import { purge } from '../../src/store/purge.ts';
 import { findSealedKeys, SEALED_COLUMNS } from '../../src/store/sealed-keys.ts';
 import { rule } from '../policy/sample.ts';
-import { answerTo, openedAfter, useTestDemo } from '../support/demo.ts';
+import { answerTo, openedAfter, until, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
 import { confirmPolicy } from '../support/proposals.ts';
 
@@ -101,6 +101,12 @@ describe('the commands for records', () => {
   });
 
   test('forget a person; a dry run reports the same and changes nothing', async () => {
+    await until('every notification is posted', async () => {
+      const due = await client.query(
+        "SELECT 1 FROM notifications WHERE due_at < now() + interval '1 minute'",
+      );
+      return due.rowCount === 0;
+    });
     const before = await traces();
     expect(before).toBeGreaterThan(10);
     const dry = await forgetPerson(client, 'U0ALICE', { dryRun: true });
