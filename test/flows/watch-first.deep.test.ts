@@ -59,7 +59,7 @@ afterAll(async () => {
 });
 
 test('a list of names is answered with a line each: expiry, source, days, registrar and what is wrong', async () => {
-  register('cafe.rest', 7.5);
+  register('cafe.rest', 7);
   register('bar.rest', 300);
   const answer = await told('watch cafe.rest, <http://bar.rest|bar.rest>;laden.io www.cafe.rest');
   expect(answer).toMatch(/3 names watched/);

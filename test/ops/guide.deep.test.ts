@@ -1,16 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { VARIABLE_EXAMPLES } from '../../src/config/environment.ts';
 import { getDraftBase } from '../../src/policy/drafts.ts';
 import { openDatabase } from '../../src/store/database.ts';
+import { forgetPerson } from '../../src/store/forget-person.ts';
 import { createPolicyStore } from '../../src/store/policies.ts';
 import { purge } from '../../src/store/purge.ts';
 import { findSealedKeys, SEALED_COLUMNS } from '../../src/store/sealed-keys.ts';
 import { rule } from '../policy/sample.ts';
-import { answerTo, openedAfter, useTestDemo } from '../support/demo.ts';
+import { answerTo, openedAfter, until, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
 import { confirmPolicy } from '../support/proposals.ts';
 
@@ -59,6 +60,11 @@ async function keepPolicies(): Promise<void> {
   await database.close();
 }
 
+const traces = async () =>
+  (await t.dump())
+    .split('\n')
+    .filter((row) => row.includes('U0ALICE') && !row.startsWith('public.notifications ')).length;
+
 const count = async (table: string) =>
   (await client.query<{ n: number }>(`SELECT count(*)::int AS n FROM ${table}`)).rows[0]?.n;
 
@@ -79,6 +85,42 @@ describe('the commands for records', () => {
        WHERE table_schema = 'public' AND data_type = 'bytea' AND column_name LIKE '%sealed%' ORDER BY 1`,
     );
     expect(SEALED_COLUMNS.map(([, , table]) => table).toSorted()).toEqual(rows.map(({ place }) => place));
+  });
+
+  test('forget nobody with an open order, or in a setting', async () => {
+    await client.query(`INSERT INTO settings (key, value, updated_by, updated_at)
+      VALUES ('approvers', '["U0ALICE"]', 'U0BOB', now())`);
+    onTestFinished(async () => void (await client.query("DELETE FROM settings WHERE key = 'approvers'")));
+    const before = await traces();
+    expect(await forgetPerson(client, 'U0ALICE', { dryRun: false })).toEqual({
+      done: false,
+      needed: [{ kind: 'setting', name: 'approvers' }],
+    });
+    expect(await traces()).toBe(before);
+  });
+
+  test('forget a person; a dry run reports the same and changes nothing', async () => {
+    await until('every notification is posted', async () => {
+      const due = await client.query(
+        "SELECT 1 FROM notifications WHERE due_at < now() + interval '1 minute'",
+      );
+      return due.rowCount === 0;
+    });
+    const before = await traces();
+    expect(before).toBeGreaterThan(10);
+    const dry = await forgetPerson(client, 'U0ALICE', { dryRun: true });
+    expect(await traces()).toBe(before);
+    const forgetting = await forgetPerson(client, 'U0ALICE', { dryRun: false });
+    expect(forgetting).toEqual(dry);
+    expect(forgetting).toMatchObject({
+      done: true,
+      changes: expect.arrayContaining([{ table: 'accounts', rows: 1 }]),
+    });
+    const left = (await t.dump()).split('\n').filter((row) => /U0ALICE|"alice/.test(row));
+    expect(left).toEqual([]);
+    expect(await count('orders'), 'orders that are kept').toBe(2);
+    const { rows } = await client.query(`SELECT DISTINCT actor FROM events WHERE kind = 'requested'`);
+    expect(rows).toEqual([{ actor: 'former' }]);
   });
 
   test('delete old rows and nothing else; a dry run reports the same and changes nothing', async () => {
