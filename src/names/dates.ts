@@ -8,7 +8,7 @@ import type { Facts } from './facts.ts';
 import type { RecordProblem, Registration, RegistryLookup } from './registry-record.ts';
 import { type Distrust, findDistrust, type TrustedRecord, updateTrust } from './trust.ts';
 
-/**
+/*
  * When a registration ends, from the registry's record, orders and people. Each lookup and order updates the previous
  * dates; observations keep them all.
  */
@@ -148,7 +148,7 @@ export function datesAfterWhois(
 ): NameDates {
   // An earlier answer is used until the next one.
   const isAnswered = known.expiry?.source === 'whois' || (answer === undefined && isWhoisFailed(before));
-  const unchanged = isAnswered ? { ...known, doubt: before.doubt } : addWhoisWhoisProblem(known, answer);
+  const unchanged = isAnswered ? { ...known, doubt: before.doubt } : addWhoisProblem(known, answer);
   if (answer === undefined || answer.kind === 'waiting') return unchanged;
   const { registeredAt, registrar } = known.whois ?? {};
   if (answer.kind !== 'record') return { ...unchanged, whois: { at: now, registeredAt, registrar } };
@@ -185,7 +185,7 @@ const WHOIS_PROBLEMS = {
 } as const satisfies Partial<Record<WhoisAnswer['kind'], RecordProblem['code']>>;
 
 /** Only WHOIS could show a date, and it wasn't read: the registry may publish one. */
-function addWhoisWhoisProblem(known: NameDates, answer: WhoisAnswer | undefined): NameDates {
+function addWhoisProblem(known: NameDates, answer: WhoisAnswer | undefined): NameDates {
   if (answer === undefined || !isPublicRecordMissing(known) || !isWhoisProblem(answer.kind)) return known;
   return { ...known, doubt: { code: 'undated', problem: { code: WHOIS_PROBLEMS[answer.kind] } } };
 }

@@ -262,7 +262,7 @@ function actRow(
     order && (isAhead ? aheadText(order, cost, timeZone) : stateText(order)),
   ];
   const block = section(present(facts).join(' · '));
-  return order?.state === 'APPROVED'
+  return isAhead
     ? {
         ...block,
         accessory: button('order_stop', 'Stop', order.id, { label: `Stop the renewal of ${name}` }),
