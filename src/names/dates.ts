@@ -8,7 +8,7 @@ import type { Facts } from './facts.ts';
 import type { RecordProblem, Registration, RegistryLookup } from './registry-record.ts';
 import { type Distrust, findDistrust, type TrustedRecord, updateTrust } from './trust.ts';
 
-/**
+/*
  * When a registration ends, from the registry's record, orders and people. Each lookup and order updates the previous
  * dates; observations keep them all.
  */

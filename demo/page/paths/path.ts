@@ -139,11 +139,11 @@ export function hasAction({ blocks }: Pick<Message, 'blocks'>, actionId: string)
   );
 }
 
-/** The step in which a week passes until the digest. */
-export function digestStep(text: string): Step {
+/** The step in which a week passes until the digest. @param ending of its sentence */
+export function digestStep(ending: string): Step {
   return {
     title: 'See what expires',
-    text: `Click +7 days and let a week pass: names that expire soon are listed in the channel, ${text}`,
+    text: `Click +7 days and let a week pass: names that expire soon are listed in the channel, ${ending}`,
     isDone: ({ snapshot, seen }) => seen.includes(latestDigest(snapshot)?.ts ?? ''),
     next({ snapshot }) {
       const digest = latestDigest(snapshot);

@@ -263,7 +263,7 @@ function actRow(
     order && (isAhead ? upcomingText(order, cost, timeZone) : stateText(order)),
   ];
   const block = section(dropMissing(facts).join(' · '));
-  return order?.state === 'APPROVED'
+  return isAhead
     ? {
         ...block,
         accessory: button('order_stop', 'Stop', order.id, { label: `Stop the renewal of ${name}` }),
