@@ -100,7 +100,8 @@ class FakePoster {
 
   readonly directory = {
     directMessage: async (userId: string) => userId,
-    findMembership: async (userId: string) => (this.left.has(userId) ? ('left' as const) : ('member' as const)),
+    findMembership: async (userId: string) =>
+      this.left.has(userId) ? ('left' as const) : ('member' as const),
   };
 
   async post(channel: string, text: string): Promise<{ readonly channel: string; readonly ts: string }> {
