@@ -79,7 +79,7 @@ test.each(PEOPLE)('an order waits for %s at Home', async (id) => {
 
 test('spending, orders, names and the mandate have content', async () => {
   const bob = person('U0BOB');
-  expect(await answer(bob, '/domain spend')).toMatch(/Spent in \d+: about €\d+/);
+  expect(await answer(bob, '/domain spend')).toMatch(/Spent about €\d+\.00 in \d+/);
   expect(await answer(bob, '/domain orders mine')).toContain('tapas.rest');
   expect(await answer(bob, '/domain names tag:brand')).toContain('cafe.rest');
   expect(await answer(bob, '/domain mandates')).toContain('1 mandate in force');

@@ -135,6 +135,6 @@ test('an agreement to exceed a budget has its person', async () => {
   const { approved } = await linesOf(order);
   expect(approved).toMatchObject({
     decided_by: 'Bob (U0BOB); Ada (U0ADA)',
-    exceeded: expect.stringMatching(/the budget of all names for .* by €.*Approved by Ada \(U0ADA\)\.$/),
+    exceeded: expect.stringMatching(/budget for all names by €.*Approved by Ada \(U0ADA\)\.$/),
   });
 });

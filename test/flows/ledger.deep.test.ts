@@ -53,7 +53,9 @@ test('an order is proved by its receipt, and everything by the ledger, up to a p
   await t.demo.moveTime(HOUR_MS);
   const anchor = await t.workspace.waitFor(
     () => {
-      const [line] = t.workspace.messages(DOMAINS).filter((message) => textOf(message).includes('Ledger, '));
+      const [line] = t.workspace
+        .messages(DOMAINS)
+        .filter((message) => textOf(message).includes('Ledger anchors of '));
       const [hour] = t.workspace
         .messages(DOMAINS)
         .filter(({ thread_ts }) => thread_ts !== undefined && thread_ts === line?.ts);
@@ -129,6 +131,6 @@ test('a row changed past the trigger is found within the hour, and reported to a
       .find((message) => textOf(message).includes('The ledger doesn’t match the log'));
   for (const channel of [DOMAINS, 'D0ADA'])
     expect(textOf(await t.workspace.waitFor(says(channel), { what: `the alarm in ${channel}` }))).toContain(
-      'someone changed them in the database',
+      'Someone changed them in the database',
     );
 });

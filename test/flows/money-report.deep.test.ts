@@ -50,7 +50,7 @@ it('a month is reported once at its end: spent, saved, upcoming, and decisions',
   expect(said).toContain(`Money in ${month.format(now)}`);
   expect(said).toContain('*Spent*: about €37.00, for 1 name');
   expect(said).toMatch(/\*Next 12 months\*: about €/);
-  expect(said).toMatch(/<@U0BOB> approved 1 order, within 1 minute/);
+  expect(said).toMatch(/<@U0BOB> approved 1 order, in 1 minute/);
   expect(said).toMatch(/<@U0BOB> denied 1 order/);
   expect(said).toMatch(/\*New problems\*: .*Owner \(\d+\)/);
   await t.demo.moveTime(DAY_MS);

@@ -69,6 +69,6 @@ describe('nobody else', () => {
     ['a person from another organization', 'U0DAVE'],
   ])('%s', async (_who, id) => {
     const told = await said(id, '/domain link');
-    expect(told).toContain('Only members of this organization');
+    expect(told).toContain('Only full members of this organization');
   });
 });

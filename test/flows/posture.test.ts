@@ -62,7 +62,9 @@ test('a name with an owner is fine, and its notes are said when they are asked f
   const text = await told('posture');
   expect(text).toContain('1 of 2 names is fine');
   expect(text).not.toContain(SOUND);
-  expect(await told('posture all sound')).toMatch(/1 of 1 name .*is fine.*• \*sound\.rest\* · no DNSSEC/s);
+  expect(await told('posture all sound')).toMatch(
+    /1 of 1 name .*is fine.*• \*sound\.rest\* · DNSSEC is off/s,
+  );
 });
 
 test('filters find the names with a finding', async () => {

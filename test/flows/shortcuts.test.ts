@@ -19,7 +19,7 @@ it('offers the names in a message, and fills the form with the selected ones', a
   const one = await t.alice.submit(menu, { task: 'restore' });
   expect(one).toMatchObject({
     outcome: 'errors',
-    errors: { names: expect.stringContaining('Tick only one') },
+    errors: { names: expect.stringContaining('Select only one') },
   });
   const next = await t.alice.submit(menu, { task: 'renew', names: ['deli.rest', 'bar.rest'] });
   if (next.outcome !== 'updated') throw new Error(JSON.stringify(next));

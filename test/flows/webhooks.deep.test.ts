@@ -73,7 +73,7 @@ test('an admin sends a test; if it isn’t accepted, admins are notified once', 
 
   receiver.answers((response) => response.writeHead(503).end());
   await pressTest();
-  const said = () => toAda().filter((text) => text.includes('fail: '));
+  const said = () => toAda().filter((text) => text.includes('fail, because'));
   await t.workspace.waitFor(() => said().length > 0 || undefined, {
     what: 'a message to Ada',
     timeoutMs: 15_000,

@@ -55,7 +55,7 @@ test.each([
   [
     'restore',
     3,
-    /^Restore cafe\.rest: the registry still shows cafe\.rest as deleted, 3 days after .*lost when its redemption ends/,
+    /^Restore cafe\.rest: the registry still shows cafe\.rest as deleted, 3 days after .*lost when its redemption period ends\.$/,
   ],
   [
     'transfer',

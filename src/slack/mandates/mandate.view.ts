@@ -109,11 +109,12 @@ export function previewLines(
   { names: all, lastYear, nextYear, held, others }: MandatePreview,
   mostHeld: number,
 ): string[] {
-  const years = [
-    ...(nextYear === undefined ? [] : [`next year ${yearText(nextYear)}`]),
-    ...(lastYear === undefined ? [] : [`last year ${yearText(lastYear)}`]),
-  ].join(', ');
-  const cost = years === '' ? '' : ` · ${years}`;
+  const years = dropMissing([
+    nextYear && `next year ${yearText(nextYear)}`,
+    lastYear && `last year ${yearText(lastYear)}`,
+  ]);
+  const isUnknown = years.length > 0 && [nextYear, lastYear].every((year) => !year?.sums.length);
+  const cost = isUnknown ? 'price unknown' : years.join(', ');
   const because = [...groupBy(held, (each) => each.because)].map(
     ([code, group]) =>
       `${joinNames(
@@ -122,7 +123,7 @@ export function previewLines(
       )} (${skipReasonText(code)})`,
   );
   return [
-    `Covers ${count(all.length, 'name')}${all.length > COVERED_ON_CARD ? '' : `: ${joinNames(all)}`}${cost}`,
+    `Covers ${count(all.length, 'name')}${all.length > COVERED_ON_CARD ? '' : `: ${joinNames(all)}`}${cost && ` · ${cost}`}`,
     ...(because.length === 0 ? [] : [`⚠ Won’t renew ${because.join('; ')}`]),
     ...(others.length === 0 ? [] : [`⚠ An older mandate covers ${joinNames(others, mostHeld)}`]),
   ];
