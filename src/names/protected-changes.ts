@@ -23,8 +23,8 @@ import {
 } from './weakening.ts';
 
 /**
- * Gate for changes that affect who is notified about a name, or which rules apply to it. `weakening.ts` decides which of
- * them need confirmation.
+ * Gate for changes that affect who is notified about a name, or which rules apply to it. `weakening.ts` decides
+ * which of them need confirmation.
  *
  * field           needs confirmation when                                       announced
  * tags            a rule, budget or mandate names the tag; `guarded` is removed  while pending, then the outcome
