@@ -193,8 +193,8 @@ export function countZones(query: NameQuery): Prisma.Sql {
 }
 
 /**
- * A separate query, for which PostgreSQL assumes few zones and counts rows as it reads them. Otherwise, it would sort all
- * names by zone first.
+ * A separate query, for which PostgreSQL assumes few zones and counts rows as it reads them. Otherwise, it would sort
+ * all names by zone first.
  */
 function countByZone(from: Prisma.Sql, conditions: readonly Prisma.Sql[]): Prisma.Sql {
   return Prisma.sql`
